@@ -1,0 +1,1 @@
+"""Architectures and the models they speak to: question in, trajectory out."""

@@ -1,0 +1,126 @@
+"""The vocabulary of an architecture: question in, trajectory out.
+
+No expected value is reachable from here: those live in ``experiments``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+StopReason = Literal[
+    "answered",  # the architecture is done (reflect: its own checks were satisfied)
+    "iterations",  # the last permitted iteration was used
+    "budget",  # a limit on calls, tokens, dollars or seconds was reached
+    "format_error",  # no code could be read from any reply
+    "model_error",  # the endpoint failed after its retries: infrastructure, not a score
+    "sandbox_error",  # the sandbox failed after its retries: infrastructure, not a score
+    "retrieval_error",  # the retriever failed: infrastructure, not a score
+]
+
+INFRASTRUCTURE: frozenset[str] = frozenset({"model_error", "sandbox_error", "retrieval_error"})
+
+
+@dataclass(frozen=True)
+class Question:
+    """What an agent sees.
+
+    Attributes
+    ----------
+    id
+        Stable name of the question.
+    prompt
+        The whole question as text.
+    formats
+        Property name to the format asked for (``"float"``, ``"list[str]"``, ...).
+        All of it also stands in the prompt.
+    mounts
+        Input files: path inside the sandbox (relative) to path on the host, read-only.
+    """
+
+    id: str
+    prompt: str
+    formats: Mapping[str, str] = field(default_factory=dict)
+    mounts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What was spent. ``None`` is unknown, never zero."""
+
+    calls: int = 0
+    cached_calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    estimated: bool = False
+    cost_usd: float | None = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        known = self.cost_usd is not None and other.cost_usd is not None
+        return Usage(
+            calls=self.calls + other.calls,
+            cached_calls=self.cached_calls + other.cached_calls,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            estimated=self.estimated or other.estimated,
+            cost_usd=(self.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
+        )
+
+    @property
+    def tokens(self) -> int:
+        """Prompt and completion tokens together."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing an agent did, as plain JSON-able data.
+
+    ``kind`` is ``retrieve`` (query, hits with id and score), ``model`` (purpose, messages,
+    reply, usage), ``parse`` (status), ``check`` (findings) or ``execute`` (outcome, result,
+    stdout, stderr, error, seconds).
+    """
+
+    kind: Literal["retrieve", "model", "parse", "check", "execute"]
+    detail: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """Everything an agent did for one question.
+
+    Attributes
+    ----------
+    code, entry
+        The final answer, ``None`` when there is none.
+    answer
+        The last reply as text (benchmarks whose answer is not code grade this).
+    stop_reason
+        Why the agent stopped; see :data:`StopReason`.
+    format_status
+        ``strict`` (the tag contract was kept), ``repaired`` or ``error``.
+    """
+
+    question_id: str
+    seed: int
+    code: str | None
+    entry: str | None
+    answer: str
+    steps: Sequence[Step]
+    usage: Usage
+    stop_reason: StopReason
+    format_status: Literal["strict", "repaired", "error"]
+    sandbox_seconds: float = 0.0
+    seconds: float = 0.0
+    error: str | None = None
+
+
+class Agent(Protocol):
+    """An architecture. Built once, used for many questions concurrently."""
+
+    name: str
+
+    async def solve(self, question: Question, *, seed: int = 0) -> Trajectory:
+        """Answer ``question``; never raises for a failing part, see ``stop_reason``."""
+        ...

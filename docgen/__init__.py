@@ -1,0 +1,1 @@
+"""Symbols of a package and the documentation written about them."""

@@ -1,0 +1,1 @@
+"""Benchmarks, runs, scores and reports. The only place that knows expected values."""

@@ -1,0 +1,1 @@
+"""Corpora of documents and the indexes built over them."""

@@ -1,0 +1,1 @@
+"""Untrusted code in, Execution out. Imports nothing else of the project."""

@@ -1,0 +1,153 @@
+"""What a sandbox is: code in, :class:`Execution` out.
+
+A leaf of the project: nothing here imports from another package of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Protocol
+
+
+class Outcome(StrEnum):
+    """How an execution ended. Every value but ``INFRA`` is the code's own doing."""
+
+    OK = "ok"
+    EXCEPTION = "exception"
+    TIMEOUT = "timeout"
+    MEMORY = "memory"
+    OUTPUT_FLOOD = "output_flood"
+    KILLED = "killed"
+    NO_RESULT = "no_result"
+    BAD_RESULT = "bad_result"
+    EXIT = "exit"
+    INFRA = "infra"
+
+
+class SandboxError(Exception):
+    """The sandbox itself failed (never the code in it); says what to do next."""
+
+
+@dataclass(frozen=True)
+class Mount:
+    """A host folder or file shown read-only inside the sandbox.
+
+    Parameters
+    ----------
+    source
+        Path on the host.
+    target
+        Path inside, relative to the working directory of the code
+        (``tool_source_code/...``); never absolute, never with ``..``.
+    """
+
+    source: Path
+    target: str
+
+
+@dataclass(frozen=True)
+class Execution:
+    """One run of untrusted code.
+
+    Attributes
+    ----------
+    outcome
+        See :class:`Outcome`.
+    result
+        The value that the entry function returned, decoded on the host from
+        tagged JSON (see ``sandbox.wire``); ``None`` unless ``outcome`` is ``ok``
+        (and also when the function returned ``None``).
+    payload
+        The tagged JSON text itself, ``None`` unless ``outcome`` is ``ok``.
+    stdout, stderr
+        What the code printed, cut at 64 KB each.
+    error
+        Traceback or reason as one text; ``None`` when ``outcome`` is ``ok``.
+    seconds
+        Wall time of the run, queueing not included.
+    tier
+        Which isolation really ran: ``docker``, ``podman``, ``bubblewrap``, ``unsafe``.
+    """
+
+    outcome: Outcome
+    result: Any = None
+    payload: str | None = None
+    stdout: str = ""
+    stderr: str = ""
+    error: str | None = None
+    seconds: float = 0.0
+    tier: str = ""
+
+
+class Sandbox(Protocol):
+    """Runs untrusted code in isolation. Safe for concurrent use from one event loop."""
+
+    @property
+    def tier(self) -> str:
+        """Name of the isolation that is in force."""
+        ...
+
+    async def run(
+        self,
+        code: str,
+        entry: str,
+        *,
+        timeout: float,
+        mounts: Sequence[Mount] = (),
+    ) -> Execution:
+        """Execute ``code`` as a module, then call ``entry()`` without arguments.
+
+        Parameters
+        ----------
+        code
+            Python source.
+        entry
+            Name of a function without required arguments that ``code`` defines; its return
+            value is the result. Empty: only execute the module (the result is ``None``).
+        timeout
+            Seconds of wall time for the code.
+        mounts
+            Read-only inputs; they appear under the working directory of this run only.
+
+        Raises
+        ------
+        SandboxError
+            When the sandbox failed even after a retry on a fresh worker. A fault of the
+            code is never raised, it is an ``Execution``.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Stop every worker. Idempotent."""
+        ...
+
+
+@dataclass(frozen=True)
+class SandboxConfig:
+    """What a user can set (``conf/sandbox/*.yaml``).
+
+    Attributes
+    ----------
+    backend
+        ``auto`` (docker, podman, bubblewrap, in that order), or one of them, or ``unsafe``.
+    env
+        Name of a folder in ``sandbox/envs``.
+    workers
+        Number of warm workers.
+    timeout
+        Default seconds per run.
+    memory_mb, max_processes, disk_mb
+        Limits of one run.
+    """
+
+    backend: str = "auto"
+    env: str = "live"
+    workers: int = 2
+    timeout: float = 60.0
+    memory_mb: int = 2048
+    max_processes: int = 64
+    disk_mb: int = 64
+    options: Mapping[str, Any] = field(default_factory=dict)
