@@ -13,7 +13,9 @@ class RetrievalError(Exception):
 
 
 class Retriever(Protocol):
-    """Finds documents. Every document carries, in ``metadata``:
+    """Finds documents.
+
+    Every document carries, in ``metadata``:
 
     ``id`` (unique in the corpus), ``qualname`` (``pymatgen.core.Structure.from_file``; for a
     chunk that belongs to no single symbol, its module), ``kind`` (module, class, function,
