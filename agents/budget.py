@@ -1,0 +1,72 @@
+"""Limits on what one question may spend, and the meter that enforces them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from agents.base import Usage
+
+
+class BudgetExceeded(Exception):  # noqa: N818 -- a signal, not an error
+    """A limit was reached; the message says which."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Limits; ``None`` is no limit.
+
+    Attributes
+    ----------
+    calls
+        Model calls, repairs and critiques included.
+    tokens
+        Prompt and completion tokens together.
+    cost_usd
+        Dollars. With a model of unknown price this limit cannot be kept, so such a model
+        stops at once: a limit that is silently ignored would be worse.
+    seconds
+        Wall time.
+    sandbox_seconds
+        Time inside the sandbox.
+    """
+
+    calls: int | None = None
+    tokens: int | None = None
+    cost_usd: float | None = None
+    seconds: float | None = None
+    sandbox_seconds: float | None = None
+
+
+@dataclass
+class Meter:
+    """What has been spent so far, checked against a :class:`Budget`."""
+
+    budget: Budget = field(default_factory=Budget)
+    usage: Usage = field(default_factory=Usage)
+    sandbox_seconds: float = 0.0
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def seconds(self) -> float:
+        """Wall time since the meter was made."""
+        return time.monotonic() - self.started
+
+    def check(self) -> None:
+        """Raise :class:`BudgetExceeded` when nothing more may be spent."""
+        cost, limit = self.usage.cost_usd, self.budget.cost_usd
+        if limit is not None and cost is None:
+            raise BudgetExceeded(
+                "budget.cost_usd is set, but the price of this model is unknown: "
+                "set model.price or drop the limit"
+            )
+        spent = {
+            "calls": (self.usage.calls, self.budget.calls),
+            "tokens": (self.usage.tokens, self.budget.tokens),
+            "cost_usd": (cost or 0.0, limit),
+            "seconds": (self.seconds, self.budget.seconds),
+            "sandbox_seconds": (self.sandbox_seconds, self.budget.sandbox_seconds),
+        }
+        for name, (value, bound) in spent.items():
+            if bound is not None and value >= bound:
+                raise BudgetExceeded(f"budget.{name} of {bound} is used up")

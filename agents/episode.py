@@ -1,0 +1,219 @@
+"""One question being worked on: the parts, the meter and the record.
+
+Every architecture is a short function over an :class:`Episode`, so that all of them count,
+record and fail in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from langchain_core.documents import Document
+from langchain_core.messages import AIMessage, BaseMessage
+
+from agents import prompts
+from agents.answer import Answer, parse_answer
+from agents.base import Question, Step, StopReason, Trajectory
+from agents.budget import Budget, BudgetExceeded, Meter
+from agents.models import ModelClient, ModelError
+from retrieval.base import RetrievalError, Retriever
+from sandbox.base import Execution, Mount, Sandbox, SandboxError
+
+SHOWN_CHARACTERS = 4000  # of stdout, of a traceback, of the returned values in a record
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What an architecture works with.
+
+    Attributes
+    ----------
+    execution_timeout
+        Seconds for one run of a draft.
+    strict
+        Accept only the answer contract, without repair.
+    """
+
+    model: ModelClient
+    retriever: Retriever | None = None
+    sandbox: Sandbox | None = None
+    budget: Budget = field(default_factory=Budget)
+    execution_timeout: float = 60.0
+    strict: bool = False
+
+
+class Episode:
+    """One question, one seed."""
+
+    def __init__(self, parts: Parts, question: Question, seed: int) -> None:
+        self.parts = parts
+        self.question = question
+        self.seed = seed
+        self.meter = Meter(parts.budget)
+        self.steps: list[Step] = []
+        self.answer: Answer | None = None
+        self.reply = ""
+        self._asked = 0
+
+    async def retrieve(self, query: str, k: int) -> list[Document]:
+        """Return the ``k`` best documents; none without a retriever."""
+        retriever = self.parts.retriever
+        if retriever is None or k == 0 or not query.strip():
+            return []
+        documents = list(await retriever.search(query, k=k))
+        hits = [
+            {
+                "id": document.metadata.get("id"),
+                "name": document.metadata.get("qualname"),
+                "score": document.metadata.get("score"),
+            }
+            for document in documents
+        ]
+        self._record("retrieve", retriever=retriever.name, query=query, hits=hits)
+        return documents
+
+    async def lookup(self, names: Sequence[str], limit: int) -> list[Document]:
+        """Documents of symbols by name, as far as the corpus knows them."""
+        retriever = self.parts.retriever
+        if retriever is None:
+            return []
+        found: dict[str, Document] = {}
+        for name in dict.fromkeys(names):
+            document = await retriever.lookup(name) if len(found) < limit else None
+            if document is not None:
+                found[str(document.metadata.get("id"))] = document
+        if found:
+            hits = [{"id": i, "name": d.metadata.get("qualname")} for i, d in found.items()]
+            self._record("retrieve", retriever="lookup", query=" ".join(names), hits=hits)
+        return list(found.values())
+
+    async def ask(self, purpose: str, messages: Sequence[BaseMessage]) -> str:
+        """Return the model's reply, within the budget."""
+        self.meter.check()
+        sample = f"{self.seed}:{self._asked}"
+        self._asked += 1
+        sent = [{"role": message.type, "content": message.text} for message in messages]
+        try:
+            reply = await self.parts.model.ask(messages, sample=sample)
+        except ModelError as error:
+            self._record("model", purpose=purpose, messages=sent, error=str(error))
+            raise
+        self.meter.usage += reply.usage
+        self._record(
+            "model",
+            purpose=purpose,
+            messages=sent,
+            reply=reply.text,
+            usage=asdict(reply.usage),
+            cached=reply.cached,
+            seconds=reply.seconds,
+        )
+        return reply.text
+
+    async def draft(self, messages: Sequence[BaseMessage]) -> Answer | None:
+        """Ask for code; one repair prompt when nothing can be read from the reply."""
+        self.reply = await self.ask("generate", messages)
+        answer = parse_answer(self.reply, strict=self.parts.strict)
+        if answer is None and not self.parts.strict:
+            self._record("parse", status="error")
+            again = prompts.repair(messages, AIMessage(self.reply))
+            self.reply = await self.ask("repair", again)
+            answer = parse_answer(self.reply)
+        self._record("parse", status=answer.status if answer else "error")
+        if answer is not None:
+            self.answer = answer
+        return answer
+
+    async def execute(self, answer: Answer) -> Execution:
+        """Run a draft in the sandbox."""
+        if self.parts.sandbox is None:
+            raise SandboxError("this architecture executes its drafts and was given no sandbox")
+        self.meter.check()
+        execution = await self.parts.sandbox.run(
+            answer.code,
+            answer.entry,
+            timeout=self.parts.execution_timeout,
+            mounts=mounts_of(self.question),
+        )
+        self.meter.sandbox_seconds += execution.seconds
+        self._record(
+            "execute",
+            outcome=str(execution.outcome),
+            result=show(execution.result),
+            stdout=execution.stdout[:SHOWN_CHARACTERS],
+            stderr=execution.stderr[:SHOWN_CHARACTERS],
+            error=(execution.error or "")[-SHOWN_CHARACTERS:],
+            seconds=execution.seconds,
+            tier=execution.tier,
+        )
+        return execution
+
+    def check(self, findings: Sequence[str]) -> None:
+        """Record what a check found."""
+        self._record("check", findings=list(findings))
+
+    def _record(self, kind: Any, **detail: Any) -> None:
+        self.steps.append(Step(kind, detail))
+
+    def finish(self, reason: StopReason, error: str | None = None) -> Trajectory:
+        """Close the episode with the answer as it stands."""
+        answer = self.answer
+        return Trajectory(
+            question_id=self.question.id,
+            seed=self.seed,
+            code=answer.code if answer else None,
+            entry=answer.entry if answer else None,
+            answer=self.reply,
+            steps=tuple(self.steps),
+            usage=self.meter.usage,
+            stop_reason=reason,
+            format_status=answer.status if answer else "error",
+            sandbox_seconds=self.meter.sandbox_seconds,
+            seconds=self.meter.seconds,
+            error=error,
+        )
+
+
+async def run_episode(
+    parts: Parts,
+    question: Question,
+    seed: int,
+    architecture: Callable[[Episode], Awaitable[StopReason]],
+) -> Trajectory:
+    """Run ``architecture`` on a question; every failure of a part becomes a stop reason."""
+    episode = Episode(parts, question, seed)
+    try:
+        reason = await architecture(episode)
+    except BudgetExceeded as limit:
+        return episode.finish("budget", str(limit))
+    except ModelError as error:
+        return episode.finish("model_error", str(error))
+    except SandboxError as error:
+        return episode.finish("sandbox_error", str(error))
+    except RetrievalError as error:
+        return episode.finish("retrieval_error", str(error))
+    return episode.finish(reason)
+
+
+def mounts_of(question: Question) -> list[Mount]:
+    """Read-only inputs of a question, for the sandbox."""
+    return [Mount(Path(source), target) for target, source in question.mounts.items()]
+
+
+def show(value: Any, limit: int = SHOWN_CHARACTERS) -> str:
+    """Value as a prompt or a record shows it: one line per key of a dict, cut at ``limit``."""
+    if isinstance(value, Mapping):
+        each = max(200, limit // max(1, len(value)))
+        lines = [f"{key!r}: {_short(item, each)}" for key, item in value.items()]
+        text = "\n".join(lines)
+    else:
+        text = _short(value, limit)
+    return text if len(text) <= limit else text[:limit] + " ..."
+
+
+def _short(value: Any, limit: int) -> str:
+    text = f"{value!r} ({type(value).__name__})"
+    return text if len(text) <= limit else f"{text[:limit]} ... ({type(value).__name__})"
