@@ -1,0 +1,1 @@
+"""``live``: tool-usage questions of our own about the newest pymatgen and its add-ons."""
