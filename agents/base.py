@@ -17,9 +17,12 @@ StopReason = Literal[
     "model_error",  # the endpoint failed after its retries: infrastructure, not a score
     "sandbox_error",  # the sandbox failed after its retries: infrastructure, not a score
     "retrieval_error",  # the retriever failed: infrastructure, not a score
+    "agent_error",  # the architecture itself raised: infrastructure, not a score
 ]
 
-INFRASTRUCTURE: frozenset[str] = frozenset({"model_error", "sandbox_error", "retrieval_error"})
+INFRASTRUCTURE: frozenset[str] = frozenset(
+    {"model_error", "sandbox_error", "retrieval_error", "agent_error"}
+)
 
 
 @dataclass(frozen=True)
