@@ -1,0 +1,91 @@
+"""What is kept of one answer: its row, and the trajectory that led to it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from agents.base import Trajectory, Usage
+from agents.episode import show
+from experiments.scoring import Verdict
+from experiments.store import Row
+from experiments.tasks import Task
+
+#: Characters of a returned value in a trajectory.
+SHOWN = 20_000
+
+
+def make_row(config_hash: str, task: Task, trajectory: Trajectory, verdict: Verdict) -> Row:
+    """One line of ``results.jsonl``."""
+    usage: Usage = trajectory.usage
+    score, execution = verdict.score, verdict.execution
+    drafts = [step for step in trajectory.steps if step.kind == "execute"]
+    final_seconds = execution.seconds if execution else 0.0
+    tiers = [execution.tier] if execution else [str(s.detail.get("tier") or "") for s in drafts]
+    return Row(
+        config_hash=config_hash,
+        question_id=task.question.id,
+        seed=trajectory.seed,
+        labels=dict(task.labels),
+        properties=len(task.properties),
+        outcome=score.outcome,
+        runnable=score.runnable,
+        passed=None if score.passed is None else dict(score.passed),
+        reasons=dict(score.reasons),
+        stop_reason=trajectory.stop_reason,
+        format_status=trajectory.format_status,
+        calls=usage.calls,
+        cached_calls=usage.cached_calls,
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        tokens_estimated=usage.estimated,
+        cost_usd=usage.cost_usd,
+        executions=len(drafts),
+        seconds=round(trajectory.seconds, 3),
+        sandbox_seconds=round(trajectory.sandbox_seconds + final_seconds, 3),
+        tier=tiers[-1] or None if tiers else None,
+        error=verdict.error or trajectory.error,
+    )
+
+
+def make_trajectory(task: Task, trajectory: Trajectory, verdict: Verdict) -> dict[str, Any]:
+    """Everything that led to the row, without the expected values, as JSON-able data."""
+    execution = verdict.execution
+    return {
+        "question": {
+            "id": task.question.id,
+            "prompt": task.question.prompt,
+            "formats": dict(task.question.formats),
+            "files": sorted(task.question.mounts),
+            "labels": dict(task.labels),
+            "environment": task.environment,
+        },
+        "seed": trajectory.seed,
+        "steps": [{"kind": step.kind, **step.detail} for step in trajectory.steps],
+        "code": trajectory.code,
+        "entry": trajectory.entry,
+        "answer": trajectory.answer,
+        "stop_reason": trajectory.stop_reason,
+        "format_status": trajectory.format_status,
+        "usage": asdict(trajectory.usage),
+        "seconds": trajectory.seconds,
+        "error": verdict.error or trajectory.error,
+        "execution": None
+        if execution is None
+        else {
+            "outcome": str(execution.outcome),
+            "result": show(execution.result, SHOWN),
+            "payload": execution.payload,
+            "stdout": execution.stdout,
+            "stderr": execution.stderr,
+            "error": execution.error,
+            "seconds": execution.seconds,
+            "tier": execution.tier,
+        },
+        "verdict": {
+            "outcome": verdict.score.outcome,
+            "runnable": verdict.score.runnable,
+            "passed": verdict.score.passed,
+            "reasons": dict(verdict.score.reasons),
+        },
+    }

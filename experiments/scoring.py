@@ -1,0 +1,196 @@
+"""From an answer to a verdict: a fresh execution, then verification somewhere else.
+
+The sandbox that ran the code under test never sees an expected value: only the *data* it
+returned goes on, as tagged JSON, to a second sandbox that runs `experiments.verify`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agents.base import INFRASTRUCTURE, Trajectory
+from experiments import verify
+from experiments.tasks import Property, Score, Task
+from sandbox.base import Execution, Mount, Outcome, Sandbox, SandboxError
+
+#: Seconds for one verification; comparing the largest permitted answer takes a fraction.
+VERIFY_TIMEOUT = 30.0
+
+#: Ends of a verification that an answer can bring about by its sheer size.
+_ANSWERS_FAULT = frozenset({Outcome.TIMEOUT, Outcome.MEMORY, Outcome.OUTPUT_FLOOD})
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A score and the execution it rests on (``None`` when there was nothing to execute)."""
+
+    score: Score
+    execution: Execution | None = None
+    error: str | None = None
+
+
+async def score_answer(
+    task: Task,
+    trajectory: Trajectory,
+    *,
+    sandbox: Sandbox,
+    verifier: Sandbox,
+    timeout: float,
+) -> Verdict:
+    """Execute the final code afresh and verify what it returns.
+
+    Parameters
+    ----------
+    task
+        With the expected values.
+    trajectory
+        With the code to grade.
+    sandbox
+        Runs the code.
+    verifier
+        Compares; another sandbox than the one that ran the code.
+    timeout
+        Seconds for the code.
+
+    Returns
+    -------
+    Verdict
+        With ``runnable`` and ``passed`` unknown when a part of ours failed.
+    """
+    if trajectory.stop_reason in INFRASTRUCTURE:
+        return _unknown(task, trajectory, trajectory.error or trajectory.stop_reason)
+    if trajectory.code is None or trajectory.entry is None:
+        return _failed(task, trajectory, "no_code", "the reply holds no code that can be read")
+    mounts = [Mount(Path(source), target) for target, source in task.question.mounts.items()]
+    try:
+        execution = await sandbox.run(
+            trajectory.code, trajectory.entry, timeout=timeout, mounts=mounts
+        )
+        if execution.outcome is Outcome.INFRA:
+            raise SandboxError(execution.error or "the sandbox failed")  # noqa: TRY301
+        reason = not_runnable(execution)
+        if reason is not None or execution.payload is None:
+            failed = _failed(task, trajectory, str(execution.outcome), reason or "no result")
+            return Verdict(failed.score, execution)
+        verdicts = await verify_apart(verifier, task.properties, execution.payload)
+    except SandboxError as error:
+        return _unknown(task, trajectory, str(error))
+    score = Score(
+        question_id=task.question.id,
+        seed=trajectory.seed,
+        outcome=str(execution.outcome),
+        runnable=True,
+        passed={name: passed for name, (passed, _) in verdicts.items()},
+        reasons={name: reason for name, (passed, reason) in verdicts.items() if not passed},
+    )
+    return Verdict(score, execution)
+
+
+def not_runnable(execution: Execution) -> str | None:
+    """Why an execution is not *runnable* (ran, and returned a non-empty dict), else ``None``."""
+    if execution.outcome is not Outcome.OK:
+        last = (execution.error or "").strip().splitlines()
+        return f"{execution.outcome}: {last[-1] if last else 'no message'}"
+    if not isinstance(execution.result, Mapping):
+        return f"returned {type(execution.result).__name__} instead of a dict"
+    if not execution.result:
+        return "returned an empty dict"
+    return None
+
+
+async def verify_apart(
+    verifier: Sandbox, properties: Sequence[Property], payload: str
+) -> dict[str, tuple[bool, str]]:
+    """Compare an answer with the expected values inside ``verifier``.
+
+    Parameters
+    ----------
+    verifier
+        A sandbox that did not run the code under test.
+    properties
+        With the expected values.
+    payload
+        The returned dict as tagged JSON.
+
+    Raises
+    ------
+    SandboxError
+        When the verification itself failed.
+    """
+    execution = await verifier.run(
+        verification_code(properties, payload), "verdict", timeout=VERIFY_TIMEOUT
+    )
+    if execution.outcome in _ANSWERS_FAULT:
+        reason = f"the answer cannot be verified: {execution.outcome}"
+        return {prop.name: (False, reason) for prop in properties}
+    if execution.outcome is not Outcome.OK:
+        raise SandboxError(f"verification ended with {execution.outcome}: {execution.error}")
+    return _read_verdicts(execution.result, properties)
+
+
+def verification_code(properties: Sequence[Property], payload: str) -> str:
+    """Source text whose function ``verdict`` compares ``payload`` with the expected values."""
+    source = Path(verify.__file__).read_text(encoding="utf-8")
+    wanted = json.dumps([specification(prop) for prop in properties])
+    # `repr` of a str is a literal whatever the str holds: nothing of the answer becomes code.
+    return f"{source}\n\ndef verdict():\n    return verify({wanted!r}, {payload!r})\n"
+
+
+def specification(prop: Property) -> dict[str, Any]:
+    """What `experiments.verify.verify` reads of a property."""
+    return {
+        "name": prop.name,
+        "format": prop.format,
+        "expected": prop.expected,
+        "compare": prop.compare,
+        "rtol": prop.rtol,
+        "atol": prop.atol,
+    }
+
+
+def verify_here(properties: Sequence[Property], payload: str) -> dict[str, tuple[bool, str]]:
+    """Compare on the host; for answers that we made ourselves (checking a benchmark)."""
+    wanted = json.dumps([specification(prop) for prop in properties])
+    return _read_verdicts(verify.verify(wanted, payload), properties)
+
+
+def _read_verdicts(result: object, properties: Sequence[Property]) -> dict[str, tuple[bool, str]]:
+    names = [prop.name for prop in properties]
+    if not isinstance(result, Mapping) or set(result) != set(names):
+        raise SandboxError("verification returned something that is no verdict")
+    verdicts = {}
+    for name in names:
+        passed, reason = result[name]
+        if not isinstance(passed, bool) or not isinstance(reason, str):
+            raise SandboxError("verification returned something that is no verdict")
+        verdicts[name] = (passed, reason)
+    return verdicts
+
+
+def _failed(task: Task, trajectory: Trajectory, outcome: str, reason: str) -> Verdict:
+    names = [prop.name for prop in task.properties]
+    score = Score(
+        question_id=task.question.id,
+        seed=trajectory.seed,
+        outcome=outcome,
+        runnable=False,
+        passed=dict.fromkeys(names, False),
+        reasons=dict.fromkeys(names, reason),
+    )
+    return Verdict(score)
+
+
+def _unknown(task: Task, trajectory: Trajectory, error: str) -> Verdict:
+    score = Score(
+        question_id=task.question.id,
+        seed=trajectory.seed,
+        outcome="infra",
+        runnable=None,
+        passed=None,
+        reasons={},
+    )
+    return Verdict(score, error=error)

@@ -1,0 +1,304 @@
+"""The folder of one run: what is finished stays, whatever happens next.
+
+``results.jsonl`` is append-only, one line per (configuration, question, seed), on the disk
+before the next question counts as done. ``trajectories/`` holds everything that led to a
+line; a trajectory is written before its line, so a line always has one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any, Self
+from urllib.parse import quote
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from agents.base import INFRASTRUCTURE
+from experiments.config import UNHASHED, ConfigError
+
+
+class Row(BaseModel):
+    """One answer and its verdict: one line of ``results.jsonl``.
+
+    Attributes
+    ----------
+    outcome
+        How the execution of the final code ended (`sandbox.base.Outcome`), ``no_code`` when
+        there was nothing to execute, ``infra`` when a part of ours failed, ``unavailable``
+        when an input of the question is missing here.
+    runnable, passed
+        ``None`` when unknown (``infra``, ``unavailable``), never zero.
+    reasons
+        Why each property that failed did so.
+    tokens, calls
+        Spent on this answer; ``cost_usd`` is ``None`` when the price is unknown.
+    seconds, sandbox_seconds
+        Wall time of the agent; of its executions and of the final one.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    config_hash: str
+    question_id: str
+    seed: int
+    labels: dict[str, str]
+    properties: int
+    outcome: str
+    runnable: bool | None
+    passed: dict[str, bool] | None
+    reasons: dict[str, str]
+    stop_reason: str | None
+    format_status: str | None
+    calls: int
+    cached_calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    tokens_estimated: bool
+    cost_usd: float | None
+    executions: int
+    seconds: float
+    sandbox_seconds: float
+    tier: str | None
+    error: str | None
+
+    @property
+    def infra(self) -> bool:
+        """Whether a part of ours failed; such a row is tried again on resume."""
+        return self.outcome == "infra" or self.stop_reason in INFRASTRUCTURE
+
+    @property
+    def scored(self) -> bool:
+        """Whether there is a verdict."""
+        return self.passed is not None
+
+    @property
+    def passed_count(self) -> int:
+        """Properties that passed."""
+        return sum((self.passed or {}).values())
+
+    @property
+    def whole(self) -> bool:
+        """Whether every property passed."""
+        return self.passed is not None and self.passed_count == self.properties
+
+
+class Store:
+    """Reads and writes a run folder; one process at a time.
+
+    Parameters
+    ----------
+    folder
+        Made when it does not exist.
+    config_hash
+        Of `RunConfig.hash`; a folder holds the rows of one configuration only.
+    description
+        The configuration in plain data, kept in ``run.json``.
+
+    Raises
+    ------
+    ConfigError
+        When the folder belongs to another configuration, is in use, or is damaged.
+    """
+
+    def __init__(self, folder: Path, config_hash: str, description: Mapping[str, Any]) -> None:
+        self.folder = folder
+        self.config_hash = config_hash
+        try:
+            (folder / "trajectories").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(f"out={folder}: cannot be used as a run folder ({error})") from error
+        self._lock = self._take_lock()
+        try:
+            self._claim(description)
+            self._results = self._open_results()
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        self._results.close()
+        self._lock.close()
+
+    def _take_lock(self) -> IO[str]:
+        lock = (self.folder / ".lock").open("w")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            lock.close()
+            raise ConfigError(
+                f"{self.folder}: another process is running into this folder; "
+                "wait for it or choose another one with out=DIR"
+            ) from error
+        return lock
+
+    def _claim(self, description: Mapping[str, Any]) -> None:
+        path = self.folder / "run.json"
+        mine: dict[str, Any] = {
+            "config_hash": self.config_hash,
+            "config": dict(description),
+            "packages": {},
+        }
+        if path.exists():
+            theirs = read_json(path)
+            if theirs.get("config_hash") != self.config_hash:
+                changed = difference(theirs.get("config", {}), description)
+                raise ConfigError(
+                    f"out={self.folder}: holds a run of another configuration ({changed}); "
+                    "choose another folder with out=DIR"
+                )
+            mine["packages"] = theirs.get("packages", {})
+        self._description = mine
+        write_json(path, mine)
+
+    @property
+    def packages(self) -> dict[str, dict[str, str]]:
+        """Installed versions by environment, as they were when the rows were made."""
+        return dict(self._description["packages"])
+
+    def remember_packages(self, packages: Mapping[str, Mapping[str, str]]) -> None:
+        """Keep the versions next to the rows.
+
+        Raises
+        ------
+        ConfigError
+            When earlier rows were made with other versions: they cannot share a table.
+        """
+        for environment, versions in packages.items():
+            before = self.packages.get(environment)
+            if before is not None and before != dict(versions):
+                raise ConfigError(
+                    f"{self.folder}: was started with other package versions in environment "
+                    f"{environment} ({difference(before, versions)}); "
+                    "begin a new run with name=... or out=DIR"
+                )
+            self._description["packages"][environment] = dict(versions)
+        write_json(self.folder / "run.json", self._description)
+
+    def _open_results(self) -> IO[bytes]:
+        path = self.folder / "results.jsonl"
+        results = path.open("a+b")
+        size = results.seek(0, os.SEEK_END)
+        results.seek(0)
+        whole = results.read().rpartition(b"\n")
+        kept = len(whole[0]) + len(whole[1])
+        if kept != size:
+            # The machine died while this line was written: its question runs again.
+            results.truncate(kept)
+        return results
+
+    def lines(self) -> list[Row]:
+        """Everything that is stored, oldest first, superseded rows included."""
+        stored = read_rows(self.folder / "results.jsonl")
+        return [row for row in stored if row.config_hash == self.config_hash]
+
+    def finished(self) -> dict[tuple[str, int], Row]:
+        """The rows that need no second try, by question and seed."""
+        latest = {(row.question_id, row.seed): row for row in self.lines()}
+        return {key: row for key, row in latest.items() if not row.infra}
+
+    def append(self, row: Row, trajectory: Mapping[str, Any]) -> None:
+        """Store one answer; it survives a crash as soon as this returns."""
+        write_json(trajectory_path(self.folder, row.question_id, row.seed), trajectory)
+        self._results.write(row.model_dump_json().encode() + b"\n")
+        self._results.flush()
+        os.fsync(self._results.fileno())
+
+
+def trajectory_path(folder: Path, question_id: str, seed: int) -> Path:
+    """Where the trajectory of one answer lies."""
+    return folder / "trajectories" / f"{quote(question_id, safe='')}-{seed}.json"
+
+
+def read_rows(path: Path) -> Iterator[Row]:
+    """Stream the rows of a ``results.jsonl``; a half-written last line is left out.
+
+    Raises
+    ------
+    ConfigError
+        When a line that is not the last is no row.
+    """
+    if not path.exists():
+        return
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                yield Row.model_validate_json(line)
+            except ValidationError as error:
+                raise ConfigError(
+                    f"{path}, line {number}: is not a result row; remove the line or the folder"
+                ) from error
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON object.
+
+    Raises
+    ------
+    ConfigError
+        When the file is missing or holds something else.
+    """
+    try:
+        loaded = json.loads(path.read_bytes())
+    except FileNotFoundError as error:
+        raise ConfigError(f"{path}: no such file") from error
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path}: cannot be read ({error})") from error
+    if not isinstance(loaded, dict):
+        raise ConfigError(f"{path}: is not a JSON object")
+    return loaded
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Write a file that is either the old one or the new one, never half of it."""
+    write_text(path, json.dumps(value, indent=1, default=repr) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a whole text file atomically; what UTF-8 cannot hold is replaced."""
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text.encode("utf-8", "replace"))
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            Path(temporary).unlink()
+        raise
+
+
+def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """Describe the first key in which two configurations differ."""
+    before, after = flatten(old), flatten(new)
+    for key in sorted(before.keys() | after.keys()):
+        if before.get(key) != after.get(key) and key.split(".")[0] not in UNHASHED:
+            return f"{key} was {before.get(key)}, now {after.get(key)}"
+    return "the questions changed"
+
+
+def flatten(nested: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """``{"a": {"b": 1}}`` as ``{"a.b": 1}``."""
+    flat: dict[str, Any] = {}
+    for key, value in nested.items():
+        if isinstance(value, Mapping):
+            flat |= flatten(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat

@@ -1,0 +1,117 @@
+"""From rows to the one summary of a run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from experiments.config import RunConfig
+from experiments.store import Row
+from experiments.tasks import Task
+
+#: Fields of a summary that depend on the clock; all others follow from the rows.
+WALL_CLOCK = ("seconds", "sandbox_seconds")
+
+
+def tasks_digest(tasks: Iterable[Task]) -> str:
+    """Digest of everything that decides an answer or its verdict, mounted files included.
+
+    Whether a task can be run on this machine is left out: a file that turns up later makes
+    more questions, not another benchmark.
+    """
+    digest = hashlib.sha256()
+    for task in sorted(tasks, key=lambda task: task.question.id):
+        question = task.question
+        parts = [
+            question.id,
+            question.prompt,
+            sorted(question.formats.items()),
+            sorted(question.mounts),
+            [vars(prop) for prop in task.properties],
+            task.environment,
+        ]
+        digest.update(json.dumps(parts, sort_keys=True).encode())
+    return digest.hexdigest()
+
+
+def summarise(
+    config: RunConfig,
+    *,
+    config_hash: str,
+    llm: bool,
+    tasks: Sequence[Task],
+    rows: Sequence[Row],
+    packages: Mapping[str, Mapping[str, str]],
+) -> dict[str, Any]:
+    """Count what the run has shown so far.
+
+    Parameters
+    ----------
+    config, config_hash
+        What was run.
+    llm
+        Whether a language model is behind the answers.
+    tasks
+        The selected questions.
+    rows
+        Every stored line of the selected questions, superseded ones included: their verdicts
+        do not count, their cost does.
+    packages
+        Installed versions by environment.
+
+    Returns
+    -------
+    dict
+        JSON-able. Counts of verdicts are sums over seeds; ``answers`` is what they are out of
+        (``properties_total`` for properties).
+    """
+    latest = {(row.question_id, row.seed): row for row in rows}
+    available = [task for task in tasks if task.unavailable is None]
+    scored = [row for row in latest.values() if row.scored]
+    costs = [row.cost_usd for row in rows]
+    known = [cost for cost in costs if cost is not None]
+    wanted = len(available) * len(config.seeds)
+    return {
+        "system": config.system.name,
+        "retrieval": config.retrieval.name,
+        "model": config.model.name,
+        "model_kind": "LLM" if llm else "no LLM",
+        "benchmark": config.benchmark.name,
+        "level": config.benchmark.params.get("level"),
+        "seeds": list(config.seeds),
+        "questions": len(available),
+        "answers": len(scored),
+        "complete": len(scored) == wanted,
+        "missing": wanted - len(latest),
+        "infra": sum(row.infra for row in latest.values()),
+        "unavailable": {t.question.id: t.unavailable for t in tasks if t.unavailable is not None},
+        "runnable": sum(bool(row.runnable) for row in scored),
+        "whole": sum(row.whole for row in scored),
+        "properties_passed": sum(row.passed_count for row in scored),
+        "properties_total": sum(row.properties for row in scored),
+        "format_errors": sum(row.format_status == "error" for row in scored),
+        "format_repaired": sum(row.format_status == "repaired" for row in scored),
+        "outcomes": _counts(row.outcome for row in latest.values()),
+        "stop_reasons": _counts(str(row.stop_reason) for row in latest.values()),
+        "calls": sum(row.calls for row in rows),
+        "cached_calls": sum(row.cached_calls for row in rows),
+        "executions": sum(row.executions for row in rows),
+        "tokens": sum(row.prompt_tokens + row.completion_tokens for row in rows),
+        "prompt_tokens": sum(row.prompt_tokens for row in rows),
+        "completion_tokens": sum(row.completion_tokens for row in rows),
+        "tokens_estimated": any(row.tokens_estimated for row in rows),
+        "cost_usd": round(sum(known), 6) if len(known) == len(costs) else None,
+        "seconds": round(sum(row.seconds for row in rows), 3),
+        "sandbox_seconds": round(sum(row.sandbox_seconds for row in rows), 3),
+        "sandbox_tier": sorted({row.tier for row in rows if row.tier}),
+        "packages": {name: dict(versions) for name, versions in packages.items()},
+        "config_hash": config_hash,
+        "config": config.plain(),
+    }
+
+
+def _counts(values: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(values).items()))
