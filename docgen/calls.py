@@ -1,0 +1,152 @@
+"""Which symbols a body uses: calls and property reads, with light inference of types."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from docgen.definitions import Class, Function, Module, last_part
+from docgen.names import Definition, Names, arguments
+
+
+def used_symbols(function: Function, names: Names) -> list[str]:
+    """Qualified names of what the body of ``function`` uses, in order of appearance.
+
+    A receiver's class is known from ``self``, from annotations of parameters and returns, and
+    from assignments of constructor calls. What stays unknown is left out, never guessed.
+    """
+    scope = _Scope(function, names)
+    found: dict[str, None] = {}
+    for node in _body(function.node):
+        for qualname in scope.visit(node):
+            if qualname != function.qualname:
+                found.setdefault(qualname)
+    return list(found)
+
+
+def _body(node: ast.AST) -> Iterator[ast.AST]:
+    """Nodes of the body in source order; decorators and annotations are not part of it."""
+    stack: list[ast.AST] = list(reversed(getattr(node, "body", [])))
+    while stack:
+        current = stack.pop()
+        yield current
+        stack.extend(reversed(list(ast.iter_child_nodes(current))))
+
+
+class _Scope:
+    """Local variables of one function -> their class, where it is known."""
+
+    def __init__(self, function: Function, names: Names) -> None:
+        self.function = function
+        self.names = names
+        self.locals: dict[str, Class | None] = {}
+        self.imports: dict[str, Definition | None] = {}
+        spec = function.node.args
+        if function.owner is not None and function.role != "staticmethod":
+            for receiver in (spec.posonlyargs + spec.args)[:1]:
+                self.locals[receiver.arg] = function.owner
+        for argument in arguments(function):
+            self.locals[argument.arg] = names.annotation(argument.annotation, function)
+
+    def visit(self, node: ast.AST) -> Iterator[str]:
+        match node:
+            case ast.ImportFrom(module=base, names=items, level=0) if base:
+                for item in items:
+                    found = self.names.path(f"{base}.{item.name}")
+                    self.imports[item.asname or item.name] = found
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                self.locals[name] = self.infer(value)
+            case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation):
+                self.locals[name] = self.names.annotation(annotation, self.function)
+            case ast.withitem(context_expr=value, optional_vars=ast.Name(id=name)):
+                self.locals[name] = self.infer(value)
+            case ast.Call(func=func):
+                target = self.resolve(func)
+                if isinstance(target, Class | Function):
+                    yield target.qualname
+            case ast.Attribute(ctx=ast.Load()):
+                target = self.resolve(node)
+                if isinstance(target, Function) and target.role == "property":
+                    yield target.qualname
+
+    def resolve(self, node: ast.expr) -> Definition | None:
+        """What a name or attribute stands for in this body."""
+        if isinstance(node, ast.Name):
+            return self._name(node.id)
+        if isinstance(node, ast.Attribute):
+            return self._member(node)
+        return None
+
+    def _name(self, name: str) -> Definition | None:
+        if name == "cls":
+            return self.function.owner
+        if name in self.locals:
+            return None
+        if name in self.imports:
+            return self.imports[name]
+        return self.names.in_module(self.function.module, name)
+
+    def _member(self, node: ast.Attribute) -> Definition | None:
+        if isinstance(node.value, ast.Call) and last_part(node.value) == "super":
+            owner = self.function.owner
+            ancestors = self.names.mro(owner)[1:] if owner is not None else []
+            return next(
+                (c.functions[node.attr] for c in ancestors if node.attr in c.functions), None
+            )
+        holder = self.infer(node.value) or self.resolve(node.value)
+        if isinstance(holder, Class):
+            return self.names.member(holder, node.attr)
+        if isinstance(holder, Module):
+            return self.names.in_module(holder, node.attr)
+        if holder is None and not self._is_local(node.value):
+            return self.names.expression(node, self.function.module)
+        return None
+
+    def infer(self, node: ast.expr) -> Class | None:
+        """The class of ours that an expression's value has, when that is plain."""
+        found: Class | None = None
+        match node:
+            case ast.Name(id=name):
+                found = self.locals.get(name)
+            case ast.Call(func=func):
+                target = self.resolve(func)
+                if isinstance(target, Class):
+                    found = target
+                elif isinstance(target, Function):
+                    found = self._returned(target, func)
+            case ast.Attribute():
+                found = self._read(node)
+            case ast.IfExp(body=inner) | ast.BoolOp(values=[inner, *_]) | ast.Await(value=inner):
+                found = self.infer(inner)
+        return found
+
+    def _read(self, node: ast.Attribute) -> Class | None:
+        """Class of what reading a property or attribute gives."""
+        target = self.resolve(node)
+        if isinstance(target, Function) and target.role == "property":
+            return self._returned(target, node)
+        owner = self.infer(node.value) if target is None else None
+        return self._attribute(owner, node.attr) if owner is not None else None
+
+    def _returned(self, function: Function, callee: ast.expr) -> Class | None:
+        """Class of the return annotation; ``Self`` is the receiver's class."""
+        returns = function.node.returns
+        if isinstance(returns, ast.Name) and returns.id == "Self":
+            if isinstance(callee, ast.Attribute):
+                holder = self.infer(callee.value) or self.resolve(callee.value)
+                if isinstance(holder, Class):
+                    return holder
+            return function.owner
+        return self.names.annotation(returns, function)
+
+    def _attribute(self, owner: Class, attr: str) -> Class | None:
+        for cls in self.names.mro(owner):
+            attributes = self.names.attributes(cls)
+            if attr in attributes:
+                return self.names.annotation(attributes[attr], cls)
+        return None
+
+    def _is_local(self, node: ast.expr) -> bool:
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        return not isinstance(node, ast.Name) or node.id in self.locals or node.id in self.imports

@@ -1,0 +1,206 @@
+"""One module's syntax tree -> its definitions, before any name is resolved."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from docgen.sources import SourceFile
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+_PROPERTIES = frozenset(
+    {"property", "cached_property", "abstractproperty", "lazy_property", "lazyproperty"}
+)
+
+
+@dataclass
+class Function:
+    """A function, method or property."""
+
+    qualname: str
+    node: FunctionNode
+    role: Literal["function", "method", "classmethod", "staticmethod", "property"]
+    modifiers: tuple[str, ...]
+    module: Module
+    owner: Class | None = None
+
+
+@dataclass
+class Class:
+    """A class; ``attributes`` maps a public attribute to the expression that tells its type."""
+
+    qualname: str
+    node: ast.ClassDef
+    module: Module
+    functions: dict[str, Function] = field(default_factory=dict)
+    classes: dict[str, Class] = field(default_factory=dict)
+    fields: dict[str, ast.AnnAssign] = field(default_factory=dict)
+    constants: dict[str, ast.expr] = field(default_factory=dict)
+
+    @property
+    def generated_constructor(self) -> bool:
+        """Whether the constructor is made from the fields (dataclass, NamedTuple, TypedDict)."""
+        decorated = any(
+            decorator_name(d) in {"dataclass", "define", "frozen"} for d in self.node.decorator_list
+        )
+        return decorated or any(
+            last_part(base) in {"NamedTuple", "TypedDict", "BaseModel"} for base in self.node.bases
+        )
+
+
+@dataclass
+class Module:
+    """A module: what it defines and what its import statements bind.
+
+    ``bindings`` maps a local name to the dotted path it stands for; ``stars`` lists modules
+    imported with ``*``.
+    """
+
+    source: SourceFile
+    tree: ast.Module
+    lines: list[str]
+    functions: dict[str, Function] = field(default_factory=dict)
+    classes: dict[str, Class] = field(default_factory=dict)
+    bindings: dict[str, str] = field(default_factory=dict)
+    stars: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """Dotted name."""
+        return self.source.module
+
+    def segment(self, first: int, last: int) -> str:
+        """Source lines ``first`` to ``last`` (from 1, inclusive) without common indent."""
+        lines = self.lines[first - 1 : last]
+        indent = len(lines[0]) - len(lines[0].lstrip()) if lines else 0
+        return "\n".join(line[indent:] if not line[:indent].strip() else line for line in lines)
+
+
+def read_module(source: SourceFile) -> Module:
+    """Parse a module.
+
+    Raises
+    ------
+    SyntaxError
+        When the text is not Python of the running version (also for null bytes).
+    """
+    try:
+        tree = ast.parse(source.text)
+    except ValueError as error:  # null bytes
+        raise SyntaxError(str(error)) from error
+    module = Module(source, tree, source.text.splitlines())
+    for node in statements(tree.body):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            _bind(module, node)
+        elif isinstance(node, FunctionNode):
+            function = _function(module, None, node)
+            if function is not None:
+                module.functions[node.name] = function
+        elif isinstance(node, ast.ClassDef):
+            module.classes[node.name] = _class(module, f"{module.name}.{node.name}", node)
+        elif isinstance(node, ast.Assign):
+            _alias(module, node)
+    return module
+
+
+def statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a body, and those under its ``if``, ``try`` and ``with``."""
+    for node in body:
+        yield node
+        if isinstance(node, ast.If | ast.Try | ast.With):
+            yield from statements(node.body)
+            if isinstance(node, ast.If | ast.Try):
+                yield from statements(node.orelse)
+            if isinstance(node, ast.Try):
+                for handler in node.handlers:
+                    yield from statements(handler.body)
+                yield from statements(node.finalbody)
+
+
+def last_part(node: ast.expr) -> str:
+    """``c`` of ``a.b.c``, ``a.b.c(...)`` or ``a.b.c[...]``; empty for other expressions."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case ast.Call(func=inner) | ast.Subscript(value=inner):
+            return last_part(inner)
+    return ""
+
+
+decorator_name = last_part
+
+
+def _class(module: Module, qualname: str, node: ast.ClassDef) -> Class:
+    found = Class(qualname, node, module)
+    for item in statements(node.body):
+        if isinstance(item, FunctionNode):
+            function = _function(module, found, item)
+            if function is not None:
+                found.functions[item.name] = function
+        elif isinstance(item, ast.ClassDef):
+            found.classes[item.name] = _class(module, f"{qualname}.{item.name}", item)
+        elif isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
+            found.fields[item.target.id] = item
+        elif isinstance(item, ast.Assign):
+            for target in item.targets:
+                if isinstance(target, ast.Name):
+                    found.constants[target.id] = item.value
+    return found
+
+
+def _function(module: Module, owner: Class | None, node: FunctionNode) -> Function | None:
+    """A definition, or ``None`` for an overload stub or a property's setter."""
+    names = [decorator_name(d) for d in node.decorator_list]
+    if {"overload", "setter", "deleter"}.intersection(names):
+        return None
+    role: Literal["function", "method", "classmethod", "staticmethod", "property"] = "function"
+    if owner is not None:
+        role = "method"
+        if _PROPERTIES.intersection(names):
+            role = "property"
+        elif "classmethod" in names:
+            role = "classmethod"
+        elif "staticmethod" in names:
+            role = "staticmethod"
+    modifiers: list[str] = [role] if role in {"classmethod", "staticmethod"} else []
+    if {"abstractmethod", "abstractproperty"}.intersection(names):
+        modifiers.append("abstract")
+    if isinstance(node, ast.AsyncFunctionDef):
+        modifiers.append("async")
+    if "deprecated" in names:
+        modifiers.append("deprecated")
+    prefix = owner.qualname if owner else module.name
+    return Function(f"{prefix}.{node.name}", node, role, tuple(modifiers), module, owner)
+
+
+def _bind(module: Module, node: ast.Import | ast.ImportFrom) -> None:
+    if isinstance(node, ast.Import):
+        for name in node.names:
+            if name.asname:
+                module.bindings[name.asname] = name.name
+            else:
+                root = name.name.partition(".")[0]
+                module.bindings[root] = root
+        return
+    base = node.module or ""
+    if node.level:
+        parts = module.name.split(".")
+        drop = node.level - 1 if module.source.is_package else node.level
+        base = ".".join([*parts[: len(parts) - drop], *([node.module] if node.module else [])])
+    for name in node.names:
+        if name.name == "*":
+            module.stars.append(base)
+        else:
+            module.bindings[name.asname or name.name] = f"{base}.{name.name}"
+
+
+def _alias(module: Module, node: ast.Assign) -> None:
+    """``Old = New`` at module level binds ``Old`` to ``New``."""
+    value = node.value
+    if isinstance(value, ast.Name | ast.Attribute):
+        dotted = ast.unparse(value)
+        for target in node.targets:
+            if isinstance(target, ast.Name) and target.id != dotted:
+                module.bindings.setdefault(target.id, f"{module.name}.{dotted}")

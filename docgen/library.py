@@ -1,0 +1,287 @@
+"""Source files -> :class:`~docgen.symbols.Library`: every symbol with its facts resolved."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from docgen.calls import used_symbols
+from docgen.definitions import Class, Function, Module, last_part, read_module
+from docgen.names import Names
+from docgen.signatures import attribute_type, class_signature, function_signature
+from docgen.sources import SourceFile, distribution_versions, read_sources, sources_digest
+from docgen.symbols import Library, Member, MemberKind, Symbol
+
+
+def read_library(packages: Sequence[str], folder: Path) -> Library:
+    """Read every symbol of ``packages`` below ``folder``; tests are left out.
+
+    Raises
+    ------
+    docgen.sources.SourceError
+        When a package has no source there.
+    """
+    return build_library(read_sources(packages, folder))
+
+
+def build_library(sources: Sequence[SourceFile]) -> Library:
+    """Symbols, call graph and import paths of source files."""
+    modules: list[Module] = []
+    unreadable: dict[str, str] = {}
+    for source in sources:
+        try:
+            modules.append(read_module(source))
+        except SyntaxError as error:
+            unreadable[source.path] = str(error)
+    names = Names(modules)
+    aliases = _aliases(modules, names)
+    shortest = _import_paths(modules, names)
+    builder = _Builder(names, shortest)
+    symbols = {symbol.qualname: symbol for symbol in builder.all()}
+    return Library(
+        symbols={name: symbols[name] for name in sorted(symbols)},
+        aliases={a: q for a, q in sorted(aliases.items()) if q in symbols and a not in symbols},
+        versions=distribution_versions(sources),
+        unreadable=unreadable,
+        digest=sources_digest(sources),
+    )
+
+
+class _Builder:
+    def __init__(self, names: Names, shortest: dict[str, str]) -> None:
+        self.names = names
+        self.shortest = shortest
+
+    def all(self) -> Iterator[Symbol]:
+        for module in self.names.modules.values():
+            yield self._module(module)
+        for cls in self.names.classes.values():
+            yield self._class(cls)
+        for function in self.names.functions.values():
+            if function.owner is None or not _special(function.node.name):
+                yield self._function(function)
+
+    def _module(self, module: Module) -> Symbol:
+        own: list[Class | Function] = [*module.classes.values(), *module.functions.values()]
+        own.sort(key=lambda definition: definition.node.lineno)
+        members = tuple(self._member(d, "") for d in own if not d.node.name.startswith("_"))
+        return Symbol(
+            qualname=module.name,
+            kind="module",
+            signature="",
+            docstring=ast.get_docstring(module.tree) or "",
+            source="",
+            package=module.source.package,
+            version=module.source.version,
+            path=module.source.path,
+            first_line=1,
+            last_line=max(1, len(module.lines)),
+            members=members,
+            import_path=module.name,
+        )
+
+    def _class(self, cls: Class) -> Symbol:
+        init = next(
+            (c.functions["__init__"] for c in self.names.mro(cls) if "__init__" in c.functions),
+            None,
+        )
+        own_init = cls.functions.get("__init__")
+        docstring = ast.get_docstring(cls.node) or ""
+        if init is not None and (init_doc := ast.get_docstring(init.node)):
+            docstring = f"{docstring}\n\nConstructor: {init_doc}".strip()
+        calls = [base.qualname for base in self.names.bases(cls)]
+        if own_init is not None:
+            calls += [c for c in used_symbols(own_init, self.names) if c not in calls]
+        deprecated = any(last_part(d) == "deprecated" for d in cls.node.decorator_list)
+        abstract = any("abstract" in f.modifiers for f in cls.functions.values())
+        return self._symbol(
+            cls,
+            kind="class",
+            signature=class_signature(cls, self.names),
+            docstring=docstring,
+            source=_class_source(cls),
+            modifiers=tuple(
+                word for word, on in (("abstract", abstract), ("deprecated", deprecated)) if on
+            ),
+            bases=tuple(self._base_name(base, cls) for base in cls.node.bases),
+            raises=_raised(own_init) if own_init is not None else (),
+            members=tuple(self._members(cls)),
+            calls=tuple(calls),
+        )
+
+    def _function(self, function: Function) -> Symbol:
+        kind = function.role if function.role in {"function", "property"} else "method"
+        return self._symbol(
+            function,
+            kind=kind,
+            signature=function.node.name + function_signature(function),
+            docstring=ast.get_docstring(function.node) or "",
+            source=function.module.segment(_first_line(function), _last_line(function)),
+            modifiers=function.modifiers,
+            raises=_raised(function),
+            calls=tuple(
+                name
+                for name in used_symbols(function, self.names)
+                if not _special(name.rpartition(".")[2])
+            ),
+        )
+
+    def _symbol(self, definition: Class | Function, **facts: object) -> Symbol:
+        source = definition.module.source
+        return Symbol(
+            qualname=definition.qualname,
+            package=source.package,
+            version=source.version,
+            path=source.path,
+            first_line=_first_line(definition),
+            last_line=_last_line(definition),
+            import_path=self._import_path(definition),
+            **facts,  # type: ignore[arg-type]
+        )
+
+    def _import_path(self, definition: Class | Function) -> str:
+        """Shortest public path; of a method, that of its class and the name."""
+        if isinstance(definition, Function) and definition.owner is not None:
+            owner = definition.owner.qualname
+            return f"{self.shortest.get(owner, owner)}.{definition.node.name}"
+        return self.shortest.get(definition.qualname, definition.qualname)
+
+    def _base_name(self, base: ast.expr, cls: Class) -> str:
+        found = self.names.expression(base, cls.module)
+        return found.qualname if isinstance(found, Class) else ast.unparse(base)
+
+    def _members(self, cls: Class) -> Iterator[Member]:
+        seen: set[str] = set()
+        for owner in self.names.mro(cls):
+            origin = "" if owner is cls else owner.node.name
+            methods = sorted(owner.functions.values(), key=lambda f: f.node.lineno)
+            attributes = self.names.attributes(owner)
+            for function in methods:
+                name = function.node.name
+                if not name.startswith("_") and name not in seen:
+                    seen.add(name)
+                    yield self._member(function, origin, receiver=cls.node.name)
+            for name, hint in attributes.items():
+                if not name.startswith("_") and name not in seen:
+                    seen.add(name)
+                    kind = attribute_type(name, hint, owner, self.names)
+                    signature = f"-> {kind}" if kind else ""
+                    qualname = f"{owner.qualname}.{name}"
+                    yield Member(name, "attribute", signature, "", qualname, origin)
+
+    def _member(
+        self, definition: Class | Function, origin: str, *, receiver: str | None = None
+    ) -> Member:
+        summary = first_sentence(ast.get_docstring(definition.node) or "")
+        if isinstance(definition, Class):
+            signature = class_signature(definition, self.names)
+            signature = signature.removeprefix(definition.node.name)
+            role: MemberKind = "class"
+        else:
+            signature = function_signature(definition, receiver)
+            role = definition.role
+        return Member(
+            definition.node.name, role, signature.strip(), summary, definition.qualname, origin
+        )
+
+
+def first_sentence(text: str) -> str:
+    """First sentence of a docstring, on one line."""
+    paragraph = " ".join(text.strip().partition("\n\n")[0].split())
+    for end in (". ", ".\n"):
+        head, found, _ = paragraph.partition(end)
+        # "e.g. " and "i.e. " do not end a sentence
+        if found and not head.endswith(("e.g", "i.e", "etc", "et al", "Ref", "vs")):
+            return head + "."
+    return paragraph
+
+
+def _special(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
+def _first_line(definition: Class | Function) -> int:
+    decorators = [d.lineno for d in definition.node.decorator_list]
+    return min([definition.node.lineno, *decorators])
+
+
+def _last_line(definition: Class | Function) -> int:
+    return definition.node.end_lineno or definition.node.lineno
+
+
+def _class_source(cls: Class) -> str:
+    """The class without the bodies of its methods: each is reduced to its header."""
+    lines: list[str] = []
+    position = _first_line(cls)
+    inner: list[Class | Function] = [*cls.functions.values(), *cls.classes.values()]
+    for definition in sorted(inner, key=lambda d: d.node.lineno):
+        start, body = _first_line(definition), definition.node.body[0].lineno
+        if definition.node.name == "__init__":
+            continue
+        if start < position:
+            continue  # defined under a condition that was cut already
+        lines += cls.module.lines[position - 1 : max(start, body - 1)]
+        lines[-1] += "  ..." if not lines[-1].rstrip().endswith("...") else ""
+        position = _last_line(definition) + 1
+    lines += cls.module.lines[position - 1 : _last_line(cls)]
+    indent = " " * (len(lines[0]) - len(lines[0].lstrip())) if lines else ""
+    return "\n".join(line.removeprefix(indent) for line in lines)
+
+
+def _raised(function: Function) -> tuple[str, ...]:
+    names: dict[str, None] = {}
+    for node in ast.walk(function.node):
+        if isinstance(node, ast.Raise) and node.exc is not None:
+            name = last_part(node.exc)
+            if name and (name[0].isupper()):
+                names.setdefault(name)
+    return tuple(names)
+
+
+def _bound_names(module: Module) -> list[str]:
+    return [*module.bindings, *module.classes, *module.functions]
+
+
+def _aliases(modules: Sequence[Module], names: Names) -> dict[str, str]:
+    """Every other path under which a class or function can be imported."""
+    table: dict[str, str] = {}
+    for module in modules:
+        exported = set(_bound_names(module))
+        for star in module.stars:
+            if star in names.modules:
+                exported.update(n for n in _bound_names(names.modules[star]) if n[0] != "_")
+        for name in exported:
+            found = names.in_module(module, name)
+            if isinstance(found, Class | Function):
+                table.setdefault(f"{module.name}.{name}", found.qualname)
+    for path, qualname in list(table.items()):
+        cls = names.classes.get(qualname)
+        if cls is not None:
+            _member_aliases(path, cls, names, table)
+    for cls in names.classes.values():
+        _member_aliases(cls.qualname, cls, names, table)
+    return {alias: qualname for alias, qualname in table.items() if alias != qualname}
+
+
+def _member_aliases(path: str, cls: Class, names: Names, table: dict[str, str]) -> None:
+    for owner in names.mro(cls):
+        for name, function in owner.functions.items():
+            table.setdefault(f"{path}.{name}", function.qualname)
+
+
+def _import_paths(modules: Sequence[Module], names: Names) -> dict[str, str]:
+    """Qualified name -> shortest path through the ``__init__`` of an enclosing package."""
+    table: dict[str, str] = {}
+    for module in modules:
+        if not module.source.is_package:
+            continue
+        for name in _bound_names(module):
+            found = names.in_module(module, name)
+            if not isinstance(found, Class | Function) or name.startswith("_"):
+                continue
+            path = f"{module.name}.{name}"
+            known = table.get(found.qualname, found.qualname)
+            if found.qualname.startswith(f"{module.name}.") and len(path) < len(known):
+                table[found.qualname] = path
+    return table

@@ -1,0 +1,171 @@
+"""Signatures and types as text, from the syntax tree."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from docgen.definitions import Class, Function, last_part
+from docgen.names import Names, is_enum
+
+_MAX_DEFAULT = 60  # characters of a default value that are shown
+_BUILTINS = frozenset({"int", "float", "str", "bool", "list", "dict", "tuple", "set", "complex"})
+_DISPLAYS: tuple[tuple[tuple[type[ast.expr], ...], str], ...] = (
+    ((ast.Dict, ast.DictComp), "dict"),
+    ((ast.List, ast.ListComp), "list"),
+    ((ast.Tuple,), "tuple"),
+    ((ast.Set, ast.SetComp), "set"),
+    ((ast.JoinedStr,), "str"),
+    ((ast.Compare,), "bool"),
+)
+
+
+def function_signature(function: Function, receiver: str | None = None) -> str:
+    """``(a: int, b=1) -> str`` without the receiver; of a property only `` -> str``.
+
+    Parameters
+    ----------
+    receiver
+        What ``Self`` stands for; the class that defines the method when not given.
+    """
+    spec = function.node.args
+    returns = _returns(function, receiver)
+    if function.role == "property":
+        return returns
+    drop = function.owner is not None and function.role != "staticmethod"
+    return f"({', '.join(_parameters(spec, drop_first=drop))}){returns}"
+
+
+def class_signature(cls: Class, names: Names) -> str:
+    """``Name(parameters)`` of the constructor; only the name when it takes none we can see."""
+    name = cls.node.name
+    if is_enum(cls, names):
+        return name
+    for owner in names.mro(cls):
+        if owner.generated_constructor:
+            return f"{name}({', '.join(_fields(cls, names))})"
+        init = owner.functions.get("__init__") or owner.functions.get("__new__")
+        if init is not None:
+            return f"{name}({', '.join(_parameters(init.node.args, drop_first=True))})"
+    return f"{name}()" if not cls.node.bases else name
+
+
+def attribute_type(name: str, hint: ast.expr | None, owner: Class, names: Names) -> str:
+    """Type of an attribute as text, empty when the source does not tell."""
+    if hint is None:
+        return ""
+    if name in owner.fields or _is_annotation(hint):
+        return annotation_text(hint)
+    if isinstance(hint, ast.Constant):
+        return "" if hint.value is None else type(hint.value).__name__
+    if isinstance(hint, ast.Call):
+        return _called_type(hint.func, owner, names)
+    return next((word for nodes, word in _DISPLAYS if isinstance(hint, nodes)), "")
+
+
+def _called_type(func: ast.expr, owner: Class, names: Names) -> str:
+    called = names.expression(func, owner.module)
+    if isinstance(called, Class):
+        return called.node.name
+    if isinstance(called, Function):
+        return annotation_text(called.node.returns)
+    return last_part(func) if last_part(func) in _BUILTINS else ""
+
+
+def annotation_text(node: ast.expr | None) -> str:
+    """An annotation on one line, quotes of forward references removed."""
+    if node is None:
+        return ""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return " ".join(node.value.split())
+    return ast.unparse(node)
+
+
+def _is_annotation(node: ast.expr) -> bool:
+    """Whether the expression reads as a type (it was a parameter's annotation)."""
+    match node:
+        case ast.BinOp(op=ast.BitOr()) | ast.Subscript():
+            return True
+        case ast.Name(id=name):
+            return name in _BUILTINS or name[:1].isupper()
+        case ast.Attribute(attr=attr):
+            return attr[:1].isupper() or attr == "ndarray"
+        case ast.Constant(value=str(text)):
+            return text.isidentifier() and text[:1].isupper()
+    return False
+
+
+def _returns(function: Function, receiver: str | None) -> str:
+    text = annotation_text(function.node.returns)
+    owner = receiver or (function.owner.node.name if function.owner else "")
+    if owner:
+        text = re.sub(r"\bSelf\b", owner, text)
+    return f" -> {text}" if text else ""
+
+
+def _parameters(spec: ast.arguments, *, drop_first: bool) -> Iterator[str]:
+    positional = [*spec.posonlyargs, *spec.args]
+    defaults: list[ast.expr | None] = [None] * (len(positional) - len(spec.defaults))
+    defaults += spec.defaults
+    pairs = list(zip(positional, defaults, strict=True))[1 if drop_first else 0 :]
+    last_positional_only = len(spec.posonlyargs) - (1 if drop_first else 0)
+    for index, (argument, default) in enumerate(pairs, start=1):
+        yield _parameter(argument, default)
+        if index == last_positional_only:
+            yield "/"
+    if spec.vararg is not None:
+        yield f"*{_parameter(spec.vararg, None)}"
+    elif spec.kwonlyargs:
+        yield "*"
+    for argument, keyword_default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):
+        yield _parameter(argument, keyword_default)
+    if spec.kwarg is not None:
+        yield f"**{_parameter(spec.kwarg, None)}"
+
+
+def _parameter(argument: ast.arg, default: ast.expr | None) -> str:
+    text = argument.arg
+    if argument.annotation is not None:
+        text += f": {annotation_text(argument.annotation)}"
+    if default is not None:
+        shown = ast.unparse(default)
+        if len(shown) > _MAX_DEFAULT:
+            shown = "..."
+        text += f" = {shown}" if argument.annotation is not None else f"={shown}"
+    return text
+
+
+def _fields(cls: Class, names: Names) -> Iterator[str]:
+    """Fields of a dataclass with those of its bases, in the order of the constructor."""
+    fields: dict[str, ast.AnnAssign] = {}
+    for owner in reversed(names.mro(cls)):
+        fields.update(owner.fields)
+    for name, node in fields.items():
+        if last_part(node.annotation) == "ClassVar" or _not_in_init(node.value):
+            continue
+        text = f"{name}: {annotation_text(node.annotation)}"
+        if node.value is not None:
+            shown = _field_default(node.value)
+            text += f" = {shown if len(shown) <= _MAX_DEFAULT else '...'}"
+        yield text
+
+
+def _not_in_init(value: ast.expr | None) -> bool:
+    match value:
+        case ast.Call(keywords=keywords) if last_part(value) in {"field", "Field"}:
+            return any(
+                k.arg == "init" and isinstance(k.value, ast.Constant) and k.value.value is False
+                for k in keywords
+            )
+    return False
+
+
+def _field_default(value: ast.expr) -> str:
+    """The default of ``field(default=...)`` or ``Field(...)``; ``...`` when made by a factory."""
+    if isinstance(value, ast.Call) and last_part(value) in {"field", "Field"}:
+        for keyword in value.keywords:
+            if keyword.arg == "default":
+                return ast.unparse(keyword.value)
+        return ast.unparse(value.args[0]) if value.args else "..."
+    return ast.unparse(value)

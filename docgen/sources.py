@@ -1,0 +1,131 @@
+"""Where the source of a package lies, and which distribution and version it belongs to.
+
+Everything is read from a folder given as a path: the ``site-packages`` of the environment in
+which code will run, or a checkout. Nothing is imported.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from email.parser import HeaderParser
+from pathlib import Path
+
+
+class SourceError(Exception):
+    """A package cannot be read; says where it was looked for and what to do next."""
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One module.
+
+    Attributes
+    ----------
+    module
+        Dotted name, ``pymatgen.core.structure``.
+    path
+        Path relative to the folder that holds the package, with forward slashes.
+    package, version
+        Distribution it was installed from (``pymatgen-core``); the import name and ``None``
+        when no metadata say so.
+    is_package
+        Whether it is an ``__init__.py``.
+    """
+
+    module: str
+    path: str
+    package: str
+    version: str | None
+    text: str
+    is_package: bool
+
+
+_TEST_FOLDERS = frozenset({"test", "tests", "testing", "_tests"})
+_TEST_FILE = re.compile(r"(test_.*|.*_tests?|tests?|testing|conftest)\.py")
+
+
+def is_test(path: Path) -> bool:
+    """Whether a path (relative to the package) is test code, which no corpus may hold."""
+    return bool(_TEST_FOLDERS.intersection(path.parts[:-1]) or _TEST_FILE.fullmatch(path.name))
+
+
+def read_sources(packages: Sequence[str], folder: Path) -> list[SourceFile]:
+    """Read the modules of ``packages`` (import names, dotted ones allowed), sorted by name.
+
+    A namespace package is read with everything that add-ons install into it.
+
+    Raises
+    ------
+    SourceError
+        When a package has no Python file under ``folder``.
+    """
+    owners = _owners(folder)
+    found: dict[str, SourceFile] = {}
+    for package in packages:
+        paths = list(_python_files(package, folder))
+        if not paths:
+            raise SourceError(
+                f"package {package!r} has no Python source under {folder}; "
+                "check the import name, or build the environment that holds it"
+            )
+        for path in paths:
+            relative = path.relative_to(folder)
+            dotted = relative.with_suffix("").parts
+            is_package = dotted[-1] == "__init__"
+            module = ".".join(dotted[:-1] if is_package else dotted)
+            owner, version = owners.get(relative.as_posix(), (package.partition(".")[0], None))
+            found[module] = SourceFile(
+                module=module,
+                path=relative.as_posix(),
+                package=owner,
+                version=version,
+                text=path.read_text(encoding="utf-8-sig", errors="replace"),
+                is_package=is_package,
+            )
+    return [found[module] for module in sorted(found)]
+
+
+def distribution_versions(sources: Sequence[SourceFile]) -> dict[str, str | None]:
+    """Version of every distribution that the sources come from."""
+    return {s.package: s.version for s in sorted(sources, key=lambda s: s.package)}
+
+
+def sources_digest(sources: Sequence[SourceFile]) -> str:
+    """SHA-256 over path, origin and text of every file."""
+    sha = hashlib.sha256()
+    for source in sources:
+        sha.update(f"{source.path}\0{source.package}\0{source.version}\0".encode())
+        sha.update(source.text.encode("utf-8", errors="surrogatepass"))
+    return sha.hexdigest()
+
+
+def _python_files(package: str, folder: Path) -> Iterator[Path]:
+    base = folder.joinpath(*package.split("."))
+    single = base.with_suffix(".py")
+    if single.is_file():
+        yield single
+    if base.is_dir():
+        for path in sorted(base.rglob("*.py")):
+            if not is_test(path.relative_to(folder)):
+                yield path
+
+
+def _owners(folder: Path) -> dict[str, tuple[str, str | None]]:
+    """Relative path of an installed file -> (distribution, version), from the RECORD files."""
+    owners: dict[str, tuple[str, str | None]] = {}
+    for info in sorted(folder.glob("*.dist-info")):
+        metadata, record = info / "METADATA", info / "RECORD"
+        if not (metadata.is_file() and record.is_file()):
+            continue
+        with metadata.open(encoding="utf-8", errors="replace") as stream:
+            headers = HeaderParser().parse(stream)
+        owner = (str(headers["Name"]), str(headers["Version"]))
+        with record.open(encoding="utf-8", newline="") as stream:
+            for row in csv.reader(stream):
+                if row and row[0].endswith(".py"):
+                    owners[row[0]] = owner
+    return owners

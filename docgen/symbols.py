@@ -1,0 +1,157 @@
+"""The vocabulary of docgen: what is known about a symbol without running anything."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+Kind = Literal["module", "class", "function", "method", "property"]
+MemberKind = Literal[
+    "class", "function", "method", "classmethod", "staticmethod", "property", "attribute"
+]
+
+
+@dataclass(frozen=True)
+class Member:
+    """A name that a class or module offers.
+
+    Attributes
+    ----------
+    signature
+        What follows the name: ``(site: PeriodicSite) -> int``, ``-> str``, or empty.
+    summary
+        First sentence of its docstring, may be empty.
+    qualname
+        Where it is defined (differs from the class's own when inherited).
+    origin
+        Short name of the base class it is inherited from, else empty.
+    """
+
+    name: str
+    kind: MemberKind
+    signature: str
+    summary: str
+    qualname: str
+    origin: str = ""
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A module, class, function, method or property of a package.
+
+    Attributes
+    ----------
+    qualname
+        Dotted path of the definition, ``pymatgen.core.structure.IStructure.from_file``.
+    signature
+        ``from_file(filename: PathLike, ...) -> Structure``; empty for a module. For a class it
+        is the constructor's.
+    modifiers
+        ``classmethod``, ``staticmethod``, ``abstract``, ``async``, ``deprecated``.
+    source
+        Source text of the definition; of a class only the body without the methods' bodies,
+        of a module only the docstring.
+    package, version
+        Distribution, and its version when known.
+    path, first_line, last_line
+        Source file relative to the folder that holds the package; lines count from 1.
+    bases
+        Direct bases, resolved to qualified names where they belong to the read packages.
+    raises
+        Exceptions that the body raises by name.
+    members
+        Public members, own ones first, inherited ones in method resolution order.
+    calls
+        Qualified names of the symbols that the body uses (resolved ones only).
+    import_path
+        Shortest public import path when re-exported by a package, else ``qualname``.
+    """
+
+    qualname: str
+    kind: Kind
+    signature: str
+    docstring: str
+    source: str
+    package: str
+    version: str | None
+    path: str
+    first_line: int
+    last_line: int
+    modifiers: tuple[str, ...] = ()
+    bases: tuple[str, ...] = ()
+    raises: tuple[str, ...] = ()
+    members: tuple[Member, ...] = ()
+    calls: tuple[str, ...] = ()
+    import_path: str = ""
+
+    @property
+    def name(self) -> str:
+        """Last part of the qualified name."""
+        return self.qualname.rpartition(".")[2]
+
+    @property
+    def public(self) -> bool:
+        """Whether no part of the qualified name is private."""
+        return not any(part.startswith("_") for part in self.qualname.split("."))
+
+
+@dataclass(frozen=True)
+class Library:
+    """All symbols of the read packages.
+
+    Attributes
+    ----------
+    symbols
+        By qualified name, sorted.
+    aliases
+        Other import path -> qualified name (``pymatgen.core.Structure`` ->
+        ``pymatgen.core.structure.Structure``), for re-exports and for inherited members.
+    versions
+        Distribution -> version.
+    unreadable
+        Source files that are not valid Python -> reason.
+    digest
+        SHA-256 over every source file that was read.
+    """
+
+    symbols: Mapping[str, Symbol]
+    aliases: Mapping[str, str]
+    versions: Mapping[str, str | None]
+    unreadable: Mapping[str, str] = field(default_factory=dict)
+    digest: str = ""
+
+    def callers(self) -> dict[str, list[str]]:
+        """Qualified name -> sorted qualified names of the symbols that use it."""
+        table: dict[str, list[str]] = {}
+        for symbol in self.symbols.values():
+            for callee in symbol.calls:
+                table.setdefault(callee, []).append(symbol.qualname)
+        return {callee: sorted(callers) for callee, callers in table.items()}
+
+    def public(self) -> Library:
+        """The same library without its private symbols."""
+        kept = {name: s for name, s in self.symbols.items() if s.public}
+        return replace(
+            self,
+            symbols={
+                name: replace(s, calls=tuple(c for c in s.calls if c in kept))
+                for name, s in kept.items()
+            },
+            aliases={a: name for a, name in self.aliases.items() if name in kept},
+        )
+
+    def find(self, name: str) -> Symbol | None:
+        """The symbol of a qualified name or alias, else ``None``."""
+        return self.symbols.get(name) or self.symbols.get(self.aliases.get(name, ""))
+
+
+def digest(*parts: str) -> str:
+    """SHA-256 of texts, unambiguous about where one ends."""
+    sha = hashlib.sha256()
+    for part in parts:
+        data = part.encode("utf-8", errors="surrogatepass")
+        sha.update(len(data).to_bytes(8, "big"))
+        sha.update(data)
+    return sha.hexdigest()

@@ -1,0 +1,310 @@
+"""Documentation of every symbol by a chat model: ordered, bounded, resumable."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import HumanMessage, SystemMessage
+
+from docgen.checkpoint import Checkpoint, Written
+from docgen.order import Order, documentation_order
+from docgen.progress import Meter, meter
+from docgen.prompts import INSTRUCTIONS, build_prompt, check_reply, clean_reply, item_hash
+from docgen.symbols import Library
+
+
+class DocgenError(Exception):
+    """Documentation could not be completed; says what failed and what to do next."""
+
+
+@dataclass(frozen=True)
+class WriteOptions:
+    """How documentation is written.
+
+    Attributes
+    ----------
+    concurrency
+        Requests in flight.
+    attempts
+        Tries per symbol (exceptions, time-outs and unusable replies count alike).
+    timeout
+        Seconds per request.
+    backoff
+        Seconds before the second try; doubles with every further one.
+    give_up_after
+        This many failed symbols in a row end the run: the endpoint is down or refuses us.
+    max_calls, max_cost_usd
+        Limits of this run; ``None`` is no limit. Reaching one stops cleanly.
+    price
+        US dollars per million prompt tokens and per million completion tokens, when known.
+    """
+
+    concurrency: int = 8
+    attempts: int = 3
+    timeout: float = 120.0
+    backoff: float = 1.0
+    give_up_after: int = 20
+    max_calls: int | None = None
+    max_cost_usd: float | None = None
+    price: tuple[float, float] | None = None
+
+
+@dataclass
+class WriteReport:
+    """What a run did.
+
+    Attributes
+    ----------
+    texts
+        Qualified name -> documentation, of everything that is finished.
+    reused, written, changed
+        Taken from the checkpoint; written now; written now because the symbol changed.
+    failed
+        Symbol -> why, after the last attempt.
+    blocked
+        Symbol -> the failed symbol it builds on: not written, never silently freed.
+    pending
+        Not reached because a limit ended the run (``stopped`` says which).
+    cost_usd
+        ``None`` when the price or the usage is unknown.
+    """
+
+    texts: dict[str, str] = field(default_factory=dict)
+    reused: list[str] = field(default_factory=list)
+    written: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    blocked: dict[str, str] = field(default_factory=dict)
+    pending: list[str] = field(default_factory=list)
+    stopped: str | None = None
+    calls: int = 0
+    prompt_tokens: int | None = 0
+    completion_tokens: int | None = 0
+    cost_usd: float | None = 0.0
+
+    @property
+    def complete(self) -> bool:
+        """Whether every symbol has its documentation."""
+        return not (self.failed or self.blocked or self.pending)
+
+
+async def write_documentation(
+    library: Library,
+    model: BaseChatModel,
+    *,
+    model_name: str,
+    checkpoint: Checkpoint,
+    options: WriteOptions | None = None,
+    show_progress: bool = False,
+) -> WriteReport:
+    """Write what the checkpoint does not hold yet, callees before callers.
+
+    Parameters
+    ----------
+    model_name
+        Stored with every text; texts of another model are not reused.
+
+    Returns
+    -------
+    WriteReport
+        Also when items failed: look at ``complete``.
+    """
+    job = _Job(library, model, model_name, checkpoint, options or WriteOptions())
+    with (
+        checkpoint.writer() as appender,
+        meter("Writing documentation", len(library.symbols), show=show_progress) as progress,
+    ):
+        await job.run(appender.append, progress)
+    return job.report
+
+
+class _Job:
+    """One run: the frontier of symbols whose dependencies are finished, and its workers."""
+
+    def __init__(
+        self,
+        library: Library,
+        model: BaseChatModel,
+        model_name: str,
+        checkpoint: Checkpoint,
+        options: WriteOptions,
+    ) -> None:
+        self.library, self.model, self.model_name = library, model, model_name
+        self.checkpoint, self.options = checkpoint, options
+        self.report = WriteReport()
+        self.order: Order = documentation_order(library)
+        self.rank = {name: rank for rank, name in enumerate(self.order.sequence)}
+        self.callers = library.callers()
+        self.waiting = {name: len(needs) for name, needs in self.order.needs.items()}
+        self.dependants: dict[str, list[str]] = {}
+        for name, needs in self.order.needs.items():
+            for need in needs:
+                self.dependants.setdefault(need, []).append(name)
+        self.ready = [(self.rank[n], n) for n in self.order.sequence if not self.waiting[n]]
+        self.failures_in_a_row = 0
+        self.last_error = ""
+
+    async def run(self, append: Callable[[Written], None], progress: Meter) -> None:
+        running: dict[asyncio.Task[Written], str] = {}
+        try:
+            while self.ready or running:
+                self._reuse_ready(progress)
+                while self.ready and len(running) < self.options.concurrency and self._may_go_on():
+                    _, name = heapq.heappop(self.ready)
+                    running[asyncio.create_task(self._write(name))] = name
+                if not running:
+                    if not self._may_go_on():
+                        break
+                    continue
+                done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    running.pop(task)
+                    written = task.result()
+                    append(written)
+                    self._settle(written)
+                    progress.advance(note=self._note())
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+        self._account_for_the_rest()
+
+    def _reuse_ready(self, progress: Meter) -> None:
+        """Finish everything ready that the checkpoint holds already."""
+        fresh: list[tuple[int, str]] = []
+        while self.ready:
+            rank, name = heapq.heappop(self.ready)
+            text = self.checkpoint.done(name, self._hash(name), self.model_name)
+            if text is None:
+                fresh.append((rank, name))
+            else:
+                self.report.reused.append(name)
+                self._finish(name, text)
+                progress.advance(note=self._note())
+        self.ready = fresh  # popped in order: a valid heap
+
+    def _hash(self, name: str) -> str:
+        return item_hash(self.library.symbols[name])
+
+    def _finish(self, name: str, text: str) -> None:
+        self.report.texts[name] = text
+        for dependant in self.dependants.get(name, ()):
+            self.waiting[dependant] -= 1
+            if self.waiting[dependant] == 0:
+                heapq.heappush(self.ready, (self.rank[dependant], dependant))
+
+    def _settle(self, written: Written) -> None:
+        report, name = self.report, written.qualname
+        if written.status == "done":
+            self.failures_in_a_row = 0
+            report.written.append(name)
+            self._finish(name, written.text)
+        else:
+            self.failures_in_a_row += 1
+            self.last_error = written.error or ""
+            report.failed[name] = self.last_error
+
+    def _may_go_on(self) -> bool:
+        report, options = self.report, self.options
+        if report.stopped is None:
+            if self.failures_in_a_row >= options.give_up_after:
+                report.stopped = (
+                    f"{self.failures_in_a_row} symbols in a row failed, the last with: "
+                    f"{self.last_error}"
+                )
+            elif options.max_calls is not None and report.calls >= options.max_calls:
+                report.stopped = f"the limit of {options.max_calls} model calls was reached"
+            elif (
+                options.max_cost_usd is not None
+                and report.cost_usd is not None
+                and report.cost_usd >= options.max_cost_usd
+            ):
+                report.stopped = f"the limit of ${options.max_cost_usd} was reached"
+        return report.stopped is None
+
+    async def _write(self, name: str) -> Written:
+        symbol = self.library.symbols[name]
+        prompt = build_prompt(symbol, self.library, self.report.texts, self.callers.get(name, []))
+        item = self._hash(name)
+        if self.checkpoint.known(name, self.model_name):
+            self.report.changed.append(name)
+        error = ""
+        usage: tuple[int | None, int | None] = (0, 0)
+        for attempt in range(1, self.options.attempts + 1):
+            if attempt > 1:
+                await asyncio.sleep(self.options.backoff * 2 ** (attempt - 2))
+            text, error, spent = await self._ask(prompt)
+            usage = (_plus(usage[0], spent[0]), _plus(usage[1], spent[1]))
+            if not error:
+                break
+        return Written(
+            qualname=name,
+            item_hash=item,
+            model=self.model_name,
+            status="failed" if error else "done",
+            text="" if error else text,
+            error=error or None,
+            attempts=attempt,
+            prompt_tokens=usage[0],
+            completion_tokens=usage[1],
+        )
+
+    async def _ask(self, prompt: str) -> tuple[str, str, tuple[int | None, int | None]]:
+        """One request -> (text, error, tokens); the error is empty when the text is good."""
+        self.report.calls += 1
+        messages = [SystemMessage(INSTRUCTIONS), HumanMessage(prompt)]
+        try:
+            reply = await asyncio.wait_for(self.model.ainvoke(messages), self.options.timeout)
+        except TimeoutError:
+            self._spend(None, None)
+            return "", f"no reply within {self.options.timeout:g} s", (None, None)
+        except Exception as failure:  # noqa: BLE001 - every provider has its own; recorded per item
+            self._spend(None, None)
+            return "", f"{type(failure).__name__}: {failure}", (None, None)
+        metadata: Mapping[str, object] = reply.usage_metadata or {}
+        tokens = (_count(metadata, "input_tokens"), _count(metadata, "output_tokens"))
+        self._spend(*tokens)
+        text = str(reply.text)
+        return clean_reply(text), check_reply(text) or "", tokens
+
+    def _spend(self, prompt: int | None, completion: int | None) -> None:
+        report, price = self.report, self.options.price
+        report.prompt_tokens = _plus(report.prompt_tokens, prompt)
+        report.completion_tokens = _plus(report.completion_tokens, completion)
+        if price is None or prompt is None or completion is None or report.cost_usd is None:
+            report.cost_usd = None
+        else:
+            report.cost_usd += (prompt * price[0] + completion * price[1]) / 1e6
+
+    def _note(self) -> str:
+        cost = "" if self.report.cost_usd is None else f"${self.report.cost_usd:.2f}"
+        failed = f"{len(self.report.failed)} failed" if self.report.failed else ""
+        return " ".join(part for part in (cost, failed) if part)
+
+    def _account_for_the_rest(self) -> None:
+        """Everything unfinished is named: blocked by a failure, or pending."""
+        report = self.report
+        for name in self.order.sequence:
+            if name in report.texts or name in report.failed:
+                continue
+            culprit = next(
+                (n for n in self.order.needs[name] if n in report.failed or n in report.blocked),
+                None,
+            )
+            if culprit is None:
+                report.pending.append(name)
+            else:
+                report.blocked[name] = report.blocked.get(culprit, culprit)
+
+
+def _plus(total: int | None, more: int | None) -> int | None:
+    return None if total is None or more is None else total + more
+
+
+def _count(metadata: Mapping[str, object], key: str) -> int | None:
+    value = metadata.get(key)
+    return value if isinstance(value, int) else None

@@ -1,0 +1,205 @@
+"""A corpus: the documents of one source over some packages, cached with a manifest."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import logging
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from langchain_core.documents import Document
+
+_log = logging.getLogger(__name__)
+
+FORMAT = 1  # of the files below; another number is stale
+_DOCUMENTS, _MANIFEST = "documents.jsonl", "manifest.json"
+
+
+class CorpusError(Exception):
+    """A corpus cannot be built or read; says what to do next."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a corpus was made of. Two corpora with equal manifests hold the same documents.
+
+    Attributes
+    ----------
+    source
+        ``llm_doc``, ``llm_doc_semantic``, ``official_doc`` or ``code``.
+    packages, versions
+        Import names asked for, and the version of every distribution that they come from.
+    sources_digest
+        SHA-256 over the source files.
+    writer
+        Name of the model that wrote the text; ``None`` where no model is involved.
+    settings
+        What else decides the documents (chunk size, embedding, ...).
+    documents, documents_digest
+        Number of documents, and SHA-256 of the file that holds them.
+    """
+
+    source: str
+    packages: tuple[str, ...]
+    versions: Mapping[str, str | None]
+    sources_digest: str
+    writer: str | None
+    settings: Mapping[str, Any]
+    documents: int = 0
+    documents_digest: str = ""
+    format: int = FORMAT
+
+    def same_recipe(self, other: Manifest) -> list[str]:
+        """What differs, in words; empty when ``other`` describes the same documents."""
+        reasons: list[str] = []
+        for package in sorted({*self.versions, *other.versions}):
+            old, new = self.versions.get(package), other.versions.get(package)
+            if old != new:
+                reasons.append(f"{package} {old or 'absent'} -> {new or 'absent'}")
+        if not reasons and self.sources_digest != other.sources_digest:
+            reasons.append("source files changed")
+        names = ("format", "source", "packages", "writer", "settings")
+        reasons += [f"{n} changed" for n in names if getattr(self, n) != getattr(other, n)]
+        return reasons
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Documents, and the other names under which their symbols are known.
+
+    Attributes
+    ----------
+    aliases
+        Import path -> qualified name of a document.
+    folder
+        Where the corpus lies; indexes over it are kept beside it.
+    """
+
+    manifest: Manifest
+    documents: Sequence[Document]
+    aliases: Mapping[str, str]
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """Name of the source."""
+        return self.manifest.source
+
+
+def corpus_folder(cache: Path, manifest: Manifest) -> Path:
+    """Folder of a corpus: one per source, packages, versions, writer and settings."""
+    key = json.dumps(
+        [manifest.packages, dict(manifest.versions), manifest.writer, dict(manifest.settings)],
+        sort_keys=True,
+    )
+    short = hashlib.sha256(key.encode()).hexdigest()[:12]
+    return cache / "corpora" / f"{manifest.source}-{_slug('-'.join(manifest.packages))}-{short}"
+
+
+def read_corpus(cache: Path, wanted: Manifest) -> Corpus | None:
+    """A cached corpus, or ``None`` when there is none or it is damaged or stale (logged)."""
+    folder = corpus_folder(cache, wanted)
+    if not folder.exists():
+        return None
+    try:
+        stored, aliases = _read_manifest(folder / _MANIFEST)
+        if reasons := stored.same_recipe(wanted):
+            _log.warning("corpus %s is stale (%s): building it again", folder, "; ".join(reasons))
+            return None
+        documents = _read_documents(folder / _DOCUMENTS, stored)
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        _log.warning("corpus %s is damaged (%s): building it again", folder, error)
+        return None
+    return Corpus(stored, documents, aliases, folder)
+
+
+def write_corpus(
+    cache: Path, manifest: Manifest, documents: Sequence[Document], aliases: Mapping[str, str]
+) -> Corpus:
+    """Store a corpus; it appears whole or not at all."""
+    folder = corpus_folder(cache, manifest)
+    lines = [
+        json.dumps({"page_content": d.page_content, "metadata": d.metadata}, ensure_ascii=False)
+        for d in documents
+    ]
+    payload = "".join(f"{line}\n" for line in lines).encode("utf-8", errors="backslashreplace")
+    finished = Manifest(
+        **{
+            **_fields(manifest),
+            "documents": len(documents),
+            "documents_digest": hashlib.sha256(payload).hexdigest(),
+        }
+    )
+    with replaced_folder(folder) as fresh:
+        (fresh / _DOCUMENTS).write_bytes(payload)
+        (fresh / _MANIFEST).write_text(
+            json.dumps({"manifest": _fields(finished), "aliases": dict(aliases)}, indent=1),
+            encoding="utf-8",
+        )
+    return Corpus(finished, list(documents), dict(aliases), folder)
+
+
+@contextmanager
+def replaced_folder(folder: Path) -> Iterator[Path]:
+    """A fresh folder that takes the place of ``folder`` when the block ends without error."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        yield fresh
+        if folder.exists():
+            old = Path(tempfile.mkdtemp(prefix=".old-", dir=folder.parent))
+            folder.rename(old / folder.name)
+            fresh.rename(folder)
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            fresh.rename(folder)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+@contextmanager
+def building(folder: Path) -> Iterator[None]:
+    """Lets one process at a time build ``folder``; the others wait for it."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with (folder.parent / f".{folder.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield  # closing the file releases the lock, also when the process is killed
+
+
+def cache_root() -> Path:
+    """``$MATSMITH_CACHE``, else ``.cache/matsmith`` in the working directory."""
+    return Path(os.environ.get("MATSMITH_CACHE") or Path(".cache") / "matsmith").resolve()
+
+
+def _read_manifest(path: Path) -> tuple[Manifest, dict[str, str]]:
+    content = json.loads(path.read_text(encoding="utf-8"))
+    fields = dict(content["manifest"])
+    fields["packages"] = tuple(fields["packages"])
+    return Manifest(**fields), dict(content["aliases"])
+
+
+def _read_documents(path: Path, manifest: Manifest) -> list[Document]:
+    payload = path.read_bytes()
+    if hashlib.sha256(payload).hexdigest() != manifest.documents_digest:
+        raise ValueError(f"{path.name} does not match its checksum")
+    rows = (json.loads(line) for line in payload.decode().splitlines())
+    return [Document(page_content=r["page_content"], metadata=r["metadata"]) for r in rows]
+
+
+def _fields(manifest: Manifest) -> dict[str, Any]:
+    fields = asdict(manifest)
+    fields["versions"], fields["settings"] = dict(manifest.versions), dict(manifest.settings)
+    return fields
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.]+", "-", text)[:40].strip("-")

@@ -1,0 +1,163 @@
+"""The ``llm_doc`` source: one model-written document per symbol."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from langchain_core.documents import Document
+from langchain_core.language_models import BaseChatModel
+
+from docgen import prompts
+from docgen.checkpoint import Checkpoint
+from docgen.facts import render_document, render_facts
+from docgen.library import build_library
+from docgen.sources import (
+    SourceError,
+    SourceFile,
+    distribution_versions,
+    read_sources,
+    sources_digest,
+)
+from docgen.symbols import Library, Symbol
+from docgen.writer import WriteOptions, WriteReport, write_documentation
+from indexes.corpus import (
+    Corpus,
+    CorpusError,
+    Manifest,
+    building,
+    corpus_folder,
+    read_corpus,
+    write_corpus,
+)
+
+_log = logging.getLogger(__name__)
+_SETTINGS: Mapping[str, Any] = {"prompt": prompts.VERSION}
+
+
+@dataclass(frozen=True)
+class Writer:
+    """The model that writes documentation.
+
+    Attributes
+    ----------
+    accept_missing
+        Whether symbols that the model failed to document get a document of facts only;
+        otherwise building the corpus fails.
+    """
+
+    model: BaseChatModel
+    name: str
+    options: WriteOptions = field(default_factory=WriteOptions)
+    accept_missing: bool = False
+
+
+async def llm_doc_corpus(
+    packages: Sequence[str], folder: Path, *, writer: Writer, cache: Path, show_progress: bool
+) -> Corpus:
+    """The corpus of ``packages`` as installed below ``folder``; built when not cached.
+
+    Raises
+    ------
+    CorpusError
+        When a package is not there, or the model did not document every symbol.
+    """
+    sources = package_sources(packages, folder)
+    wanted = Manifest(
+        source="llm_doc",
+        packages=tuple(packages),
+        versions=distribution_versions(sources),
+        sources_digest=sources_digest(sources),
+        writer=writer.name,
+        settings=_SETTINGS,
+    )
+    with building(corpus_folder(cache, wanted)):
+        cached = read_corpus(cache, wanted)
+        if cached is not None:
+            return cached
+        if show_progress:
+            _log.info("reading the source of %s", ", ".join(packages))
+        library = build_library(sources).public()
+        checkpoint = Checkpoint(checkpoint_path(cache, packages, writer.name))
+        report = await write_documentation(
+            library,
+            writer.model,
+            model_name=writer.name,
+            checkpoint=checkpoint,
+            options=writer.options,
+            show_progress=show_progress,
+        )
+        _demand_complete(report, writer, checkpoint.path)
+        documents = symbol_documents(library, report.texts, corpus="llm_doc", writer=writer.name)
+        return write_corpus(cache, wanted, documents, library.aliases)
+
+
+def package_sources(packages: Sequence[str], folder: Path) -> list[SourceFile]:
+    """Source files, with a missing package as :class:`CorpusError`."""
+    try:
+        return read_sources(packages, folder)
+    except SourceError as error:
+        raise CorpusError(str(error)) from error
+
+
+def checkpoint_path(cache: Path, packages: Sequence[str], writer: str) -> Path:
+    """Where written texts are kept; shared by all versions of the packages."""
+    name = "-".join([*packages, writer]).replace("/", "_")
+    return cache / "corpora" / "written" / f"{name}.jsonl"
+
+
+def symbol_documents(
+    library: Library, texts: Mapping[str, str], *, corpus: str, writer: str | None
+) -> list[Document]:
+    """One document per symbol; where no text was written the document says so."""
+    return [
+        Document(
+            page_content=render_document(
+                render_facts(symbol), texts.get(name, "(no documentation was written)")
+            ),
+            metadata={**symbol_metadata(symbol, corpus), "writer": writer},
+        )
+        for name, symbol in library.symbols.items()
+    ]
+
+
+def symbol_metadata(symbol: Symbol, corpus: str) -> dict[str, Any]:
+    """What a document carries beside its text; see :class:`retrieval.base.Retriever`."""
+    return {
+        "id": f"{corpus}:{symbol.qualname}",
+        "qualname": symbol.qualname,
+        "kind": symbol.kind,
+        "path": symbol.path,
+        "lines": [symbol.first_line, symbol.last_line],
+        "package": symbol.package,
+        "version": symbol.version,
+        "corpus": corpus,
+        "import_path": symbol.import_path,
+        "bases": list(symbol.bases),
+        "calls": list(symbol.calls),
+        "members": [member.qualname for member in symbol.members],
+    }
+
+
+def _demand_complete(report: WriteReport, writer: Writer, checkpoint: Path) -> None:
+    if report.complete:
+        return
+    missing = len(report.failed) + len(report.blocked) + len(report.pending)
+    name, reason = next(iter(report.failed.items()), ("", report.stopped or ""))
+    story = (
+        f"{missing} symbols are not documented: {len(report.failed)} failed, "
+        f"{len(report.blocked)} build on those, {len(report.pending)} were not reached"
+        + (f" ({report.stopped})" if report.stopped else "")
+        + (f"; first failure: {name}: {reason}" if name else "")
+    )
+    if writer.accept_missing and report.stopped is None:
+        _log.warning("%s; they get their facts only", story)
+        return
+    raise CorpusError(
+        f"{story}. {len(report.texts)} are kept in {checkpoint}; "
+        "the same command goes on from there. To go without the missing ones: "
+        "retrieval.accept_missing=true"
+    )

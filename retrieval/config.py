@@ -1,0 +1,82 @@
+"""What a user can set about retrieval (``conf/retrieval/*.yaml``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, ValidationError
+
+from retrieval.base import RetrievalError
+
+Source = Literal["none", "llm_doc", "llm_doc_semantic", "official_doc", "code"]
+Mode = Literal["lexical", "dense", "hybrid", "graph"]
+
+
+class RetrievalConfigError(RetrievalError):
+    """A key or value of the retrieval configuration is wrong; names it and the choices."""
+
+
+class WriterConfig(BaseModel):
+    """How missing documentation is written (sources ``llm_doc`` and ``llm_doc_semantic``)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    concurrency: PositiveInt = Field(8, description="requests in flight")
+    attempts: PositiveInt = Field(3, description="tries per symbol")
+    timeout: PositiveFloat = Field(120.0, description="seconds per request")
+    max_calls: PositiveInt | None = Field(None, description="stop after this many requests")
+    accept_missing: bool = Field(
+        False, description="documents of facts only where the model failed, instead of an error"
+    )
+
+
+class RetrievalConfig(BaseModel):
+    """One retriever.
+
+    Attributes
+    ----------
+    k
+        Documents per query when the caller does not say.
+    per_property
+        Ask also once per listed property, and fuse the rankings.
+    linking
+        Put the symbols that the question's own code names and calls among the candidates.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    source: Source = "none"
+    mode: Mode = "lexical"
+    lexical: Literal["tfidf", "bm25", "both"] = "tfidf"
+    k: PositiveInt = 5
+    per_property: bool = True
+    linking: bool = True
+    writer: WriterConfig = WriterConfig()
+
+
+def read_config(config: Mapping[str, Any] | RetrievalConfig) -> RetrievalConfig:
+    """Validate a configuration.
+
+    Raises
+    ------
+    RetrievalConfigError
+        One line per mistake, with the valid keys or values.
+    """
+    if isinstance(config, RetrievalConfig):
+        return config
+    try:
+        return RetrievalConfig.model_validate(dict(config))
+    except ValidationError as error:
+        lines = [_explain(dict(mistake)) for mistake in error.errors()]
+        raise RetrievalConfigError("\n".join(lines)) from None
+
+
+def _explain(mistake: Mapping[str, Any]) -> str:
+    location = [str(part) for part in mistake["loc"]]
+    key = ".".join(["retrieval", *location])
+    if mistake["type"] == "extra_forbidden":
+        model = WriterConfig if location[:-1] == ["writer"] else RetrievalConfig
+        return f"{key}: no such key; there are: {', '.join(model.model_fields)}"
+    return f"{key}: {mistake['msg']} (got {mistake['input']!r})"

@@ -1,0 +1,118 @@
+"""A configuration becomes a retriever."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseChatModel
+
+from docgen.writer import WriteOptions
+from indexes.corpus import Corpus, CorpusError
+from indexes.llm_doc import Writer, llm_doc_corpus
+from indexes.store import lexical_index
+from retrieval.base import RetrievalError, Retriever
+from retrieval.config import RetrievalConfig, RetrievalConfigError, read_config
+from retrieval.rankers import FusedRanker, LexicalRanker, Ranker
+from retrieval.retriever import CorpusRetriever
+
+
+async def get_retriever(
+    config: Mapping[str, Any] | RetrievalConfig,
+    *,
+    packages: Sequence[str],
+    site_packages: Path,
+    writer: BaseChatModel | None,
+    writer_name: str,
+    embedding: Embeddings | None,
+    cache: Path,
+    progress: bool,
+) -> Retriever | None:
+    """Build what the configuration asks for; ``None`` for ``retrieval=none``.
+
+    Parameters
+    ----------
+    packages
+        Import names whose symbols are retrieved.
+    site_packages
+        Folder that holds their source.
+    writer, writer_name
+        Model that writes documentation which is not cached yet, and its name.
+    embedding
+        For ``mode=dense`` and ``hybrid``.
+    cache
+        Root of the caches.
+    progress
+        Whether to show progress on stderr.
+
+    Raises
+    ------
+    RetrievalConfigError
+        When a key or value is wrong.
+    RetrievalError
+        When the corpus or an index cannot be made.
+    """
+    settings = read_config(config)
+    if settings.source == "none":
+        return None
+    try:
+        corpus = await _corpus(
+            settings,
+            packages,
+            site_packages,
+            writer=writer,
+            writer_name=writer_name,
+            cache=cache,
+            progress=progress,
+        )
+    except CorpusError as error:
+        raise RetrievalError(str(error)) from error
+    return CorpusRetriever(settings.name, corpus, _ranker(settings, corpus, embedding))
+
+
+async def _corpus(
+    settings: RetrievalConfig,
+    packages: Sequence[str],
+    site_packages: Path,
+    *,
+    writer: BaseChatModel | None,
+    writer_name: str,
+    cache: Path,
+    progress: bool,
+) -> Corpus:
+    if settings.source != "llm_doc":
+        raise RetrievalConfigError(f"retrieval.source={settings.source}: not available")
+    if writer is None:
+        raise RetrievalConfigError(f"retrieval.source={settings.source} needs a model that writes")
+    options = settings.writer
+    return await llm_doc_corpus(
+        packages,
+        site_packages,
+        writer=Writer(
+            writer,
+            writer_name,
+            WriteOptions(
+                concurrency=options.concurrency,
+                attempts=options.attempts,
+                timeout=options.timeout,
+                max_calls=options.max_calls,
+            ),
+            options.accept_missing,
+        ),
+        cache=cache,
+        show_progress=progress,
+    )
+
+
+def _ranker(settings: RetrievalConfig, corpus: Corpus, embedding: Embeddings | None) -> Ranker:
+    del embedding
+    if settings.lexical == "both":
+        return FusedRanker(
+            [
+                LexicalRanker(lexical_index(corpus, "tfidf")),
+                LexicalRanker(lexical_index(corpus, "bm25")),
+            ]
+        )
+    return LexicalRanker(lexical_index(corpus, settings.lexical))
