@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Literal
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,8 @@ class Checkpoint:
         with self.path.open(encoding="utf-8", errors="replace") as stream:
             for line in stream:
                 try:
-                    yield _parse(json.loads(line))
-                except (ValueError, TypeError, KeyError):
+                    yield _parse(line)
+                except (ValueError, TypeError):
                     self.damaged += 1  # half-written by a killed run: written again
 
 
@@ -92,9 +92,20 @@ class _Appender:
         self._checkpoint._remember(written)
 
 
-def _parse(row: Mapping[str, Any]) -> Written:
-    written = Written(**row)
-    if written.status not in {"done", "failed"} or not isinstance(written.text, str):
+def _parse(line: str) -> Written:
+    """A record from its line.
+
+    Raises
+    ------
+    ValueError, TypeError
+        When the line is half-written (no end of line) or not a record.
+    """
+    written = Written(**json.loads(line))
+    if (
+        not line.endswith("\n")
+        or written.status not in {"done", "failed"}
+        or not isinstance(written.text, str)
+    ):
         raise ValueError("not a record of this file")
     return written
 

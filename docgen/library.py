@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from docgen.names import Names
 from docgen.signatures import attribute_type, class_signature, function_signature
 from docgen.sources import SourceFile, distribution_versions, read_sources, sources_digest
 from docgen.symbols import Library, Member, MemberKind, Symbol
+
+# a full stop and a blank, but not that of "e.g. "
+_SENTENCE_END = re.compile(r"(?<!e\.g)(?<!i\.e)(?<!etc)(?<!et al)(?<!Ref)(?<!vs)\. ")
 
 
 def read_library(packages: Sequence[str], folder: Path) -> Library:
@@ -189,12 +193,8 @@ class _Builder:
 def first_sentence(text: str) -> str:
     """First sentence of a docstring, on one line."""
     paragraph = " ".join(text.strip().partition("\n\n")[0].split())
-    for end in (". ", ".\n"):
-        head, found, _ = paragraph.partition(end)
-        # "e.g. " and "i.e. " do not end a sentence
-        if found and not head.endswith(("e.g", "i.e", "etc", "et al", "Ref", "vs")):
-            return head + "."
-    return paragraph
+    end = _SENTENCE_END.search(paragraph)
+    return paragraph[: end.start() + 1] if end else paragraph
 
 
 def _special(name: str) -> bool:
@@ -239,19 +239,22 @@ def _raised(function: Function) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _bound_names(module: Module) -> list[str]:
-    return [*module.bindings, *module.classes, *module.functions]
+def _exported(module: Module, names: Names) -> list[str]:
+    """Names that can be imported from a module, ``import *`` followed one level."""
+    own = [*module.bindings, *module.classes, *module.functions]
+    for star in module.stars:
+        if (target := names.modules.get(star)) is not None:
+            own += [
+                n for n in (*target.bindings, *target.classes, *target.functions) if n[0] != "_"
+            ]
+    return sorted(set(own))
 
 
 def _aliases(modules: Sequence[Module], names: Names) -> dict[str, str]:
     """Every other path under which a class or function can be imported."""
     table: dict[str, str] = {}
     for module in modules:
-        exported = set(_bound_names(module))
-        for star in module.stars:
-            if star in names.modules:
-                exported.update(n for n in _bound_names(names.modules[star]) if n[0] != "_")
-        for name in exported:
+        for name in _exported(module, names):
             found = names.in_module(module, name)
             if isinstance(found, Class | Function):
                 table.setdefault(f"{module.name}.{name}", found.qualname)
@@ -276,7 +279,7 @@ def _import_paths(modules: Sequence[Module], names: Names) -> dict[str, str]:
     for module in modules:
         if not module.source.is_package:
             continue
-        for name in _bound_names(module):
+        for name in _exported(module, names):
             found = names.in_module(module, name)
             if not isinstance(found, Class | Function) or name.startswith("_"):
                 continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from langchain_core.language_models import BaseChatModel
@@ -144,17 +144,20 @@ class _Job:
         for name, needs in self.order.needs.items():
             for need in needs:
                 self.dependants.setdefault(need, []).append(name)
-        self.ready = [(self.rank[n], n) for n in self.order.sequence if not self.waiting[n]]
+        self.hashes = {name: item_hash(symbol) for name, symbol in library.symbols.items()}
+        self.ready: list[tuple[int, str]] = []
         self.failures_in_a_row = 0
         self.last_error = ""
 
     async def run(self, append: Callable[[Written], None], progress: Meter) -> None:
         running: dict[asyncio.Task[Written], str] = {}
+        self._release(n for n in self.order.sequence if not self.order.needs[n])
+        progress.advance(len(self.report.texts), self._note())
         try:
             while self.ready or running:
-                self._reuse_ready(progress)
                 while self.ready and len(running) < self.options.concurrency and self._may_go_on():
                     _, name = heapq.heappop(self.ready)
+                    self.report.calls += 1  # counted before it starts: a limit is never overrun
                     running[asyncio.create_task(self._write(name))] = name
                 if not running:
                     if not self._may_go_on():
@@ -165,44 +168,46 @@ class _Job:
                     running.pop(task)
                     written = task.result()
                     append(written)
+                    finished = len(self.report.texts)
                     self._settle(written)
-                    progress.advance(note=self._note())
+                    progress.advance(max(1, len(self.report.texts) - finished), self._note())
         finally:
             for task in running:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
         self._account_for_the_rest()
 
-    def _reuse_ready(self, progress: Meter) -> None:
-        """Finish everything ready that the checkpoint holds already."""
-        fresh: list[tuple[int, str]] = []
-        while self.ready:
-            rank, name = heapq.heappop(self.ready)
-            text = self.checkpoint.done(name, self._hash(name), self.model_name)
+    def _release(self, names: Iterable[str]) -> None:
+        """Take up symbols whose dependencies are finished.
+
+        What the checkpoint holds is finished at once, which may release more.
+        """
+        released = list(names)
+        while released:
+            name = released.pop()
+            text = self.checkpoint.done(name, self.hashes[name], self.model_name)
             if text is None:
-                fresh.append((rank, name))
+                heapq.heappush(self.ready, (self.rank[name], name))
             else:
                 self.report.reused.append(name)
-                self._finish(name, text)
-                progress.advance(note=self._note())
-        self.ready = fresh  # popped in order: a valid heap
+                released += self._finish(name, text)
 
-    def _hash(self, name: str) -> str:
-        return item_hash(self.library.symbols[name])
-
-    def _finish(self, name: str, text: str) -> None:
+    def _finish(self, name: str, text: str) -> list[str]:
+        """Record a text; returns the symbols that now have everything they build on."""
         self.report.texts[name] = text
+        released: list[str] = []
         for dependant in self.dependants.get(name, ()):
             self.waiting[dependant] -= 1
             if self.waiting[dependant] == 0:
-                heapq.heappush(self.ready, (self.rank[dependant], dependant))
+                released.append(dependant)
+        return released
 
     def _settle(self, written: Written) -> None:
         report, name = self.report, written.qualname
         if written.status == "done":
             self.failures_in_a_row = 0
             report.written.append(name)
-            self._finish(name, written.text)
+            self._release(self._finish(name, written.text))
         else:
             self.failures_in_a_row += 1
             self.last_error = written.error or ""
@@ -229,14 +234,19 @@ class _Job:
     async def _write(self, name: str) -> Written:
         symbol = self.library.symbols[name]
         prompt = build_prompt(symbol, self.library, self.report.texts, self.callers.get(name, []))
-        item = self._hash(name)
+        item = self.hashes[name]
         if self.checkpoint.known(name, self.model_name):
             self.report.changed.append(name)
-        error = ""
+        text = error = ""
         usage: tuple[int | None, int | None] = (0, 0)
-        for attempt in range(1, self.options.attempts + 1):
-            if attempt > 1:
-                await asyncio.sleep(self.options.backoff * 2 ** (attempt - 2))
+        attempts = 0
+        while attempts < self.options.attempts:
+            if attempts:
+                if not self._may_go_on():
+                    break
+                self.report.calls += 1
+                await asyncio.sleep(self.options.backoff * 2 ** (attempts - 1))
+            attempts += 1
             text, error, spent = await self._ask(prompt)
             usage = (_plus(usage[0], spent[0]), _plus(usage[1], spent[1]))
             if not error:
@@ -248,14 +258,13 @@ class _Job:
             status="failed" if error else "done",
             text="" if error else text,
             error=error or None,
-            attempts=attempt,
+            attempts=attempts,
             prompt_tokens=usage[0],
             completion_tokens=usage[1],
         )
 
     async def _ask(self, prompt: str) -> tuple[str, str, tuple[int | None, int | None]]:
         """One request -> (text, error, tokens); the error is empty when the text is good."""
-        self.report.calls += 1
         messages = [SystemMessage(INSTRUCTIONS), HumanMessage(prompt)]
         try:
             reply = await asyncio.wait_for(self.model.ainvoke(messages), self.options.timeout)

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from docgen.checkpoint import Checkpoint
+from docgen.library import read_library
+from docgen.order import documentation_order
+from docgen.rules_model import RulesDocModel
+from docgen.symbols import Library
+from docgen.writer import WriteOptions, WriteReport, write_documentation
+from tests.docgen.models import DocModel, StubbornModel
+
+FAST = WriteOptions(backoff=0.0, attempts=2)
+
+
+@pytest.fixture
+def library(package: Path) -> Library:
+    return read_library(["brickwork"], package)
+
+
+async def run(
+    library: Library, model: DocModel | RulesDocModel, path: Path, options: WriteOptions = FAST
+) -> WriteReport:
+    return await write_documentation(
+        library, model, model_name="test", checkpoint=Checkpoint(path), options=options
+    )
+
+
+async def test_everything_is_written_callees_first(library: Library, tmp_path: Path) -> None:
+    model = DocModel()
+    report = await run(library, model, tmp_path / "c.jsonl", WriteOptions(concurrency=1))
+    assert report.complete
+    assert sorted(report.texts) == sorted(library.symbols)
+    asked = [prompt.splitlines()[1] for prompt in model.prompts]
+    assert asked == list(documentation_order(library).sequence)
+    assert not [p for p in model.prompts if "(not documented yet)" in p and "joint" not in p]
+
+
+async def test_a_second_run_asks_nothing(library: Library, tmp_path: Path) -> None:
+    first = await run(library, RulesDocModel(), tmp_path / "c.jsonl")
+    model = DocModel()
+    second = await run(library, model, tmp_path / "c.jsonl")
+    assert model.prompts == []
+    assert second.texts == first.texts
+    assert sorted(second.reused) == sorted(library.symbols)
+
+
+async def test_only_changed_symbols_are_written_again(package: Path, tmp_path: Path) -> None:
+    await run(read_library(["brickwork"], package), RulesDocModel(), tmp_path / "c.jsonl")
+    wall = package / "brickwork/wall.py"
+    text = wall.read_text().replace("one * courses", "courses * one")
+    wall.write_text(text + "\n\ndef paint(wall: Wall) -> None:\n    '''Paint it.'''\n")
+    report = await run(read_library(["brickwork"], package), RulesDocModel(), tmp_path / "c.jsonl")
+    assert set(report.changed) == {"brickwork.wall", "brickwork.wall.Wall.volume"}
+    assert set(report.written) == {*report.changed, "brickwork.wall.paint"}
+
+
+@pytest.mark.parametrize("answer", ["raise", "", "I cannot help with that."])
+async def test_failures_are_reported_and_block_what_builds_on_them(
+    library: Library, tmp_path: Path, answer: str
+) -> None:
+    model = StubbornModel(refuse={"brickwork.shapes.Brick": answer})
+    report = await run(library, model, tmp_path / "c.jsonl")
+    assert list(report.failed) == ["brickwork.shapes.Brick"]
+    assert report.blocked["brickwork.wall.build"] == "brickwork.shapes.Brick"
+    assert not set(report.blocked) & set(report.texts)
+    assert "brickwork.shapes.Mortar" in report.texts  # independent of the failure
+    asked = [p.splitlines()[1] for p in model.prompts]
+    assert asked.count("brickwork.shapes.Brick") == 2  # two attempts
+    assert not set(report.blocked) & set(asked)
+
+    again = StubbornModel()
+    healed = await run(library, again, tmp_path / "c.jsonl")
+    assert healed.complete
+    asked = [p.splitlines()[1] for p in again.prompts]
+    assert sorted(asked) == sorted([*report.failed, *report.blocked])
+
+
+async def test_a_dead_endpoint_ends_the_run_early(library: Library, tmp_path: Path) -> None:
+    model = StubbornModel(refuse=dict.fromkeys(library.symbols, "raise"))
+    options = WriteOptions(backoff=0.0, attempts=1, give_up_after=3, concurrency=1)
+    report = await run(library, model, tmp_path / "c.jsonl", options)
+    assert report.calls == 3
+    assert report.stopped is not None
+    assert "refused" in report.stopped
+    accounted = {*report.texts, *report.failed, *report.blocked, *report.pending}
+    assert accounted == set(library.symbols)
+
+
+@pytest.mark.parametrize("limit", [1, 5])
+async def test_a_limit_on_calls_is_kept_exactly(
+    library: Library, tmp_path: Path, limit: int
+) -> None:
+    model = DocModel()
+    options = WriteOptions(max_calls=limit, concurrency=4)
+    report = await run(library, model, tmp_path / "c.jsonl", options)
+    assert len(model.prompts) == report.calls == limit
+    assert len(report.texts) == limit
+    assert not report.complete
+
+
+async def test_slow_replies_are_cut_off(library: Library, tmp_path: Path) -> None:
+    class Slow(DocModel):
+        async def _agenerate(self, *args: object, **kwargs: object) -> object:  # type: ignore[override]
+            await asyncio.sleep(30)
+            raise AssertionError("not reached")
+
+    options = WriteOptions(timeout=0.05, attempts=1, give_up_after=1, concurrency=1)
+    report = await run(library, Slow(), tmp_path / "c.jsonl", options)
+    assert "no reply within 0.05 s" in next(iter(report.failed.values()))
+
+
+async def test_usage_and_cost_are_unknown_when_not_reported(
+    library: Library, tmp_path: Path
+) -> None:
+    silent = await run(library, DocModel(), tmp_path / "a.jsonl")
+    assert (silent.prompt_tokens, silent.cost_usd) == (None, None)
+    free = await run(library, RulesDocModel(), tmp_path / "b.jsonl", WriteOptions(price=(0.0, 0.0)))
+    assert (free.prompt_tokens, free.cost_usd) == (0, 0.0)
+
+
+async def test_another_models_texts_are_not_reused(library: Library, tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    await run(library, RulesDocModel(), path)
+    report = await write_documentation(
+        library, RulesDocModel(), model_name="other", checkpoint=Checkpoint(path), options=FAST
+    )
+    assert report.reused == []
+    assert report.changed == []
+
+
+@pytest.mark.parametrize("cut", [1, 10, 300])
+async def test_a_half_written_line_costs_one_item(
+    library: Library, tmp_path: Path, cut: int
+) -> None:
+    path = tmp_path / "c.jsonl"
+    whole = await run(library, RulesDocModel(), path)
+    path.write_bytes(path.read_bytes()[:-cut])
+    model = DocModel()
+    report = await run(library, model, path)
+    assert len(model.prompts) == 1
+    assert report.texts == whole.texts
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    assert len({row["qualname"] for row in rows}) == len(library.symbols)
+
+
+async def test_foreign_lines_in_the_checkpoint_are_counted(
+    library: Library, tmp_path: Path
+) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_text('{"qualname": "x"}\n[]\nnot json\n')
+    assert Checkpoint(path).damaged == 3
+    assert (await run(library, RulesDocModel(), path)).complete
