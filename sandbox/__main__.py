@@ -1,0 +1,122 @@
+"""``python -m sandbox install | build | run``: the sandbox from the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.pretty import pretty_repr
+
+from sandbox import environments
+from sandbox.base import Outcome, SandboxConfig, SandboxError
+from sandbox.factory import get_sandbox
+from sandbox.install import install
+
+USAGE = """\
+python -m sandbox install                      make sure that code can be isolated here
+python -m sandbox build [env=live]             make an environment
+python -m sandbox run FILE [entry=NAME] [env=live] [timeout=60] [memory_mb=2048] ...
+                                               run a script of yours, isolated
+"""
+console = Console(stderr=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit code (2 for a user's mistake or a failing sandbox)."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words or words[0] in {"-h", "--help", "help"}:
+        print(USAGE, end="")
+        return 0 if words else 2
+    try:
+        return _command(words[0])(words[1:])
+    except SandboxError as error:
+        console.print(f"sandbox: {error}", style="red", markup=False, highlight=False)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+def _command(name: str) -> Callable[[Sequence[str]], int]:
+    if name not in COMMANDS:
+        raise SandboxError(f"no command {name!r}; there are: {', '.join(COMMANDS)}")
+    return COMMANDS[name]
+
+
+def settings(words: Sequence[str], *extra: str) -> tuple[SandboxConfig, dict[str, str]]:
+    """``key=value`` words as a configuration; keys named in ``extra`` are returned apart."""
+    kinds: dict[str, Callable[[str], object]] = {
+        "backend": str, "env": str, "workers": int, "timeout": float,
+        "memory_mb": int, "max_processes": int, "disk_mb": int,
+    }  # fmt: skip
+    chosen: dict[str, object] = {}
+    rest: dict[str, str] = {}
+    for word in words:
+        key, equals, text = word.partition("=")
+        if key in extra and equals:
+            rest[key] = text
+        elif key in kinds and equals:
+            try:
+                chosen[key] = kinds[key](text)
+            except ValueError:
+                raise SandboxError(f"{word}: {key} is a number") from None
+        else:
+            raise SandboxError(f"{word!r} is not one of {', '.join([*kinds, *extra])} (key=value)")
+    return dataclasses.replace(SandboxConfig(), **chosen), rest  # type: ignore[arg-type]
+
+
+def _install(words: Sequence[str]) -> int:
+    settings(words)
+    with console.status("looking for Docker, podman, bubblewrap"):
+        message = install()
+    console.print(message)
+    return 0
+
+
+def _build(words: Sequence[str]) -> int:
+    config, _ = settings(words)
+    started = time.monotonic()
+    with console.status(f"environment {config.env}") as status:
+        built = environments.build(
+            config.env, say=lambda line: status.update(f"environment {config.env}: {line}")
+        )
+    console.print(f"{built.folder} ({time.monotonic() - started:.1f} s)", highlight=False)
+    return 0
+
+
+def _run(words: Sequence[str]) -> int:
+    if not words or "=" in words[0]:
+        raise SandboxError("which file? python -m sandbox run FILE")
+    path = Path(words[0])
+    if not path.is_file():
+        raise SandboxError(f"no file {path}")
+    config, rest = settings(words[1:], "entry")
+    code = path.read_text(encoding="utf-8")
+    return asyncio.run(_execute(code, rest.get("entry", ""), config))
+
+
+async def _execute(code: str, entry: str, config: SandboxConfig) -> int:
+    async with get_sandbox(dataclasses.replace(config, workers=1)) as sandbox:
+        done = await sandbox.run(code, entry, timeout=config.timeout)
+    sys.stdout.write(done.stdout)
+    sys.stderr.write(done.stderr)
+    if entry and done.outcome is Outcome.OK:
+        print(pretty_repr(done.result))
+    if done.error:
+        console.print(done.error, style="red", markup=False, highlight=False)
+    console.print(f"{done.outcome} in {done.seconds:.2f} s ({done.tier})", highlight=False)
+    return 0 if done.outcome is Outcome.OK else 1
+
+
+COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
+    "install": _install,
+    "build": _build,
+    "run": _run,
+}
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,147 @@
+"""Isolation without a container engine: bubblewrap around a fork server (Linux).
+
+The worker sees the system's libraries, the interpreter and the environment, all read-only, and
+nothing else. It keeps CAP_SYS_ADMIN in its own user namespace, with which it gives every child
+namespaces of its own; the child loses it before the code starts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from sandbox import environments, launcher
+from sandbox.base import SandboxConfig, SandboxError
+from sandbox.worker import LOADER, Channel, ProcessChannel
+
+SYSTEM_FOLDERS = ("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec",
+                  "/usr/share/zoneinfo", "/bin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache",
+                  "/etc/alternatives")  # fmt: skip
+_PATH = {"PATH": "/usr/bin:/bin"}
+_DEVICE_LINKS = {"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
+#: Where user ids of throw-away workers begin when the host is root: far from any real account.
+FIRST_USER = 1_900_000_000
+
+
+def child_environment(config: SandboxConfig) -> dict[str, str]:
+    """The whole environment of the code, the same on every backend."""
+    return {
+        "PATH": "/env/bin:/usr/bin:/bin",
+        "LANG": "C.UTF-8",
+        "USER": "user",
+        "LOGNAME": "user",
+        "HOME": "/tmp",  # noqa: S108 - a tmpfs inside
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONHASHSEED": str(config.options.get("hash_seed", "random")),
+        "MPLBACKEND": "agg",
+        "MPLCONFIGDIR": "/tmp",  # noqa: S108
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "MALLOC_ARENA_MAX": "2",
+    }
+
+
+class Bubblewrap:
+    """Opens workers under bubblewrap, as the user, or as nobody in particular when root."""
+
+    tier = "bubblewrap"
+    jail = "namespace"
+
+    def __init__(self, config: SandboxConfig) -> None:
+        self._config = config
+
+    def configure(self, config: dict[str, Any]) -> None:
+        """See :class:`sandbox.worker.Backend`: the defaults are right."""
+
+    async def open(self) -> Channel:
+        """See :class:`sandbox.worker.Backend`."""
+        program = require()
+        environment = await asyncio.to_thread(environments.build, self._config.env)
+        sources = [environment.folder]
+        if environment.base != environments.SYSTEM:
+            sources += [environment.prefix / "lib", environment.prefix / "bin"]
+        root = os.geteuid() == 0
+        shown = [f"@{index}" if root else str(path) for index, path in enumerate(sources)]
+        command = self._command(program, environment, shown)
+        if root:
+            user = FIRST_USER + os.getpid()
+            command = [
+                sys.executable, "-I", "-S", launcher.__file__, str(os.getpid()), str(user),
+                str(len(sources)), *map(str, sources), *command,
+            ]  # fmt: skip
+        return await ProcessChannel.open(command, {}, Path("/"))
+
+    def _command(
+        self, program: str, environment: environments.Environment, shown: list[str]
+    ) -> list[str]:
+        command = [
+            program, "--die-with-parent", "--new-session", "--unshare-all",
+            "--uid", "1000", "--gid", "1000", "--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN",
+            "--hostname", "sandbox",
+        ]  # fmt: skip
+        for name in SYSTEM_FOLDERS:
+            path = Path(name)
+            if path.is_symlink() and path.is_dir():
+                command += ["--symlink", str(path.readlink()), name]
+            elif path.exists():
+                command += ["--ro-bind", name, name]
+        for source, name in zip(shown[1:], ("lib", "bin"), strict=False):
+            command += ["--ro-bind", source, f"{environment.base}/{name}"]
+        command += ["--ro-bind", f"{shown[0]}/lib", "/env/lib", "--symlink", "lib", "/env/lib64"]
+        command += ["--ro-bind", f"{shown[0]}/{environments.INSIDE}", "/env/pyvenv.cfg"]
+        command += ["--symlink", f"{environment.base}/bin/{environment.python}", "/env/bin/python"]
+        for name in (environment.python, "python3"):
+            command += ["--symlink", "python", f"/env/bin/{name}"]
+        for device in ("null", "zero", "full", "random", "urandom"):
+            command += ["--dev-bind", f"/dev/{device}", f"/dev/{device}"]
+        for target, link in _DEVICE_LINKS.items():
+            command += ["--symlink", link, f"/dev/{target}"]
+        command += ["--proc", "/proc", "--tmpfs", "/tmp", "--dir", "/dev/shm", "--dir", "/inputs"]  # noqa: S108
+        command += ["--remount-ro", "/"]
+        variables = child_environment(self._config)
+        if any(environment.prefix.glob("lib/libpython3*.so*")):
+            variables["LD_LIBRARY_PATH"] = f"{environment.base}/lib"
+        for key, value in variables.items():
+            command += ["--setenv", key, value]
+        return [*command, "--chdir", "/", "/env/bin/python", "-s", "-P", "-c", LOADER]
+
+
+def problem() -> str | None:
+    """Why bubblewrap cannot be used here, as one sentence; ``None`` when it can."""
+    if sys.platform != "linux":
+        return "bubblewrap needs Linux"
+    program = shutil.which("bwrap")
+    if program is None:
+        return "bubblewrap is not installed (`python -m sandbox install` does it)"
+    command = [program, "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "true"]
+    try:
+        tried = subprocess.run(  # noqa: S603 - a fixed command
+            command,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+            env={"PATH": "/usr/bin:/bin"},
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"bubblewrap does not run: {error}"
+    if tried.returncode == 0:
+        return None
+    return (
+        f"bubblewrap may not make namespaces here ({tried.stderr.strip()}); allow unprivileged user"
+        " namespaces (docs/sandbox.md says how), or use Docker"
+    )
+
+
+def require() -> str:
+    """Path of ``bwrap``; raises :class:`SandboxError` when it cannot be used."""
+    reason = problem()
+    if reason is not None:
+        raise SandboxError(reason)
+    return str(shutil.which("bwrap"))

@@ -1,0 +1,181 @@
+"""What is importable inside the sandbox: one pinned virtual environment per folder of ``envs``.
+
+``envs/<name>/requirements.lock`` (versions and hashes), ``warmup.py`` (what a worker executes
+once) and, where not every Python will do, ``python`` (the version to use). Built into the
+cache, keyed by the content of the lock file and the Python version; building again is free.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import importlib.metadata
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from sandbox.base import SandboxError
+
+ENVS = Path(__file__).parent / "envs"
+SYSTEM = "/usr"  # the base of a Python that the system's folders already show
+INSIDE = "inside.cfg"  # pyvenv.cfg as it must read inside
+STAMP = ".complete.json"
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A built environment.
+
+    Attributes
+    ----------
+    name, folder
+        Folder of ``envs``; the virtual environment on the host.
+    prefix, base
+        Base prefix of its interpreter on the host, and where the sandbox shows it.
+    python
+        File name of the interpreter, ``python3.11``.
+    """
+
+    name: str
+    folder: Path
+    prefix: Path
+    base: str
+    python: str
+
+
+def cache_folder() -> Path:
+    """``$MATSMITH_CACHE``, else ``.cache/matsmith`` in the working directory."""
+    chosen = os.environ.get("MATSMITH_CACHE")
+    return Path(chosen).expanduser().resolve() if chosen else Path.cwd() / ".cache" / "matsmith"
+
+
+def names() -> list[str]:
+    """The environments there are."""
+    return sorted(path.parent.name for path in ENVS.glob("*/requirements.lock"))
+
+
+def lock_file(name: str) -> Path:
+    """The lock file of an environment; raises :class:`SandboxError` for an unknown name."""
+    if name not in names():
+        raise SandboxError(f"no environment {name!r}; there are: {', '.join(names())}")
+    return ENVS / name / "requirements.lock"
+
+
+def warmup(name: str) -> str:
+    """Source that a worker of this environment executes once."""
+    return (lock_file(name).parent / "warmup.py").read_text()
+
+
+def wanted_python(name: str) -> str | None:
+    """The Python version that the lock file is for, ``None`` when any supported one will do."""
+    file = lock_file(name).parent / "python"
+    return file.read_text().strip() if file.exists() else None
+
+
+def folder(name: str) -> Path:
+    """Where the environment is, or will be, built."""
+    lock = lock_file(name)
+    version = wanted_python(name) or "{}.{}".format(*sys.version_info)
+    digest = hashlib.sha256(lock.read_bytes() + version.encode()).hexdigest()[:12]
+    return cache_folder() / "envs" / f"{name}-{digest}"
+
+
+def build(name: str, *, say: Callable[[str], None] = lambda _: None) -> Environment:
+    """Build the environment unless it is there.
+
+    Parameters
+    ----------
+    name
+        Folder of ``envs``.
+    say
+        Called with each line of progress.
+
+    Raises
+    ------
+    SandboxError
+        When no fitting Python is there, or a package cannot be installed.
+    """
+    target = folder(name)
+    if (target / STAMP).exists():
+        return _load(name, target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.with_suffix(".lock").open("w") as guard:
+        fcntl.flock(guard, fcntl.LOCK_EX)  # a second builder waits, then finds it done
+        if not (target / STAMP).exists():
+            shutil.rmtree(target, ignore_errors=True)
+            _install(name, target, say)
+    return _load(name, target)
+
+
+def _install(name: str, target: Path, say: Callable[[str], None]) -> None:
+    python = wanted_python(name)
+    current = "{}.{}".format(*sys.version_info)
+    interpreter = sys.executable if python in {None, current} else str(python)
+    say(f"Python {python or current}")
+    _uv(
+        ["venv", "--quiet", "--no-project", "--python", interpreter, str(target)],
+        hint=f"the environment {name!r} needs Python {python}: install it (for example"
+        f" `uv python install {python}`) and run the command again"
+        if python
+        else "",
+    )
+    say("installing the pinned packages")
+    install = ["pip", "install", "--compile-bytecode", "--require-hashes", "--python", str(target)]
+    _uv([*install, "--requirement", str(lock_file(name))])
+    describe = "import sys; print(sys.base_prefix, 'python%d.%d' % sys.version_info[:2])"
+    answer = subprocess.run(  # noqa: S603 - our own interpreter
+        [target / "bin/python", "-I", "-c", describe], capture_output=True, text=True, check=True
+    )
+    prefix, binary = answer.stdout.rsplit(maxsplit=1)
+    base = SYSTEM if prefix == SYSTEM else "/python"
+    inside = f"home = {base}/bin\ninclude-system-site-packages = false\n"
+    (target / INSIDE).write_text(inside)
+    (target / INSIDE).chmod(0o644)
+    facts = {"prefix": prefix, "base": base, "python": binary, "packages": _distributions(target)}
+    unfinished = target / "stamp.json"
+    unfinished.write_text(json.dumps(facts, indent=1))
+    unfinished.rename(target / STAMP)  # last: a half-built environment has no stamp
+
+
+def _uv(arguments: list[str], hint: str = "") -> None:
+    command = [sys.executable, "-m", "uv", *arguments]
+    variables = {key: value for key, value in os.environ.items() if key != "VIRTUAL_ENV"}
+    done = subprocess.run(  # noqa: S603 - fixed program
+        command, capture_output=True, text=True, check=False, env=variables, umask=0o022
+    )
+    if done.returncode != 0:
+        lines = "\n".join(done.stderr.strip().splitlines()[-12:])
+        raise SandboxError("\n".join(filter(None, [f"uv {arguments[0]} failed: {lines}", hint])))
+
+
+@cache
+def _load(name: str, target: Path) -> Environment:
+    facts = json.loads((target / STAMP).read_text())
+    return Environment(name, target, Path(facts["prefix"]), facts["base"], facts["python"])
+
+
+def site_packages(name: str) -> Path:
+    """The folder of the environment's packages, built if need be."""
+    environment = build(name)
+    return environment.folder / "lib" / environment.python / "site-packages"
+
+
+def installed_versions(name: str) -> Mapping[str, str]:
+    """Distribution name (lower case, dashes) to version, for everything in the environment."""
+    build(name)
+    packages: dict[str, str] = json.loads((folder(name) / STAMP).read_text())["packages"]
+    return packages
+
+
+def _distributions(target: Path) -> dict[str, str]:
+    site = next(target.glob("lib/python3*/site-packages"))
+    found = importlib.metadata.distributions(path=[str(site)])
+    pairs = ((re.sub(r"[-_.]+", "-", item.name).lower(), item.version) for item in found)
+    return dict(sorted(pairs))

@@ -1,0 +1,148 @@
+"""The sandbox itself: warm workers, a queue before them, one retry when a worker fails."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from sandbox.base import Execution, Mount, SandboxConfig, SandboxError
+from sandbox.controls import PROBE, failures
+from sandbox.worker import Backend, Inputs, Worker, WorkerError, check_target
+
+log = logging.getLogger(__name__)
+RECYCLE_AFTER = 2000  # runs; a container shares more state between runs than namespaces do
+MAX_RUN_MOUNTS = 64
+
+
+class PooledSandbox:
+    """Runs code on warm workers of one backend. Use within one event loop.
+
+    Parameters
+    ----------
+    backend
+        What isolates the workers.
+    config
+        Limits, number of workers, environment.
+    warmup
+        Python source that a worker executes once: imports and one warm-up call.
+
+    Notes
+    -----
+    Workers start when they are first needed. The first one proves its controls (see
+    ``sandbox.controls``) before any code runs.
+    """
+
+    def __init__(self, backend: Backend, config: SandboxConfig, warmup: str) -> None:
+        self._backend = backend
+        self._config = config
+        self._warmup = warmup
+        self._slots = asyncio.Semaphore(config.workers)
+        self._idle: list[Worker] = []
+        self._busy: set[Worker] = set()
+        self._proof = asyncio.Lock()
+        self._proven = False
+        self._closed = False
+        self._inputs: dict[tuple[Path, int], Inputs] = {}
+
+    @property
+    def tier(self) -> str:
+        """See :class:`sandbox.base.Sandbox`."""
+        return self._backend.tier
+
+    async def __aenter__(self) -> Self:
+        """Start the first worker, so that what is missing is said before work begins."""
+        self._idle.append(await self._start())
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def run(
+        self, code: str, entry: str, *, timeout: float, mounts: Sequence[Mount] = ()
+    ) -> Execution:
+        """See :class:`sandbox.base.Sandbox`."""
+        inputs = [(self._read(mount.source), check_target(mount)) for mount in mounts]
+        async with self._slots:
+            try:
+                return await self._once(code, entry, timeout, inputs)
+            except WorkerError as error:
+                log.warning("a %s worker failed, trying again: %s", self.tier, error)
+            try:
+                return await self._once(code, entry, timeout, inputs)
+            except WorkerError as error:
+                raise SandboxError(
+                    f"two {self.tier} workers failed on the same code: {error}. Run"
+                    f" `python -m sandbox selftest sandbox={self.tier}` to see which control fails."
+                ) from error
+
+    async def close(self) -> None:
+        """See :class:`sandbox.base.Sandbox`."""
+        self._closed = True
+        workers = [*self._idle, *self._busy]
+        self._idle.clear()
+        self._busy.clear()
+        await asyncio.gather(*(worker.close() for worker in workers))
+
+    async def _once(
+        self, code: str, entry: str, timeout: float, inputs: Sequence[tuple[Inputs, str]]
+    ) -> Execution:
+        if self._closed:
+            raise SandboxError("the sandbox is closed; get a new one from get_sandbox")
+        worker = self._idle.pop() if self._idle else await self._start()
+        if not worker.fits(inputs):
+            await worker.close()
+            worker = await self._start()
+        self._busy.add(worker)
+        kept = False
+        try:
+            execution = await worker.run(code, entry, timeout, inputs)
+            kept = worker.runs < RECYCLE_AFTER and worker in self._busy
+        finally:  # also when this task is cancelled: the state of the worker is unknown then
+            self._busy.discard(worker)
+            if kept:
+                self._idle.append(worker)
+            else:
+                last_words = await worker.close()
+                if last_words:
+                    log.debug("last words of a worker: %s", last_words)
+        return execution
+
+    async def _start(self) -> Worker:
+        worker = await Worker.start(self._backend, self._config, self._warmup)
+        if self._backend.jail == "none":
+            return worker
+        async with self._proof:
+            if not self._proven:
+                try:
+                    execution = await worker.run(PROBE, "probe", 30.0, [])
+                    broken = failures(execution)
+                except BaseException as error:
+                    await worker.close()
+                    if isinstance(error, WorkerError):
+                        raise SandboxError(f"the {self.tier} self-test failed: {error}") from error
+                    raise
+                if broken:
+                    await worker.close()
+                    raise SandboxError(
+                        f"the {self.tier} sandbox does not hold: {'; '.join(broken)}. Nothing was"
+                        " run. Use another backend, or see docs/sandbox.md."
+                    )
+                self._proven = True
+        return worker
+
+    def _read(self, source: Path) -> Inputs:
+        key = (source, source.stat().st_mtime_ns if source.exists() else 0)
+        if key not in self._inputs:
+            if len(self._inputs) >= MAX_RUN_MOUNTS:
+                self._inputs.clear()
+            self._inputs[key] = Inputs.read(source)
+        return self._inputs[key]

@@ -1,0 +1,384 @@
+"""One worker as the host sees it: a channel to a fork server, requests in, executions out."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import os
+import signal
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from sandbox import runner
+from sandbox.base import Execution, Mount, Outcome, SandboxConfig, SandboxError
+from sandbox.wire import WireError, decode
+
+#: Reads the fork server's text (8 digits of length first) from stdin and becomes it.
+LOADER = """\
+import os
+size, text = int(os.read(0, 8)), b""
+while len(text) < size:
+    part = os.read(0, size - len(text))
+    if not part:
+        raise SystemExit("the host closed the pipe")
+    text += part
+exec(compile(text, "runner.py", "exec"))
+"""
+RUNNER = Path(runner.__file__).read_bytes()
+START_SECONDS = 180.0  # a cold import of the libraries on a slow disk
+GRACE_SECONDS = 30.0  # beyond the code's own timeout, for a machine under load
+MAX_HEADER = 1 << 16
+INPUTS_LIMIT = 512 << 20  # bytes of input files that a worker keeps
+
+
+class WorkerError(Exception):
+    """A worker died or broke the protocol: infrastructure, never the code's doing."""
+
+
+class Channel(Protocol):
+    """A byte stream to and from a fork server."""
+
+    async def read(self, size: int) -> bytes:
+        """Exactly ``size`` bytes; raises ``EOFError`` or ``OSError`` when it is gone."""
+        ...
+
+    async def write(self, data: bytes) -> None:
+        """Send everything; raises ``OSError`` when the other end is gone."""
+        ...
+
+    async def close(self) -> str:
+        """Kill everything behind the channel; returns what it last wrote to its stderr."""
+        ...
+
+
+class Backend(Protocol):
+    """Opens channels: one class per kind of isolation."""
+
+    tier: str
+    jail: str
+
+    async def open(self) -> Channel:
+        """Start a Python of the environment that runs ``LOADER``.
+
+        Raises
+        ------
+        SandboxError
+            When that is not possible here; says what to do.
+        """
+        ...
+
+    def configure(self, config: dict[str, Any]) -> None:
+        """Adjust the fork server's configuration (folders)."""
+        ...
+
+
+class ProcessChannel:
+    """A channel to a process of this machine."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self._process = process
+        self._stdin, self._stdout = process.stdin, process.stdout
+        self._tail = bytearray()
+        self._reader = asyncio.create_task(self._follow(process.stderr))
+
+    @classmethod
+    async def open(
+        cls, command: Sequence[str], environment: dict[str, str], folder: Path | None = None
+    ) -> ProcessChannel:
+        """Start ``command`` in a process group of its own, with nothing but ``environment``."""
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, cwd=folder,
+            start_new_session=True,
+        )  # fmt: skip
+        return cls(process)
+
+    async def _follow(self, stream: asyncio.StreamReader) -> None:
+        while part := await stream.read(4096):
+            self._tail += part
+            del self._tail[:-8192]
+
+    @property
+    def pid(self) -> int:
+        """The process at the host's end."""
+        return self._process.pid
+
+    async def read(self, size: int) -> bytes:
+        """See :class:`Channel`."""
+        return await self._stdout.readexactly(size)
+
+    async def write(self, data: bytes) -> None:
+        """See :class:`Channel`."""
+        self._stdin.write(data)
+        await self._stdin.drain()
+
+    async def close(self) -> str:
+        """See :class:`Channel`."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        await self._process.wait()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._reader, 2.0)
+        transport = getattr(self._process, "_transport", None)
+        if transport is not None:  # closes its pipes now, not at garbage collection
+            transport.close()
+        return self._tail.decode(errors="replace").strip()
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Files of a mount, read once; the key is their content."""
+
+    key: str
+    files: tuple[tuple[str, bytes], ...]
+
+    @property
+    def names(self) -> list[str]:
+        """Paths of the files below the mount; one empty name when the mount is a file."""
+        return [name for name, _ in self.files]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(len(data) for _, data in self.files)
+
+    @classmethod
+    def read(cls, source: Path) -> Inputs:
+        """Read a file, or a folder with everything below it.
+
+        Raises
+        ------
+        SandboxError
+            When it does not exist, holds a link that leaves it, or is too large.
+        """
+        root = source.resolve()
+        if not root.exists():
+            raise SandboxError(f"input {source} does not exist; check the mounts of the question")
+        paths = [root] if root.is_file() else sorted(p for p in root.rglob("*") if p.is_file())
+        files: list[tuple[str, bytes]] = []
+        digest = hashlib.sha256()
+        total = 0
+        for path in paths:
+            if not path.resolve().is_relative_to(root):
+                raise SandboxError(f"input {path} is a link out of {source}; copy the file instead")
+            data = path.read_bytes()
+            total += len(data)
+            if total > INPUTS_LIMIT:
+                raise SandboxError(
+                    f"input {source} holds more than {INPUTS_LIMIT >> 20} MB; mount only what"
+                    " the question needs"
+                )
+            name = "" if path == root else path.relative_to(root).as_posix()
+            digest.update(f"{len(name)} {len(data)} ".encode() + name.encode() + data)
+            files.append((name, data))
+        return cls(digest.hexdigest(), tuple(files))
+
+
+def check_target(mount: Mount) -> str:
+    """The target of a mount as a plain relative path; raises ValueError if it is not one."""
+    parts = Path(mount.target).parts
+    if not parts or Path(mount.target).is_absolute() or ".." in parts or parts[0] == "main.py":
+        raise ValueError(f"mount target {mount.target!r} must be relative, without '..'")
+    return Path(mount.target).as_posix()
+
+
+class Worker:
+    """A started fork server. Runs one request at a time."""
+
+    def __init__(self, channel: Channel, tier: str, startup: dict[str, Any]) -> None:
+        self._channel = channel
+        self._tier = tier
+        self._kept: dict[str, int] = {}
+        self.startup = startup
+        self.runs = 0
+
+    @classmethod
+    async def start(cls, backend: Backend, config: SandboxConfig, warmup: str) -> Worker:
+        """Start a fork server and wait until its libraries are warm.
+
+        Raises
+        ------
+        SandboxError
+            When it does not come up; holds what it wrote to stderr.
+        """
+        settings: dict[str, Any] = {
+            "jail": backend.jail,
+            "warmup": warmup,
+            "memory_mb": config.memory_mb,
+            "max_processes": config.max_processes,
+            "disk_mb": config.disk_mb,
+        }
+        backend.configure(settings)
+        channel = await backend.open()
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                await channel.write(b"%08d" % len(RUNNER) + RUNNER)
+                await channel.write(frame(settings))
+                header, _ = await receive(channel)
+        except BaseException as error:
+            tail = await channel.close()
+            if isinstance(error, EOFError | OSError | TimeoutError | WorkerError):
+                reason = tail or f"{type(error).__name__}: {error}"
+                raise SandboxError(f"a {backend.tier} worker did not start: {reason}") from error
+            raise
+        if header["error"] is not None:
+            await channel.close()
+            raise SandboxError(
+                f"the environment {config.env!r} could not be warmed up:\n{header['error']}"
+            )
+        return cls(channel, backend.tier, header)
+
+    async def run(
+        self, code: str, entry: str, timeout: float, inputs: Sequence[tuple[Inputs, str]]
+    ) -> Execution:
+        """One execution.
+
+        Raises
+        ------
+        WorkerError
+            When the worker failed; it must be closed then.
+        """
+        new = list({item.key: item for item, _ in inputs if item.key not in self._kept}.values())
+        request = {
+            "entry": entry,
+            "timeout": timeout,
+            "mounts": [{"key": item.key, "target": target} for item, target in inputs],
+            "inputs": [
+                {"key": item.key, "files": [name for name, _ in item.files]} for item in new
+            ],
+        }
+        blobs = [data for item in new for _, data in item.files]
+        try:
+            async with asyncio.timeout(timeout + GRACE_SECONDS):
+                await self._channel.write(
+                    frame(request, code.encode("utf-8", "surrogatepass"), *blobs)
+                )
+                header, streams = await receive(self._channel)
+        except TimeoutError:
+            raise WorkerError(f"no answer {GRACE_SECONDS:.0f} s after the timeout") from None
+        except (EOFError, OSError) as error:
+            raise WorkerError(f"the worker died ({type(error).__name__})") from error
+        self.runs += 1
+        self._kept.update((item.key, item.size) for item in new)
+        if header["error"] is not None:
+            raise WorkerError(header["error"])
+        return self._execution(header, streams)
+
+    def fits(self, inputs: Sequence[tuple[Inputs, str]]) -> bool:
+        """Whether the worker can keep these files next to those it already holds."""
+        sizes = dict(self._kept)
+        for item, _ in inputs:
+            sizes[item.key] = item.size
+        return sum(sizes.values()) <= INPUTS_LIMIT
+
+    async def close(self) -> str:
+        """Kill the worker; returns its last words."""
+        return await self._channel.close()
+
+    def _execution(self, header: dict[str, Any], streams: list[bytes]) -> Execution:
+        try:
+            stdout, stderr, message = streams
+            reason, status = header["reason"], int(header["status"])
+            seconds = float(header["seconds"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise WorkerError(f"a malformed answer: {error}") from error
+        outcome, value, payload, text = judge(reason, status, message)
+        return Execution(
+            outcome=outcome,
+            result=value,
+            payload=payload,
+            stdout=stdout.decode(errors="replace"),
+            stderr=stderr.decode(errors="replace"),
+            error=text,
+            seconds=seconds,
+            tier=self._tier,
+        )
+
+
+_REASONS = {
+    "timeout": (Outcome.TIMEOUT, "the code ran longer than its timeout and was killed"),
+    "memory": (Outcome.MEMORY, "the code used more memory than allowed and was killed"),
+    "output_flood": (Outcome.OUTPUT_FLOOD, "the code printed more than 16 MB and was killed"),
+    "bad_result": (Outcome.BAD_RESULT, "the result is larger than 16 MB"),
+}
+_REPORTED = {
+    name.value: name
+    for name in (Outcome.EXCEPTION, Outcome.MEMORY, Outcome.EXIT, Outcome.BAD_RESULT)
+}
+
+
+def judge(
+    reason: str | None, status: int, message: bytes
+) -> tuple[Outcome, Any, str | None, str | None]:
+    """Outcome, value, payload and error text from what the kernel and the child said.
+
+    Parameters
+    ----------
+    reason
+        Why the fork server ended the child, or ``None``.
+    status
+        Wait status of the child.
+    message
+        What the child wrote as its result: untrusted bytes.
+    """
+    if reason is not None:
+        if reason not in _REASONS:
+            raise WorkerError(f"an unknown reason {reason!r:.100}")
+        outcome, text = _REASONS[reason]
+        return outcome, None, None, text
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        name = signal.Signals(number).name if number in set(signal.Signals) else str(number)
+        return Outcome.KILLED, None, None, f"the code died of signal {name}"
+    if not message:
+        text = f"the process ended with status {os.waitstatus_to_exitcode(status)}, no result"
+        return Outcome.NO_RESULT, None, None, text
+    kind, _, body = message.partition(b"\n")
+    if kind == b"ok":
+        try:
+            return Outcome.OK, decode(body), body.decode("utf-8"), None
+        except WireError as error:
+            return Outcome.BAD_RESULT, None, None, f"the result cannot be read: {error}"
+    reported = _REPORTED.get(kind[:32].decode("ascii", "replace"))
+    if reported is None:
+        return Outcome.BAD_RESULT, None, None, "the result cannot be read: unknown kind"
+    return reported, None, None, body[: 2 * runner.KEEP].decode(errors="replace")
+
+
+def frame(header: dict[str, Any], *blobs: bytes) -> bytes:
+    """One frame of the protocol (see ``sandbox.runner``)."""
+    text = json.dumps({**header, "blobs": [len(blob) for blob in blobs]}).encode()
+    return b"".join([struct.pack(">I", len(text)), text, *blobs])
+
+
+async def receive(channel: Channel) -> tuple[dict[str, Any], list[bytes]]:
+    """The next frame of a worker, under caps.
+
+    Raises
+    ------
+    WorkerError
+        When it is not a frame.
+    EOFError, OSError
+        When the channel is gone.
+    """
+    size = struct.unpack(">I", await channel.read(4))[0]
+    if size > MAX_HEADER:
+        raise WorkerError(f"a frame header of {size} bytes")
+    try:
+        header = json.loads(await channel.read(size))
+        sizes = header["blobs"]
+        whole = all(type(number) is int and number >= 0 for number in sizes)
+        whole = whole and isinstance(header["error"], str | None)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise WorkerError(f"a malformed frame: {type(error).__name__}") from error
+    if not whole or sum(sizes) > runner.FLOOD + 4 * runner.KEEP:
+        raise WorkerError("a malformed frame")
+    return header, [await channel.read(number) for number in sizes]
