@@ -69,6 +69,7 @@ class PropertySpec(BaseModel):
     compare: Literal["equal", "close"]
     rtol: Annotated[float, Field(ge=0, le=5e-3)] = 1e-3
     atol: Annotated[float, Field(ge=0)] = 0.0
+    choices: list[str] = []
 
     @field_validator("format")
     @classmethod
@@ -85,7 +86,16 @@ class PropertySpec(BaseModel):
                 f"compare is {self.compare!r}: floats are compared by 'close', the rest by 'equal'"
             )
             raise ValueError(msg)
+        if self.choices and (self.format != "str" or len(set(self.choices)) < 3):
+            msg = "choices are at least three different values of a property with format str"
+            raise ValueError(msg)
         return self
+
+    @property
+    def text(self) -> str:
+        """The description as one line, with the choices."""
+        line = " ".join(self.description.split())
+        return f"{line} One of: {', '.join(self.choices)}." if self.choices else line
 
 
 class TaskSpec(BaseModel):
@@ -176,8 +186,7 @@ def data_files(folder: Path) -> dict[str, str]:
 def build_prompt(spec: TaskSpec, level: Level, files: Sequence[str] = ()) -> str:
     """The whole question as text: role, properties, the text of ``level``, contract."""
     properties = "\n".join(
-        f"- `{prop.name}`: {' '.join(prop.description.split())} Format: `{prop.format}`."
-        for prop in spec.properties
+        f"- `{prop.name}`: {prop.text} Format: `{prop.format}`." for prop in spec.properties
     )
     parts = [f"{_ROLE}\n{properties}"]
     if files:
@@ -192,7 +201,7 @@ def make_properties(spec: TaskSpec, gold: Mapping[str, Any]) -> tuple[Property, 
     return tuple(
         Property(
             name=prop.name,
-            description=" ".join(prop.description.split()),
+            description=prop.text,
             format=prop.format,
             expected=json.dumps(gold[prop.name]),
             compare=prop.compare,

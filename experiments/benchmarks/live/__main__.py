@@ -1,0 +1,99 @@
+"""``python -m experiments.benchmarks.live check``: prove the questions, compute the golds."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from experiments.benchmarks.live.check import Report, check_questions, select
+from experiments.benchmarks.live.loader import LiveError
+from sandbox.base import SandboxError
+
+USAGE = """\
+python -m experiments.benchmarks.live check [ids=ID,ID,...] [backend=auto] [--write]
+
+Runs every reference twice in the sandbox (different hash seeds) and proves that its values pass
+and that None, zero, empty and perturbed ones fail. --write stores the values of the questions
+that pass as their gold.json; without it they are compared with the stored ones.
+Exit code 0: all is well, 1: findings, 2: wrong usage or no sandbox.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words or {"-h", "--help", "help"} & set(words):
+        print(USAGE, end="")
+        return 0 if words else 2
+    console = Console(stderr=True)
+    try:
+        ids, backend, write = _parse(words)
+        folders = select(ids)
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+        )
+        with Progress(*columns, console=console) as progress:
+            task = progress.add_task("references", total=len(folders))
+
+            def show(report: Report) -> None:
+                progress.console.print(_line(report), markup=False, highlight=False, soft_wrap=True)
+                progress.advance(task)
+
+            reports = asyncio.run(
+                check_questions(folders, write=write, backend=backend, progress=show)
+            )
+    except (LiveError, SandboxError) as error:
+        console.print(f"live: {error}", style="red", markup=False, highlight=False)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    bad = sum(bool(report.findings) for report in reports)
+    total = sum(report.properties for report in reports)
+    print(f"{len(reports)} questions, {total} properties, {bad} questions with findings")
+    return 1 if bad else 0
+
+
+def _parse(words: list[str]) -> tuple[list[str], str, bool]:
+    if words[0] != "check":
+        msg = f"no command {words[0]!r}; there is: check"
+        raise LiveError(msg)
+    ids: list[str] = []
+    backend, write = "auto", False
+    for word in words[1:]:
+        key, _, value = word.partition("=")
+        if word == "--write":
+            write = True
+        elif key == "ids" and value:
+            ids = value.split(",")
+        elif key == "backend" and value:
+            backend = value
+        else:
+            msg = f"{word!r} is not one of ids=..., backend=..., --write"
+            raise LiveError(msg)
+    return ids, backend, write
+
+
+def _line(report: Report) -> str:
+    times = "/".join(f"{seconds:.1f}" for seconds in report.seconds)
+    state = "findings" if report.findings else "written" if report.written else "ok"
+    head = f"{report.question_id}: {report.properties} properties, {times or '-'} s, {state}"
+    return "\n".join([head, *(f"    {finding}" for finding in report.findings)])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

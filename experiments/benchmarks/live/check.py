@@ -1,0 +1,196 @@
+"""Proves the questions of ``live`` and computes their golds by execution.
+
+Each reference runs twice, in two fresh sandboxes with different hash seeds. Its values pass
+every gate (:mod:`experiments.benchmarks.live.gates`) or the question is not fit to be asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.benchmarks.live import gates
+from experiments.benchmarks.live.loader import (
+    ENVIRONMENT,
+    QUESTIONS,
+    LiveError,
+    TaskSpec,
+    data_files,
+    question_folders,
+    read_gold,
+    read_spec,
+)
+from sandbox.base import Execution, Mount, Outcome, Sandbox, SandboxConfig
+from sandbox.environments import installed_versions
+from sandbox.factory import get_sandbox
+
+#: Seconds a reference may take; a first run also pays for importing the library.
+TIMEOUT = 60.0
+_HASH_SEEDS = ("1", "4242")
+#: Distributions that decide a value; their versions stand next to the golds.
+_RECORDED = (
+    "pymatgen",
+    "pymatgen-core",
+    "pymatgen-analysis-defects",
+    "pymatgen-analysis-diffusion",
+    "pymatgen-analysis-alloys",
+    "matminer",
+    "robocrys",
+    "phonopy",
+    "numpy",
+    "scipy",
+    "spglib",
+)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the check of one question found.
+
+    Attributes
+    ----------
+    findings
+        Reasons why the question is not fit; empty when it is.
+    properties
+        Number of properties.
+    seconds
+        Wall time of the reference in each of the two sandboxes.
+    written
+        Whether a new ``gold.json`` was written.
+    """
+
+    question_id: str
+    findings: tuple[str, ...]
+    properties: int
+    seconds: tuple[float, ...] = ()
+    written: bool = False
+
+
+def select(ids: Sequence[str] = (), root: Path = QUESTIONS) -> list[Path]:
+    """The folders of the questions ``ids`` (all, when none are named).
+
+    Raises
+    ------
+    LiveError
+        When an id is unknown; names it and what there is.
+    """
+    folders = {folder.name: folder for folder in question_folders(root)}
+    unknown = [name for name in ids if name not in folders]
+    if unknown:
+        msg = f"no question {', '.join(unknown)}; there are: {', '.join(folders)}"
+        raise LiveError(msg)
+    return [folders[name] for name in ids] if ids else list(folders.values())
+
+
+async def check_questions(
+    folders: Sequence[Path],
+    *,
+    write: bool = False,
+    backend: str = "auto",
+    progress: Callable[[Report], None] = lambda _report: None,
+) -> list[Report]:
+    """Check questions, and with ``write`` store the golds of those that pass.
+
+    Raises
+    ------
+    SandboxError
+        When no sandbox works here.
+    """
+    versions = {
+        name: version
+        for name, version in installed_versions(ENVIRONMENT).items()
+        if name in _RECORDED
+    }
+    configs = [
+        SandboxConfig(backend=backend, env=ENVIRONMENT, workers=1, options={"hash_seed": seed})
+        for seed in _HASH_SEEDS
+    ]
+    reports = []
+    async with get_sandbox(configs[0]) as first, get_sandbox(configs[1]) as second:
+        for folder in folders:
+            report = await _check_question(folder, (first, second), versions, write=write)
+            progress(report)
+            reports.append(report)
+    return reports
+
+
+async def _check_question(
+    folder: Path, sandboxes: Sequence[Sandbox], versions: Mapping[str, str], *, write: bool
+) -> Report:
+    try:
+        spec = read_spec(folder)
+        source = (folder / "reference.py").read_text(encoding="utf-8")
+    except (LiveError, OSError) as error:
+        return Report(folder.name, (str(error),), 0)
+    findings = [
+        *gates.check_reference(source),
+        *gates.check_scaffold(spec),
+    ]
+    if findings:
+        return Report(folder.name, tuple(findings), len(spec.properties))
+    findings += gates.check_goal(spec, source)
+    runs = await asyncio.gather(*(_run(sandbox, folder, source) for sandbox in sandboxes))
+    seconds = tuple(run.seconds for run in runs)
+    failed = [_failure(run) for run in runs if run.outcome is not Outcome.OK]
+    if failed:
+        findings.append(failed[0])
+    else:
+        values = [json.loads(run.payload or "null") for run in runs]
+        findings += compare_runs(spec, values)
+        if not findings and not write:
+            findings += compare_with_gold(spec, folder, values[0])
+    written = write and not findings
+    if written:
+        gold = {"versions": versions, "properties": values[0]}
+        text = json.dumps(gold, indent=2, ensure_ascii=False) + "\n"
+        (folder / "gold.json").write_text(text, encoding="utf-8")
+    return Report(folder.name, tuple(findings), len(spec.properties), seconds, written)
+
+
+async def _run(sandbox: Sandbox, folder: Path, source: str) -> Execution:
+    mounts = [Mount(Path(path), target) for target, path in data_files(folder).items()]
+    return await sandbox.run(source, "reference", timeout=TIMEOUT, mounts=mounts)
+
+
+def _failure(run: Execution) -> str:
+    lines = (run.error or "").strip().splitlines()
+    return f"reference.py: {run.outcome}: {lines[-1] if lines else 'no message'}"
+
+
+def compare_runs(spec: TaskSpec, values: Sequence[Any]) -> list[str]:
+    """Findings on what the runs returned: right properties, plain, reproducible, not vacuous."""
+    names = [prop.name for prop in spec.properties]
+    for value in values:
+        if not isinstance(value, dict) or sorted(value) != sorted(names):
+            return [f"reference.py: it does not return exactly {', '.join(names)}"]
+    findings = gates.check_plain(values[0])
+    if findings:
+        return findings
+    for other in values[1:]:
+        findings += [
+            f"{name}: differs between hash seeds: {reason}"
+            for name, reason in gates.verdicts(spec, values[0], other).items()
+            if reason
+        ]
+    return [
+        *findings,
+        *gates.check_verification(spec, values[0]),
+        *gates.check_answers_hidden(spec, values[0]),
+    ]
+
+
+def compare_with_gold(spec: TaskSpec, folder: Path, values: Mapping[str, Any]) -> list[str]:
+    """Findings on drift: the committed gold against what the reference returns now."""
+    try:
+        gold = read_gold(folder, spec)
+    except LiveError as error:
+        return [str(error)]
+    return [
+        f"{name}: the committed gold is no longer what the reference returns: {reason}"
+        for name, reason in gates.verdicts(spec, gold, dict(values)).items()
+        if reason
+    ]
