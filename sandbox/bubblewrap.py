@@ -56,10 +56,7 @@ class Bubblewrap:
     def __init__(self, config: SandboxConfig) -> None:
         self._config = config
 
-    def configure(self, config: dict[str, Any]) -> None:
-        """See :class:`sandbox.worker.Backend`: the defaults are right."""
-
-    async def open(self) -> Channel:
+    async def open(self) -> tuple[Channel, dict[str, Any]]:
         """See :class:`sandbox.worker.Backend`."""
         program = require()
         environment = await asyncio.to_thread(environments.build, self._config.env)
@@ -75,7 +72,7 @@ class Bubblewrap:
                 sys.executable, "-I", "-S", launcher.__file__, str(os.getpid()), str(user),
                 str(len(sources)), *map(str, sources), *command,
             ]  # fmt: skip
-        return await ProcessChannel.open(command, {}, Path("/"))
+        return await ProcessChannel.open(command, {}, Path("/")), {}
 
     def _command(
         self, program: str, environment: environments.Environment, shown: list[str]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 
-from sandbox import bubblewrap, environments
+from sandbox import bubblewrap, environments, unsafe
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.pool import PooledSandbox
 from sandbox.worker import Backend
 
 log = logging.getLogger(__name__)
-BACKENDS = ("auto", "bubblewrap")
+BACKENDS = ("auto", "bubblewrap", "unsafe")
 
 
 def get_sandbox(config: SandboxConfig | None = None) -> PooledSandbox:
@@ -30,6 +30,9 @@ def get_sandbox(config: SandboxConfig | None = None) -> PooledSandbox:
 def _backend(config: SandboxConfig) -> Backend:
     if config.backend not in BACKENDS:
         raise SandboxError(f"no backend {config.backend!r}; there are: {', '.join(BACKENDS)}")
+    if config.backend == "unsafe":
+        log.warning(unsafe.WARNING)
+        return unsafe.Unsafe(config)
     bubblewrap.require()
     return bubblewrap.Bubblewrap(config)
 

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from sandbox import runner
 from sandbox.base import Execution, Mount, Outcome, SandboxConfig, SandboxError
@@ -62,18 +62,19 @@ class Backend(Protocol):
     tier: str
     jail: str
 
-    async def open(self) -> Channel:
+    async def open(self) -> tuple[Channel, dict[str, Any]]:
         """Start a Python of the environment that runs ``LOADER``.
+
+        Returns
+        -------
+        channel, settings
+            The way to it, and what differs from the fork server's default settings.
 
         Raises
         ------
         SandboxError
             When that is not possible here; says what to do.
         """
-        ...
-
-    def configure(self, config: dict[str, Any]) -> None:
-        """Adjust the fork server's configuration (folders)."""
         ...
 
 
@@ -92,7 +93,7 @@ class ProcessChannel:
     @classmethod
     async def open(
         cls, command: Sequence[str], environment: dict[str, str], folder: Path | None = None
-    ) -> ProcessChannel:
+    ) -> Self:
         """Start ``command`` in a process group of its own, with nothing but ``environment``."""
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
@@ -122,8 +123,9 @@ class ProcessChannel:
 
     async def close(self) -> str:
         """See :class:`Channel`."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
         await self._process.wait()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._reader, 2.0)
@@ -216,12 +218,11 @@ class Worker:
             "max_processes": config.max_processes,
             "disk_mb": config.disk_mb,
         }
-        backend.configure(settings)
-        channel = await backend.open()
+        channel, special = await backend.open()
         try:
             async with asyncio.timeout(START_SECONDS):
                 await channel.write(b"%08d" % len(RUNNER) + RUNNER)
-                await channel.write(frame(settings))
+                await channel.write(frame(settings | special))
                 header, _ = await receive(channel)
         except BaseException as error:
             tail = await channel.close()
