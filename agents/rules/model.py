@@ -1,0 +1,54 @@
+"""The chat model: LangChain's interface, no LLM behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+
+from agents.rules import coder, critic
+from agents.rules.reading import read
+
+DECLINE = (
+    "This is the embedded model without an LLM (model=rules). It answers prompts of the bench "
+    "whose question lists properties; it cannot answer this one."
+)
+
+
+class RulesChatModel(BaseChatModel):
+    """Deterministic answers to the prompts of this project.
+
+    The last prompt decides: documentation of a symbol (``<symbol>``), critique of an attempt
+    (asks for ``<feedback>`` and ``<query>``), or code (asks for ``<answer>``). Anything else
+    is declined in words.
+    """
+
+    @property
+    def _llm_type(self) -> str:
+        return "rules (no LLM)"
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,  # noqa: ARG002 -- LangChain's signature
+        run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002
+        **kwargs: Any,  # noqa: ARG002
+    ) -> ChatResult:
+        message = AIMessage(answer(messages))
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+def answer(messages: Sequence[BaseMessage]) -> str:
+    """Return the reply to a conversation as text."""
+    text = "\n\n".join(message.text for message in messages if message.type == "human")
+    prompt = read(text)
+    if prompt is None or not prompt.wanted:
+        return DECLINE
+    if "<feedback>" in text and "<query>" in text:
+        return critic.review(prompt)
+    code = coder.write(prompt)
+    return f"<answer><code>```python\n{code}\n```</code><name>{coder.ENTRY}</name></answer>"
