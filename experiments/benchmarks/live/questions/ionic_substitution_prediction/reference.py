@@ -10,7 +10,7 @@ from pymatgen.core.structure_prediction.volume_predictor import DLSVolumePredict
 
 def reference() -> dict:
     """Compute the properties of the question."""
-    probability = SubstitutionProbability(alpha=-4.2)
+    probability = SubstitutionProbability(None, -4.6)
     calcium, manganese = Species("Ca", 2), Species("Mn", 2)
     predictor = SubstitutionPredictor(alpha=-4.6, threshold=5.5e-3)
     predictions = predictor.list_prediction([Species("Na", 1), Species("V", 3), Species("O", -2)])

@@ -17,13 +17,12 @@ def reference() -> dict:
     structure.translate_sites(titanium, [0, 0, 0.035], frac_coords=False)
     tight = SpacegroupAnalyzer(structure, symprec=0.005)
     loose = SpacegroupAnalyzer(structure, symprec=0.15)
-    conventional = loose.get_conventional_standard_structure()
     primitive = loose.get_primitive_standard_structure()
     symmetrized = tight.get_symmetrized_structure()
     return {
         "space_group_symbol": tight.get_space_group_symbol(),
         "space_group_number_loose": loose.get_space_group_number(),
         "wyckoff_symbols": sorted(symmetrized.wyckoff_symbols),
-        "conventional_lengths": [float(x) for x in conventional.lattice.abc],
+        "primitive_lengths": [float(x) for x in primitive.lattice.abc],
         "primitive_angles": [float(x) for x in primitive.lattice.angles],
     }
