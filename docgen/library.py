@@ -9,7 +9,7 @@ from pathlib import Path
 
 from docgen.calls import used_symbols
 from docgen.definitions import Class, Function, Module, last_part, read_module
-from docgen.names import Names
+from docgen.names import Names, arguments
 from docgen.signatures import attribute_type, class_signature, function_signature
 from docgen.sources import SourceFile, distribution_versions, read_sources, sources_digest
 from docgen.symbols import Library, Member, MemberKind, Symbol
@@ -112,6 +112,7 @@ class _Builder:
             raises=_raised(own_init) if own_init is not None else (),
             members=tuple(self._members(cls)),
             calls=tuple(calls),
+            types=self._constructor_types(cls),
         )
 
     def _function(self, function: Function) -> Symbol:
@@ -129,7 +130,30 @@ class _Builder:
                 for name in used_symbols(function, self.names)
                 if not _special(name.rpartition(".")[2])
             ),
+            types=self._parameter_types(function),
+            returns=self._returned(function),
         )
+
+    def _constructor_types(self, cls: Class) -> tuple[str, ...]:
+        """Classes that the parameters of the constructor name."""
+        for owner in self.names.mro(cls):
+            if owner.generated_constructor:
+                fields = (node.annotation for node in owner.fields.values())
+                found = [c for f in fields for c in self.names.annotated_classes(f, owner)]
+                return _qualnames(found, but=cls)
+            init = owner.functions.get("__init__") or owner.functions.get("__new__")
+            if init is not None:
+                return tuple(t for t in self._parameter_types(init) if t != cls.qualname)
+        return ()
+
+    def _parameter_types(self, function: Function) -> tuple[str, ...]:
+        hints = (argument.annotation for argument in arguments(function))
+        found = [c for hint in hints for c in self.names.annotated_classes(hint, function)]
+        return _qualnames(found, but=function.owner)
+
+    def _returned(self, function: Function) -> str:
+        cls = self.names.annotation(function.node.returns, function)
+        return cls.qualname if cls is not None else ""
 
     def _symbol(self, definition: Class | Function, **facts: object) -> Symbol:
         source = definition.module.source
@@ -195,6 +219,10 @@ def first_sentence(text: str) -> str:
     paragraph = " ".join(text.strip().partition("\n\n")[0].split())
     end = _SENTENCE_END.search(paragraph)
     return paragraph[: end.start() + 1] if end else paragraph
+
+
+def _qualnames(classes: Sequence[Class], *, but: Class | None) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(c.qualname for c in classes if c is not but))
 
 
 def _special(name: str) -> bool:

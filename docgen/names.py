@@ -95,6 +95,19 @@ class Names:
                 return found
         return None
 
+    def annotated_classes(self, node: ast.expr | None, owner: Function | Class) -> list[Class]:
+        """Every class of ours that an annotation names, also inside ``list[...]``."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            try:
+                node = ast.parse(node.value, mode="eval").body
+            except SyntaxError:
+                return []
+        if node is None:
+            return []
+        parts = (n for n in ast.walk(node) if isinstance(n, ast.Name | ast.Attribute))
+        found = (self.expression(part, owner.module) for part in parts)
+        return [cls for cls in found if isinstance(cls, Class)]
+
     def bases(self, cls: Class) -> list[Class]:
         """Direct bases that are ours."""
         found = (self.expression(base, cls.module) for base in cls.node.bases)

@@ -65,6 +65,10 @@ class Symbol:
         Public members, own ones first, inherited ones in method resolution order.
     calls
         Qualified names of the symbols that the body uses (resolved ones only).
+    types
+        Qualified names of the library's classes that the parameters' annotations name.
+    returns
+        Class of the library that the return annotation names, else empty.
     import_path
         Shortest public import path when re-exported by a package, else ``qualname``.
     """
@@ -84,6 +88,8 @@ class Symbol:
     raises: tuple[str, ...] = ()
     members: tuple[Member, ...] = ()
     calls: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    returns: str = ""
     import_path: str = ""
 
     @property
@@ -136,7 +142,11 @@ class Library:
         return replace(
             self,
             symbols={
-                name: replace(s, calls=tuple(c for c in s.calls if c in kept))
+                name: replace(
+                    s,
+                    calls=tuple(c for c in s.calls if c in kept),
+                    types=tuple(t for t in s.types if t in kept),
+                )
                 for name, s in kept.items()
             },
             aliases={a: name for a, name in self.aliases.items() if name in kept},

@@ -20,7 +20,7 @@ from langchain_core.documents import Document
 
 _log = logging.getLogger(__name__)
 
-FORMAT = 1  # of the files below; another number is stale
+FORMAT = 2  # of the files below; another number is stale
 _DOCUMENTS, _MANIFEST = "documents.jsonl", "manifest.json"
 
 

@@ -138,6 +138,8 @@ def symbol_metadata(symbol: Symbol, corpus: str) -> dict[str, Any]:
         "import_path": symbol.import_path,
         "bases": list(symbol.bases),
         "calls": list(symbol.calls),
+        "types": list(symbol.types),
+        "returns": symbol.returns,
         "members": [member.qualname for member in symbol.members],
     }
 

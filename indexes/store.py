@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -12,7 +13,9 @@ from indexes.corpus import Corpus, building, replaced_folder
 from indexes.lexical import Bm25Index, TfidfIndex
 
 _log = logging.getLogger(__name__)
-FORMAT = 1  # of the indexed texts and tokens; raise it when either changes
+FORMAT = 2  # of the indexed texts and tokens; raise it when either changes
+
+_RELATIONS = re.compile(r"^## Relations\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 
 Index = TypeVar("Index", TfidfIndex, Bm25Index)
 LexicalKind = Literal["tfidf", "bm25"]
@@ -26,23 +29,11 @@ def lexical_index(corpus: Corpus, kind: LexicalKind) -> TfidfIndex | Bm25Index:
 
 
 def indexed_texts(corpus: Corpus) -> list[str]:
-    """What is indexed of each document: its text, and the other names of its symbol.
+    """What is indexed of each document: its text without the names of related symbols.
 
-    The names under which a method is inherited stand here, so that a question about a
-    subclass finds the method where it is defined.
+    A document that lists its callers is otherwise found for what they do.
     """
-    names: dict[str, list[str]] = {}
-    for alias, qualname in corpus.aliases.items():
-        names.setdefault(qualname, []).append(alias)
-    return [
-        f"{document.page_content}\n{_other_names(names.get(document.metadata['qualname'], ()))}"
-        for document in corpus.documents
-    ]
-
-
-def _other_names(aliases: Sequence[str]) -> str:
-    """Owner and name of each alias, without repetition (modules say nothing about meaning)."""
-    return " ".join(dict.fromkeys(".".join(alias.split(".")[-2:]) for alias in aliases))
+    return [_RELATIONS.sub("", document.page_content) for document in corpus.documents]
 
 
 def _load_or_build(

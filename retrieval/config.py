@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeFloat,
+    PositiveFloat,
+    PositiveInt,
+    ValidationError,
+)
 
 from retrieval.base import RetrievalError
 
@@ -31,6 +39,17 @@ class WriterConfig(BaseModel):
     )
 
 
+class EvidenceConfig(BaseModel):
+    """Weights of :class:`retrieval.evidence.Evidence`; zero switches a kind off."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    members: NonNegativeFloat = Field(0.25, description="from its methods to a class")
+    types: NonNegativeFloat = Field(0.2, description="from a symbol to its parameters' classes")
+    modules: NonNegativeFloat = Field(0.7, description="factor for module documents")
+    links: NonNegativeFloat = Field(1.0, description="for symbols that the query names")
+
+
 class RetrievalConfig(BaseModel):
     """One retriever.
 
@@ -40,8 +59,9 @@ class RetrievalConfig(BaseModel):
         Documents per query when the caller does not say.
     per_property
         Ask also once per listed property, and fuse the rankings.
-    linking
-        Put the symbols that the question's own code names and calls among the candidates.
+    evidence
+        Weights of what the structure of the library adds; see
+        :class:`retrieval.evidence.Evidence`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -51,8 +71,8 @@ class RetrievalConfig(BaseModel):
     mode: Mode = "lexical"
     lexical: Literal["tfidf", "bm25", "both"] = "tfidf"
     k: PositiveInt = 5
-    per_property: bool = True
-    linking: bool = True
+    per_property: bool = False
+    evidence: EvidenceConfig = EvidenceConfig()
     writer: WriterConfig = WriterConfig()
 
 
@@ -77,6 +97,7 @@ def _explain(mistake: Mapping[str, Any]) -> str:
     location = [str(part) for part in mistake["loc"]]
     key = ".".join(["retrieval", *location])
     if mistake["type"] == "extra_forbidden":
-        model = WriterConfig if location[:-1] == ["writer"] else RetrievalConfig
+        groups: dict[str, type[BaseModel]] = {"writer": WriterConfig, "evidence": EvidenceConfig}
+        model = groups.get(location[0], RetrievalConfig)
         return f"{key}: no such key; there are: {', '.join(model.model_fields)}"
     return f"{key}: {mistake['msg']} (got {mistake['input']!r})"

@@ -12,11 +12,13 @@ from langchain_core.language_models import BaseChatModel
 from docgen.writer import WriteOptions
 from indexes.corpus import Corpus, CorpusError
 from indexes.llm_doc import Writer, llm_doc_corpus
-from indexes.store import lexical_index
+from indexes.store import LexicalKind, lexical_index
 from retrieval.base import RetrievalError, Retriever
 from retrieval.config import RetrievalConfig, RetrievalConfigError, read_config
-from retrieval.rankers import FusedRanker, LexicalRanker, Ranker
+from retrieval.evidence import Evidence, SymbolRanker
+from retrieval.linking import Linker
 from retrieval.retriever import CorpusRetriever
+from retrieval.scorers import FusedScorer, LexicalScorer, PerPropertyScorer, Scorer
 
 
 async def get_retriever(
@@ -69,7 +71,14 @@ async def get_retriever(
         )
     except CorpusError as error:
         raise RetrievalError(str(error)) from error
-    return CorpusRetriever(settings.name, corpus, _ranker(settings, corpus, embedding))
+    linker = Linker(corpus.documents, corpus.aliases)
+    ranker = SymbolRanker(
+        _scorer(settings, corpus, embedding),
+        corpus.documents,
+        linker,
+        Evidence(**settings.evidence.model_dump()),
+    )
+    return CorpusRetriever(settings.name, corpus, ranker, linker)
 
 
 async def _corpus(
@@ -106,13 +115,11 @@ async def _corpus(
     )
 
 
-def _ranker(settings: RetrievalConfig, corpus: Corpus, embedding: Embeddings | None) -> Ranker:
+def _scorer(settings: RetrievalConfig, corpus: Corpus, embedding: Embeddings | None) -> Scorer:
     del embedding
-    if settings.lexical == "both":
-        return FusedRanker(
-            [
-                LexicalRanker(lexical_index(corpus, "tfidf")),
-                LexicalRanker(lexical_index(corpus, "bm25")),
-            ]
-        )
-    return LexicalRanker(lexical_index(corpus, settings.lexical))
+    kinds: tuple[LexicalKind, ...] = (
+        ("tfidf", "bm25") if settings.lexical == "both" else (settings.lexical,)
+    )
+    scorers: list[Scorer] = [LexicalScorer(lexical_index(corpus, kind)) for kind in kinds]
+    scorer = scorers[0] if len(scorers) == 1 else FusedScorer(scorers)
+    return PerPropertyScorer(scorer) if settings.per_property else scorer

@@ -1,0 +1,147 @@
+"""What the structure of the library adds to a scoring of its documents.
+
+Measured on the questions of ``live`` (see ``docs/retrieval.md``): text similarity alone finds
+methods and misses the classes that a solution is built from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from langchain_core.documents import Document
+
+from retrieval.linking import Linker
+from retrieval.scorers import Ranking, Scorer, Scores, top
+
+_BEST_MEMBERS = 3  # of a class that count as evidence for it
+_TYPE_SOURCES = 10  # best documents whose parameter types are followed
+_COVERED = 0.7  # of its score keeps a base class below a subclass that lists all it offers
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Weights; zero switches a kind of evidence off.
+
+    Attributes
+    ----------
+    members
+        A class gains this part of the scores of its three best own methods.
+    types
+        A class gains this part of the score of each of the ten best documents whose
+        parameters need it: who needs a ``Vacancy`` needs a ``Structure`` and a ``PeriodicSite``.
+    modules
+        Factor for module documents, which repeat what their members say.
+    links
+        A symbol that the query names (in its code, or as an identifier) gains this part of the
+        best score.
+    """
+
+    members: float = 0.25
+    types: float = 0.2
+    modules: float = 0.7
+    links: float = 1.0
+
+
+class SymbolRanker:
+    """Ranks documents of symbols by a scoring and by how the symbols belong together."""
+
+    def __init__(
+        self, scorer: Scorer, documents: Sequence[Document], linker: Linker, evidence: Evidence
+    ) -> None:
+        self._scorer = scorer
+        self._evidence = evidence
+        self._linker = linker
+        metadata = [document.metadata for document in documents]
+        position = {str(m["qualname"]): i for i, m in enumerate(metadata)}
+        self._position = position
+        self._classes = np.array([i for i, m in enumerate(metadata) if m["kind"] == "class"], int)
+        self._modules = np.array([m["kind"] == "module" for m in metadata])
+        self._types = [_positions(m.get("types", ()), position) for m in metadata]
+        self._own = _padded(
+            [_own_members(metadata[i], position) for i in self._classes], len(documents)
+        )
+        bases = [_positions(m.get("bases", ()), position) for m in metadata]
+        self._ancestors = [_closure(i, bases) for i in range(len(metadata))]
+
+    async def rank(self, query: str, depth: int) -> Ranking:
+        """At most ``depth`` positions, best first.
+
+        Raises
+        ------
+        retrieval.base.RetrievalError
+            When the scoring failed.
+        """
+        scores = await self._scorer.scores(query)
+        evidence = self._evidence
+        scores = np.where(self._modules, evidence.modules * scores, scores).astype(np.float32)
+        if evidence.members and len(self._classes):
+            scores = self._with_members(scores)
+        if evidence.types:
+            scores = self._with_types(scores)
+        if evidence.links:
+            scores = self._with_links(scores, query)
+        return self._without_repetition(top(scores, depth))
+
+    def _with_members(self, scores: Scores) -> Scores:
+        padded = np.append(scores, np.float32(0))  # the padding points at this zero
+        best = -np.partition(-padded[self._own], _BEST_MEMBERS - 1, axis=1)[:, :_BEST_MEMBERS]
+        result = scores.copy()
+        result[self._classes] += self._evidence.members * best.sum(axis=1)
+        return result
+
+    def _with_types(self, scores: Scores) -> Scores:
+        result = scores.copy()
+        for position, score in top(scores, _TYPE_SOURCES):
+            for needed in self._types[position]:
+                result[needed] += self._evidence.types * score
+        return result
+
+    def _with_links(self, scores: Scores, query: str) -> Scores:
+        named = [self._position[n] for n in self._linker.named(query) if n in self._position]
+        result = scores.copy()
+        if named:
+            best = float(result.max()) or 1.0  # a query of names only matches nothing else
+            result[named] += self._evidence.links * best
+        return result
+
+    def _without_repetition(self, ranking: Ranking) -> Ranking:
+        """Put a base class back when a subclass with all its members stands before it."""
+        covered: set[int] = set()
+        result: Ranking = []
+        for position, score in ranking:
+            result.append((position, score * _COVERED if position in covered else score))
+            covered |= self._ancestors[position]
+        return sorted(result, key=lambda item: (-item[1], item[0]))
+
+
+def _positions(names: Sequence[str], position: dict[str, int]) -> list[int]:
+    return [position[name] for name in names if name in position]
+
+
+def _own_members(metadata: dict[str, object], position: dict[str, int]) -> list[int]:
+    prefix = f"{metadata['qualname']}."
+    members = metadata.get("members", ())
+    own = [m for m in members if m.startswith(prefix)] if isinstance(members, list) else []
+    return _positions(own, position)
+
+
+def _padded(rows: list[list[int]], padding: int) -> np.typing.NDArray[np.intp]:
+    """Rows of unequal length as a matrix; at least three columns, filled with ``padding``."""
+    width = max([_BEST_MEMBERS, *(len(row) for row in rows)])
+    matrix = np.full((len(rows), width), padding, dtype=np.intp)
+    for i, row in enumerate(rows):
+        matrix[i, : len(row)] = row
+    return matrix
+
+
+def _closure(start: int, bases: list[list[int]]) -> frozenset[int]:
+    found: set[int] = set()
+    stack = list(bases[start])
+    while stack:
+        current = stack.pop()
+        if current not in found and current != start:
+            found.add(current)
+            stack += bases[current]
+    return frozenset(found)

@@ -1,0 +1,90 @@
+"""Symbols that a query names outright, in its code or as identifiers in its text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from langchain_core.documents import Document
+
+_FENCE = re.compile(r"```[a-z]*\n(.*?)```", re.DOTALL)
+_IMPORT = re.compile(
+    r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]+)", re.MULTILINE
+)
+# dotted, CamelCase and snake_case names: words that are not English
+_IDENTIFIER = re.compile(
+    r"\b(?:[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|[A-Z][a-z0-9]+[A-Z]\w*|[a-z]\w*_\w+)\b"
+)
+
+
+class Linker:
+    """Resolves names to the symbols of a corpus.
+
+    Parameters
+    ----------
+    documents
+        Documents of symbols; chunks are ignored.
+    aliases
+        Other import paths -> qualified names.
+    """
+
+    def __init__(self, documents: Sequence[Document], aliases: Mapping[str, str]) -> None:
+        self._aliases = aliases
+        self._kinds: dict[str, str] = {}
+        self._short: dict[str, set[str]] = {}
+        for document in documents:
+            metadata = document.metadata
+            if metadata["kind"] == "chunk":
+                continue
+            qualname = str(metadata["qualname"])
+            self._kinds[qualname] = str(metadata["kind"])
+            self._short.setdefault(qualname.rpartition(".")[2], set()).add(qualname)
+
+    def resolve(self, name: str) -> str | None:
+        """Qualified name of an exact path, a re-export, or an unambiguous short name.
+
+        ``Structure.from_file`` is resolved like a short name with its owner in front.
+        """
+        wanted = name.strip().removesuffix("()")
+        exact = self._exact(wanted)
+        if exact is not None:
+            return exact
+        candidates = self._candidates(wanted)
+        return candidates.pop() if len(candidates) == 1 else None
+
+    def named(self, query: str) -> list[str]:
+        """Qualified names of the symbols that a query names, in order of appearance.
+
+        Imports of its code count, and names in the text that cannot be English words.
+        Properties and attributes of nothing in particular (``site.species``) do not.
+        """
+        found: dict[str, None] = {}
+        for path in _imports(query):
+            if (qualname := self._exact(path)) is not None:
+                found.setdefault(qualname)
+        prose = _FENCE.sub(" ", query)
+        for match in _IDENTIFIER.finditer(prose):
+            qualname = self.resolve(match.group())
+            if qualname is not None and self._kinds[qualname] in {"class", "function", "method"}:
+                found.setdefault(qualname)
+        return [name for name in found if self._kinds[name] != "module"]
+
+    def _exact(self, path: str) -> str | None:
+        qualname = self._aliases.get(path, path)
+        return qualname if qualname in self._kinds else None
+
+    def _candidates(self, wanted: str) -> set[str]:
+        owner, _, short = wanted.rpartition(".")
+        if not owner:
+            return set(self._short.get(short, ()))
+        paths = (self._exact(f"{qualname}.{short}") for qualname in self._candidates(owner))
+        return {path for path in paths if path is not None}
+
+
+def _imports(query: str) -> Iterator[str]:
+    """Dotted paths that ``from module import name`` lines of a query bring in."""
+    for match in _IMPORT.finditer(query):
+        for name in match[2].strip("()").split(","):
+            parts = name.split()
+            if parts and parts[0].isidentifier():
+                yield f"{match[1]}.{parts[0]}"

@@ -1,0 +1,103 @@
+"""Scores of a corpus's documents for a query, and how several scorings become one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from indexes.lexical import LexicalIndex
+
+Scores = NDArray[np.float32]
+"""One score per document of the corpus, shape ``(documents,)``; zero is no match."""
+Ranking = list[tuple[int, float]]
+"""Positions in the corpus with their scores, best first."""
+
+DEPTH = 100  # documents of a ranking that count in a fusion
+_RRF_CONSTANT = 60  # Cormack, Clarke and Buettcher (2009): how slowly a rank's weight falls
+_PROPERTY = re.compile(r"^[ \t]*[-*][ \t]+`[A-Za-z_]\w*`[ \t]*:.*$", re.MULTILINE)
+
+
+class Scorer(Protocol):
+    """Scores the documents of one corpus."""
+
+    async def scores(self, query: str) -> Scores:
+        """Score every document.
+
+        Raises
+        ------
+        retrieval.base.RetrievalError
+            When an index or an endpoint behind it failed.
+        """
+        ...
+
+
+class LexicalScorer:
+    """Scores by a lexical index."""
+
+    def __init__(self, index: LexicalIndex) -> None:
+        self._index = index
+
+    async def scores(self, query: str) -> Scores:
+        """Score every document."""
+        return self._index.scores(query)
+
+
+class FusedScorer:
+    """Reciprocal rank fusion of several scorers."""
+
+    def __init__(self, scorers: Sequence[Scorer]) -> None:
+        self._scorers = scorers
+
+    async def scores(self, query: str) -> Scores:
+        """Sum of reciprocal ranks, as a fraction of what a document gets that all put first."""
+        return fuse([await scorer.scores(query) for scorer in self._scorers])
+
+
+class PerPropertyScorer:
+    """Asks once with the whole query and once per property that it lists, and fuses.
+
+    A property is a list item that begins with a name in backticks and a colon. The whole query
+    weighs as much as all properties together.
+    """
+
+    def __init__(self, scorer: Scorer) -> None:
+        self._scorer = scorer
+
+    async def scores(self, query: str) -> Scores:
+        """Fused scores; those of the whole query when it lists no property."""
+        properties = [line.strip() for line in _PROPERTY.findall(query)]
+        whole = await self._scorer.scores(query)
+        if not properties:
+            return whole
+        parts = [await self._scorer.scores(text) for text in properties]
+        return fuse([whole, *parts], [float(len(parts)), *([1.0] * len(parts))])
+
+
+def top(scores: Scores, depth: int) -> Ranking:
+    """The ``depth`` best documents with a positive score, ties by position."""
+    if depth < len(scores):
+        # everything at least as good as the depth-th score, so that ties are cut by position
+        threshold = np.partition(scores, len(scores) - depth)[len(scores) - depth]
+        candidates = np.flatnonzero(scores >= threshold)
+    else:
+        candidates = np.arange(len(scores))
+    order = candidates[np.argsort(-scores[candidates], kind="stable")]
+    return [(int(i), float(scores[i])) for i in order[:depth] if scores[i] > 0]
+
+
+def fuse(scorings: Iterable[Scores], weights: Sequence[float] | None = None) -> Scores:
+    """Reciprocal rank fusion: ``sum of weight / (60 + rank)``, scaled so that 1 is the maximum.
+
+    Only the first 100 documents of each scoring count.
+    """
+    scorings = list(scorings)
+    weights = [1.0] * len(scorings) if weights is None else weights
+    total = np.zeros_like(scorings[0])
+    for scores, weight in zip(scorings, weights, strict=True):
+        for rank, (position, _) in enumerate(top(scores, DEPTH), start=1):
+            total[position] += weight / (_RRF_CONSTANT + rank)
+    return (total * ((_RRF_CONSTANT + 1) / sum(weights))).astype(np.float32)
