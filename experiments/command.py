@@ -33,7 +33,7 @@ examples:
   python -m experiments.run system=single limit=5
   python -m experiments.run -m system=single,rag,reflect   one run each, one table
   python -m experiments.run model=openai model.name=gpt-4o-mini model.temperature=0.2
-  python -m experiments.run model=openai model.base_url=http://localhost:11434/v1 model.name=qwen3
+  python -m experiments.run model.base_url=http://localhost:11434/v1 model.name=qwen3
 The same command resumes an interrupted run."""
 
 
@@ -107,8 +107,9 @@ def _default_choices(conf: Path) -> dict[str, str]:
 
 
 def default_model(environment: Mapping[str, str] = os.environ) -> str:
-    """``openai`` when there is a key for it, else ``rules``."""
-    return "openai" if environment.get("OPENAI_API_KEY") else "rules"
+    """``openai`` when there is a key or an endpoint for it, else ``rules``."""
+    given = environment.get("OPENAI_API_KEY") or environment.get("OPENAI_BASE_URL")
+    return "openai" if given else "rules"
 
 
 def parse(arguments: Sequence[str], conf: Path = CONF) -> list[Override]:
@@ -188,7 +189,8 @@ def compose_plain(overrides: Sequence[str], conf: Path = CONF) -> dict[str, Any]
     chosen = {str(override.key_or_group) for override in parsed}
     lines = list(overrides)
     if "model" not in chosen:
-        lines.insert(0, f"model={default_model()}")
+        endpoint = "model.base_url" in chosen
+        lines.insert(0, f"model={'openai' if endpoint else default_model()}")
     choices = [line for line in lines if line.split("=", 1)[0] in known]
     with initialize_config_dir(str(conf), version_base="1.3"):
         base = _compose(choices)

@@ -14,7 +14,7 @@ import typing
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -30,6 +30,7 @@ from pydantic import (
 )
 
 from agents.models import ModelConfig
+from retrieval.config import RetrievalConfig
 
 #: What `experiments.run` hands to every system itself; never a key of the configuration.
 INJECTED = frozenset({"self", "parts"})
@@ -87,7 +88,7 @@ class Target(BaseModel):
 
 
 class Named(BaseModel):
-    """A group that is checked where it is built (retrieval, embedding)."""
+    """A group that is checked where it is built (embedding)."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -98,7 +99,7 @@ class RunConfig(_Strict):
     """Everything that decides a run."""
 
     system: Target = Field(description="the architecture under test")
-    retrieval: Named = Field(description="what the architecture may look up")
+    retrieval: RetrievalConfig = Field(description="what the architecture may look up")
     benchmark: Target = Field(description="the questions")
     model: ModelConfig = Field(description="the chat model; openai when OPENAI_API_KEY is set")
     embedding: Named = Field(description="vectors for dense retrieval")
@@ -108,6 +109,11 @@ class RunConfig(_Strict):
     ids: tuple[str, ...] = Field((), description="only these questions: ids=[a,b]")
     concurrency: PositiveInt = Field(4, description="questions, and model calls, in flight")
     strict: bool = Field(False, description="accept only the published answer format")
+    writer: Literal["rules", "model"] = Field(
+        "rules",
+        description="who writes documentation that is not there yet: rules (no LLM, free) or "
+        "model (the chat model: thousands of calls)",
+    )
     budget: Limits = Field(default_factory=Limits, description="limits for one question")
     run_budget: Limits = Field(default_factory=Limits, description="limits for the whole run")
     out: Path | None = Field(None, description="run folder; default runs/<what it is>-<hash>")

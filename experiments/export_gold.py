@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from docgen.sources import SourceError, read_sources
 from docgen.usage import Usage
@@ -31,11 +32,11 @@ from sandbox.environments import site_packages
 
 @dataclass(frozen=True)
 class GoldQuery:
-    """A query, and the qualified names that a retriever should find for it."""
+    """A query, and what a retriever should find for it: qualified name -> kind of symbol."""
 
     id: str
     query: str
-    gold: tuple[str, ...]
+    gold: Mapping[str, str]
 
 
 def live_gold(usage: Usage, level: Level) -> Iterator[GoldQuery]:
@@ -54,26 +55,29 @@ def mattools_gold(usage: Usage, folder: Path) -> Iterator[GoldQuery]:
     Questions without any right solution are left out: their gold is unknown.
     """
     used: dict[str, Counter[str]] = {}
+    kinds: dict[str, str] = {}
     right: Counter[str] = Counter()
     for row in _rows(folder / "recorded_round1.jsonl"):
         if row["replayed"]["outcome"] != "all_correct":
             continue
         right[row["task"]] += 1
         names = public_symbols(usage.symbols(row["code"]))
-        used.setdefault(row["task"], Counter()).update(names)
+        kinds.update(names)
+        used.setdefault(row["task"], Counter()).update(names.keys())
     for row in _rows(folder / "tasks.jsonl"):
         counts = used.get(row["id"], Counter())
-        gold = tuple(sorted(n for n, count in counts.items() if 2 * count >= right[row["id"]]))
+        common = sorted(n for n, count in counts.items() if 2 * count >= right[row["id"]])
+        gold = {name: kinds[name] for name in common}
         if gold:
             yield GoldQuery(row["id"], row["question"], gold)
 
 
-def public_symbols(names: Sequence[str]) -> tuple[str, ...]:
-    """Without private names; each once, sorted."""
-    return tuple(sorted({n for n in names if not any(p.startswith("_") for p in n.split("."))}))
+def public_symbols(names: Mapping[str, str]) -> dict[str, str]:
+    """Without private names, sorted."""
+    return {n: names[n] for n in sorted(names) if not any(p.startswith("_") for p in n.split("."))}
 
 
-def _rows(path: Path) -> Iterator[Mapping[str, object] | dict[str, object]]:
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
     with path.open(encoding="utf-8") as stream:
         yield from (json.loads(line) for line in stream if line.strip())
 

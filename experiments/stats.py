@@ -145,8 +145,8 @@ def mcnemar(first: Mapping[str, bool], second: Mapping[str, bool]) -> float | No
     changed = gained + lost
     if changed == 0:
         return 1.0
-    tail = sum(math.comb(changed, k) for k in range(min(gained, lost) + 1))
-    return min(1.0, 2 * tail / 2**changed)
+    tail: int = sum(math.comb(changed, k) for k in range(min(gained, lost) + 1))
+    return min(1.0, float(2 * tail / 2**changed))
 
 
 @dataclass(frozen=True)

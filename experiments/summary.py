@@ -107,6 +107,7 @@ def summarise(
         "seconds": round(sum(row.seconds for row in rows), 3),
         "sandbox_seconds": round(sum(row.sandbox_seconds for row in rows), 3),
         "sandbox_tier": sorted({row.tier for row in rows if row.tier}),
+        "question_ids": [task.question.id for task in available],
         "packages": {name: dict(versions) for name, versions in packages.items()},
         "config_hash": config_hash,
         "config": config.plain(),

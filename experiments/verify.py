@@ -88,10 +88,10 @@ def verify(wanted: str, payload: str) -> dict[str, list[Any]]:
     verdicts = {}
     for prop in properties:
         try:
-            reason = judge(prop, answers.get(prop["name"], []))
+            fault = judge(prop, answers.get(prop["name"], []))
         except (RecursionError, OverflowError) as error:
-            reason = f"cannot be compared ({type(error).__name__})"
-        verdicts[prop["name"]] = [reason is None, reason or ""]
+            fault = f"cannot be compared ({type(error).__name__})"
+        verdicts[prop["name"]] = [fault is None, fault or ""]
     return verdicts
 
 

@@ -1,0 +1,174 @@
+"""Makes the live parts of a run out of its configuration."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from agents.base import Agent
+from agents.budget import Budget
+from agents.episode import Parts
+from agents.models import ModelClient, ModelConfig, build_model
+from experiments.config import ConfigError, RunConfig, load_class
+from experiments.tasks import Benchmark, Task
+from retrieval.base import Retriever
+from retrieval.config import RetrievalConfig
+from retrieval.factory import get_retriever
+from sandbox import environments
+from sandbox.base import Sandbox, SandboxConfig
+from sandbox.factory import get_sandbox
+
+_RULES = ModelConfig(provider="rules", name="rules")
+
+
+@dataclass(frozen=True)
+class Laboratory:
+    """Everything that works on the questions of one environment.
+
+    Attributes
+    ----------
+    agent
+        The architecture, with its model, retriever and sandbox.
+    sandbox
+        Runs the code of models: drafts and final answers.
+    verifier
+        Runs the verification, never a model's code.
+    packages
+        Installed versions by distribution name.
+    """
+
+    agent: Agent
+    sandbox: Sandbox
+    verifier: Sandbox
+    packages: Mapping[str, str]
+
+
+def build_benchmark(config: RunConfig) -> tuple[Benchmark, list[Task]]:
+    """Load the questions, and select those that the configuration asks for.
+
+    Raises
+    ------
+    ConfigError
+        When the benchmark cannot be loaded or ``ids`` names a question that it does not have.
+    """
+    cls = load_class(config.benchmark.target, key="benchmark")
+    try:
+        benchmark: Benchmark = cls(**config.benchmark.params)
+        tasks = list(benchmark.load())
+    except (ValueError, OSError) as error:
+        raise ConfigError(f"benchmark={config.benchmark.name}: {error}") from error
+    return benchmark, tasks
+
+
+def select(tasks: Sequence[Task], config: RunConfig) -> list[Task]:
+    """Apply ``ids`` and ``limit``.
+
+    Raises
+    ------
+    ConfigError
+        When ``ids`` names a question that the benchmark does not have.
+    """
+    known = {task.question.id for task in tasks}
+    for wanted in config.ids:
+        if wanted not in known:
+            listed = ", ".join(sorted(known))
+            raise ConfigError(f"ids={wanted}: no such question; there are: {listed}")
+    chosen = [task for task in tasks if not config.ids or task.question.id in config.ids]
+    return chosen[: config.limit]
+
+
+def build_client(config: RunConfig) -> ModelClient:
+    """Make the chat model.
+
+    Raises
+    ------
+    ConfigError
+        When it cannot be made (no key, no such class).
+    """
+    try:
+        return build_model(
+            config.model, concurrency=config.concurrency, cache=environments.cache_folder()
+        )
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+
+
+async def build_laboratory(
+    config: RunConfig,
+    benchmark: Benchmark,
+    environment: str,
+    client: ModelClient,
+    *,
+    stack: AsyncExitStack,
+    say: Callable[[str], None],
+) -> Laboratory:
+    """Make agent and sandboxes for one environment; ``stack`` closes them, ``say`` tells.
+
+    Raises
+    ------
+    SandboxError
+        When no isolation is to be had, or the environment cannot be built.
+    RetrievalError
+        When the documents cannot be made.
+    """
+    settings = config.sandbox
+    limits = SandboxConfig(
+        backend=settings.backend,
+        env=environment,
+        workers=settings.workers,
+        timeout=settings.timeout,
+        memory_mb=settings.memory_mb,
+        max_processes=settings.max_processes,
+        disk_mb=settings.disk_mb,
+        options=dict(settings.options),
+    )
+    await asyncio.to_thread(environments.build, environment, say=say)
+    packages_folder = environments.site_packages(environment)
+    retriever = await _build_retriever(config, benchmark, packages_folder, client)
+    sandbox = await stack.enter_async_context(get_sandbox(limits))
+    verifier = await stack.enter_async_context(get_sandbox(_plain(limits)))
+    parts = Parts(
+        model=client,
+        retriever=retriever,
+        sandbox=sandbox,
+        budget=Budget(**config.budget.model_dump()),
+        execution_timeout=settings.timeout,
+        strict=config.strict,
+    )
+    agent: Agent = load_class(config.system.target, key="system")(parts, **config.system.params)
+    return Laboratory(agent, sandbox, verifier, environments.installed_versions(environment))
+
+
+def _plain(limits: SandboxConfig) -> SandboxConfig:
+    """Verification compares data: one worker, without the imports of the environment."""
+    return replace(limits, workers=1, options={**limits.options, "warmup": False})
+
+
+async def _build_retriever(
+    config: RunConfig, benchmark: Benchmark, packages_folder: Path, client: ModelClient
+) -> Retriever | None:
+    writer = client if config.writer == "model" else build_model(_RULES)
+    return await get_retriever(
+        config.retrieval,
+        packages=benchmark.packages,
+        site_packages=packages_folder,
+        writer=writer.chat,
+        writer_name=writer.name,
+        embedding=None,
+        cache=environments.cache_folder(),
+        progress=True,
+    )
+
+
+def effective(config: RunConfig) -> RunConfig:
+    """The configuration without what the architecture does not look at.
+
+    An architecture that retrieves nothing is the same run with every ``retrieval``.
+    """
+    cls = load_class(config.system.target, key="system")
+    if getattr(cls, "uses_retrieval", True):
+        return config
+    return config.model_copy(update={"retrieval": RetrievalConfig(name="none")})

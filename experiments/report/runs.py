@@ -1,0 +1,129 @@
+"""Reads run folders, and counts what the tables show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from experiments.config import ConfigError
+from experiments.stats import Interval, Tally, bootstrap_interval
+from experiments.store import Row, read_json, read_rows, trajectory_path
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished (or interrupted) run.
+
+    Attributes
+    ----------
+    folder
+        Where it lies.
+    summary
+        Its ``summary.json``.
+    rows
+        The verdicts that count: the latest of each selected question and seed.
+    label
+        Short name, unique among the runs of one report.
+    """
+
+    folder: Path
+    summary: dict[str, Any]
+    rows: tuple[Row, ...]
+    label: str
+
+    @cached_property
+    def scored(self) -> tuple[Row, ...]:
+        """Rows with a verdict."""
+        return tuple(row for row in self.rows if row.scored)
+
+    @property
+    def model(self) -> str:
+        """Name of the model, with a word about what is none."""
+        name = str(self.summary["model"])
+        return f"{name} (no LLM)" if self.summary["model_kind"] == "no LLM" else name
+
+    def tallies(self, measure: Measure) -> dict[str, Tally]:
+        """Per question, summed over seeds."""
+        return tally(self.scored, measure)
+
+    def interval(self, measure: Measure) -> Interval | None:
+        """Share with its 95 % interval, by resampling questions."""
+        return bootstrap_interval(list(self.tallies(measure).values()))
+
+    def trajectory(self, row: Row) -> dict[str, Any]:
+        """Everything that led to a row."""
+        return read_json(trajectory_path(self.folder, row.question_id, row.seed))
+
+
+Measure = Callable[[Row], tuple[int, int]]
+
+
+def properties(row: Row) -> tuple[int, int]:
+    """Properties that passed, of all."""
+    return row.passed_count, row.properties
+
+
+def runnable(row: Row) -> tuple[int, int]:
+    """Whether the final code ran and returned a dict."""
+    return int(bool(row.runnable)), 1
+
+
+def whole(row: Row) -> tuple[int, int]:
+    """Whether every property of the question passed."""
+    return int(row.whole), 1
+
+
+def tally(rows: Iterable[Row], measure: Measure) -> dict[str, Tally]:
+    """What each question contributes to ``measure``."""
+    sums: dict[str, tuple[int, int]] = {}
+    for row in rows:
+        passed, total = measure(row)
+        before = sums.get(row.question_id, (0, 0))
+        sums[row.question_id] = (before[0] + passed, before[1] + total)
+    return {key: Tally(*values) for key, values in sums.items()}
+
+
+def load_runs(folders: Sequence[Path]) -> list[Run]:
+    """Read run folders; labels tell them apart by what differs between them.
+
+    Raises
+    ------
+    ConfigError
+        When a folder is no run folder.
+    """
+    summaries = []
+    for folder in folders:
+        if not (folder / "summary.json").exists():
+            raise ConfigError(f"{folder}: is not a run folder (no summary.json in it)")
+        summaries.append(read_json(folder / "summary.json"))
+    labels = _labels(summaries, folders)
+    return [
+        Run(folder, summary, tuple(_selected(folder, summary)), label)
+        for folder, summary, label in zip(folders, summaries, labels, strict=True)
+    ]
+
+
+def _selected(folder: Path, summary: dict[str, Any]) -> list[Row]:
+    ids, seeds = list(summary["question_ids"]), list(summary["seeds"])
+    latest = {
+        (row.question_id, row.seed): row
+        for row in read_rows(folder / "results.jsonl")
+        if row.config_hash == summary["config_hash"]
+    }
+    wanted = [(question, seed) for question in ids for seed in seeds]
+    return [latest[key] for key in wanted if key in latest]
+
+
+def _labels(summaries: Sequence[dict[str, Any]], folders: Sequence[Path]) -> list[str]:
+    parts = ("system", "retrieval", "model", "benchmark", "level")
+    told_apart = [part for part in parts if len({s.get(part) for s in summaries}) > 1]
+    labels = [
+        " + ".join(str(summary.get(part)) for part in told_apart or ["system"])
+        for summary in summaries
+    ]
+    if len(set(labels)) == len(labels):
+        return labels
+    return [f"{label} ({folder.name})" for label, folder in zip(labels, folders, strict=True)]

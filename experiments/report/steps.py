@@ -1,0 +1,88 @@
+"""The steps of a trajectory as titled blocks: for the page and for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+#: Characters of one block; the trajectory file holds all of it.
+SHOWN = 30_000
+
+
+def describe_step(step: Mapping[str, Any]) -> dict[str, Any]:
+    """Title and blocks (``title`` with ``text``, or with ``lines`` of cells) of one step."""
+    describe = _DESCRIPTIONS.get(str(step.get("kind")), _other)
+    title, blocks = describe(step)
+    return {"title": title, "blocks": [block for block in blocks if block]}
+
+
+def _block(title: str, value: object) -> dict[str, Any] | None:
+    text = "" if value is None else str(value)
+    if not text.strip():
+        return None
+    if len(text) > SHOWN:
+        text = text[:SHOWN] + f"\n... {len(text) - SHOWN} more characters in the trajectory file"
+    return {"title": title, "text": text}
+
+
+def _retrieve(step: Mapping[str, Any]) -> tuple[str, Sequence[Any]]:
+    hits = step.get("hits") or []
+    lines = [("score", "document"), *((_score(hit), str(hit.get("name"))) for hit in hits)]
+    table = {"title": f"from {step.get('retriever')}", "lines": lines}
+    return f"retrieved {len(hits)} documents", [table, _block("query", step.get("query"))]
+
+
+def _score(hit: Mapping[str, Any]) -> str:
+    score = hit.get("score")
+    return f"{score:.3f}" if isinstance(score, float | int) else "-"
+
+
+def _model(step: Mapping[str, Any]) -> tuple[str, Sequence[Any]]:
+    usage = step.get("usage") or {}
+    tokens = f"{usage.get('prompt_tokens', 0):,} + {usage.get('completion_tokens', 0):,} tokens"
+    cached = ", from the cache" if step.get("cached") else ""
+    outcome = "no reply" if step.get("error") else f"{tokens}{cached}"
+    messages = [
+        _block(f"sent, {message.get('role')}", message.get("content"))
+        for message in step.get("messages") or []
+    ]
+    reply = [_block("reply", step.get("reply")), _block("error", step.get("error"))]
+    return f"asked the model: {step.get('purpose')} ({outcome})", [*reply, *messages]
+
+
+def _parse(step: Mapping[str, Any]) -> tuple[str, Sequence[Any]]:
+    words = {
+        "strict": "the reply keeps the format",
+        "repaired": "code was read from a reply that does not keep the format",
+        "error": "no code could be read from the reply",
+    }
+    return words.get(str(step.get("status")), f"parsed: {step.get('status')}"), []
+
+
+def _check(step: Mapping[str, Any]) -> tuple[str, Sequence[Any]]:
+    findings = [str(finding) for finding in step.get("findings") or []]
+    if not findings:
+        return "checked the returned values: nothing to object", []
+    return f"checked the returned values: {len(findings)} findings", [
+        _block("", "\n".join(findings))
+    ]
+
+
+def _execute(step: Mapping[str, Any]) -> tuple[str, Sequence[Any]]:
+    title = f"executed the draft: {step.get('outcome')}, {step.get('seconds', 0.0):.2f} s"
+    blocks = [_block(part, step.get(part)) for part in ("result", "error", "stdout", "stderr")]
+    return title, blocks if step.get("outcome") == "ok" else blocks[1:]
+
+
+def _other(step: Mapping[str, Any]) -> tuple[str, Sequence[Any]]:
+    rest = {key: value for key, value in step.items() if key != "kind"}
+    return str(step.get("kind")), [_block("", rest)]
+
+
+_DESCRIPTIONS = {
+    "retrieve": _retrieve,
+    "model": _model,
+    "parse": _parse,
+    "check": _check,
+    "execute": _execute,
+}

@@ -1,0 +1,258 @@
+"""Tables: the same numbers for a terminal, as Markdown and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from experiments.report.runs import Measure, Run, load_runs, properties, runnable, whole
+from experiments.stats import Interval, mcnemar, paired_difference, paired_permutation, spread
+
+
+def percent(interval: Interval | None) -> str:
+    """``"34.8 [21.0, 48.9]"``; a dash for no data."""
+    if interval is None:
+        return "-"
+    return f"{100 * interval.estimate:.1f} [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
+
+
+def money(cost: float | None) -> str:
+    """Dollars; an unknown price is no zero."""
+    return "unknown" if cost is None else f"${cost:.4f}" if cost else "$0"
+
+
+HEADINGS = (
+    "system",
+    "retrieval",
+    "model",
+    "questions",
+    "runnable %",
+    "properties %",
+    "whole %",
+    "passed",
+    "tokens",
+    "cost",
+    "seconds",
+    "without verdict",
+)
+
+
+def leaderboard(runs: Sequence[Run]) -> list[tuple[str, ...]]:
+    """One line per run under `HEADINGS`; shares with 95 % question-clustered intervals."""
+    lines: list[tuple[str, ...]] = []
+    for run in runs:
+        summary = run.summary
+        seeds = len(summary["seeds"])
+        lines.append(
+            (
+                str(summary["system"]),
+                str(summary["retrieval"]),
+                run.model,
+                f"{summary['questions']}" + (f" x {seeds} seeds" if seeds > 1 else ""),
+                percent(run.interval(runnable)),
+                percent(run.interval(properties)),
+                percent(run.interval(whole)),
+                f"{summary['properties_passed']}/{summary['properties_total']}",
+                f"{summary['tokens']:,}" + (" (estimated)" if summary["tokens_estimated"] else ""),
+                money(summary["cost_usd"]),
+                f"{summary['seconds']:.0f}",
+                _without_verdict(run),
+            )
+        )
+    return lines
+
+
+def _without_verdict(run: Run) -> str:
+    summary = run.summary
+    counts = {
+        "failed": summary["infra"],
+        "not run": summary["missing"],
+        "unavailable": len(summary["unavailable"]),
+    }
+    return ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "0"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs on the questions that both answered."""
+
+    first: str
+    second: str
+    questions: int
+    difference: Interval | None
+    permutation: float | None
+    mcnemar: float | None
+
+
+def comparisons(runs: Sequence[Run]) -> list[Comparison]:
+    """Every pair of runs: paired tests on shared questions."""
+    found = []
+    for first, second in combinations(runs, 2):
+        one, two = first.tallies(properties), second.tallies(properties)
+        found.append(
+            Comparison(
+                first.label,
+                second.label,
+                len(one.keys() & two.keys()),
+                paired_difference(one, two),
+                paired_permutation(one, two),
+                _mcnemar(first, second),
+            )
+        )
+    return found
+
+
+def _mcnemar(first: Run, second: Run) -> float | None:
+    seeds = set(first.summary["seeds"]) & set(second.summary["seeds"])
+    if not seeds:
+        return None
+    seed = min(seeds)
+    one, two = (
+        {row.question_id: row.whole for row in run.scored if row.seed == seed}
+        for run in (first, second)
+    )
+    return mcnemar(one, two)
+
+
+def seed_spreads(run: Run) -> str:
+    """Mean and standard deviation of the property score over seeds, in percent."""
+    scores = []
+    for seed in run.summary["seeds"]:
+        rows = [row for row in run.scored if row.seed == seed]
+        total = sum(row.properties for row in rows)
+        if total:
+            scores.append(100 * sum(row.passed_count for row in rows) / total)
+    found = spread(scores)
+    if found is None:
+        return "-"
+    if found.deviation is None:
+        return f"{found.mean:.1f} (one seed)"
+    return f"{found.mean:.1f} ± {found.deviation:.1f} ({len(scores)} seeds)"
+
+
+def probability(value: float | None) -> str:
+    """A p-value as text."""
+    if value is None:
+        return "-"
+    return f"{value:.3f}" if value >= 0.001 else "< 0.001"
+
+
+COMPARISON_HEADINGS = (
+    "comparison",
+    "shared questions",
+    "properties, points",
+    "p (permutation)",
+    "p (McNemar, whole)",
+)
+
+
+def comparison_lines(runs: Sequence[Run]) -> list[tuple[str, ...]]:
+    """One line per pair under `COMPARISON_HEADINGS`."""
+    return [
+        (
+            f"{pair.second} - {pair.first}",
+            str(pair.questions),
+            percent(pair.difference),
+            probability(pair.permutation),
+            probability(pair.mcnemar),
+        )
+        for pair in comparisons(runs)
+    ]
+
+
+def print_table(folders: Sequence[Path], console: Console) -> None:
+    """Show the leaderboard (and, for several runs, the comparisons); fits 80 columns."""
+    runs = load_runs(folders)
+    board = Table(title=_title(runs), caption="below a share: its 95 % interval over questions")
+    for heading in ("run", "runnable", "properties", "whole", "tokens", "cost", "seconds"):
+        board.add_column(heading, justify="left" if heading == "run" else "right")
+    for run in runs:
+        summary = run.summary
+        board.add_row(
+            Text(f"{summary['system']} + {summary['retrieval']}\n{run.model}"),
+            *(_stacked(run, measure) for measure in (runnable, properties, whole)),
+            f"{summary['tokens']:,}" + ("\nestimated" if summary["tokens_estimated"] else ""),
+            money(summary["cost_usd"]),
+            f"{summary['seconds']:.0f}",
+        )
+    console.print(board)
+    for run in runs:
+        if (missing := _without_verdict(run)) != "0":
+            console.print(Text(f"{run.label}: without verdict and not counted: {missing}"))
+    lines = comparison_lines(runs)
+    if lines:
+        paired = Table(title="Paired comparisons")
+        for heading in COMPARISON_HEADINGS:
+            paired.add_column(heading)
+        for line in lines:
+            paired.add_row(*(Text(cell) for cell in line))
+        console.print(paired)
+
+
+def _stacked(run: Run, measure: Measure) -> Text:
+    interval = run.interval(measure)
+    if interval is None:
+        return Text("-")
+    tallies = run.tallies(measure).values()
+    passed, total = (
+        int(sum(values)) for values in zip(*[(t.passed, t.total) for t in tallies], strict=True)
+    )
+    return Text(
+        f"{100 * interval.estimate:.1f} % ({passed}/{total})\n"
+        f"{100 * interval.low:.1f} - {100 * interval.high:.1f}"
+    )
+
+
+def _title(runs: Sequence[Run]) -> str:
+    names = {_benchmark(run) for run in runs}
+    return ", ".join(sorted(names))
+
+
+def _benchmark(run: Run) -> str:
+    level = run.summary.get("level")
+    return f"{run.summary['benchmark']} ({level})" if level else str(run.summary["benchmark"])
+
+
+def markdown(runs: Sequence[Run]) -> str:
+    """Both tables as Markdown."""
+    text = _markdown_table(HEADINGS, leaderboard(runs))
+    lines = comparison_lines(runs)
+    return text + ("\n" + _markdown_table(COMPARISON_HEADINGS, lines) if lines else "")
+
+
+def _markdown_table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    rows = [headings, ["---"] * len(headings), *lines]
+    return "".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows
+    )
+
+
+def comma_separated(runs: Sequence[Run]) -> str:
+    """One line per answer: what a spreadsheet or pandas wants."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(
+        ["run", "system", "retrieval", "model", "benchmark", "question", "seed", "outcome",
+         "runnable", "whole", "properties_passed", "properties", "tokens", "cost_usd", "seconds"]
+    )  # fmt: skip
+    for run in runs:
+        summary = run.summary
+        for row in run.rows:
+            verdict: list[object] = (
+                [row.runnable, row.whole, row.passed_count] if row.scored else ["", "", ""]
+            )
+            writer.writerow(
+                [run.folder.name, summary["system"], summary["retrieval"], summary["model"],
+                 summary["benchmark"], row.question_id, row.seed, row.outcome, *verdict,
+                 row.properties, row.prompt_tokens + row.completion_tokens,
+                 "" if row.cost_usd is None else row.cost_usd, row.seconds]
+            )  # fmt: skip
+    return out.getvalue()

@@ -1,0 +1,56 @@
+"""Why properties fail: a few words for each, counted."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from experiments.store import Row
+
+#: First match decides. The left sides are the words of `experiments.verify`.
+_KINDS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"^None$"), "is None"),
+    (re.compile(r"^missing key$"), "missing from the dict"),
+    (re.compile(r"off by "), "number outside the tolerance"),
+    (re.compile(r"expected (?:list|tuple|a set|a dict) of \d+, got \d+$"), "wrong length"),
+    (re.compile(r"is missing$|is too much$|the set lacks"), "wrong keys or members"),
+    (
+        re.compile(r"expected (?:int|float|str|bool|list|tuple|dict|set|a number|complex)\b"),
+        "wrong type",
+    ),
+    (re.compile(r"expected "), "another value"),
+)
+
+_OUTCOMES = {
+    "no_code": "no code in the reply",
+    "timeout": "timeout",
+    "memory": "out of memory",
+    "exit": "left the interpreter",
+    "killed": "killed by a signal",
+    "no_result": "no such function",
+    "bad_result": "result cannot be sent",
+    "output_flood": "flooded its output",
+}
+
+
+def failure(row: Row, name: str) -> str | None:
+    """In a few words why a property failed; ``None`` when it passed or is unknown."""
+    if row.passed is None or row.passed.get(name, False):
+        return None
+    reason = row.reasons.get(name, "")
+    if row.outcome == "exception":
+        found = re.match(r"exception: ([\w.]+)", reason)
+        kind = found[1].rpartition(".")[2] if found else "exception"
+        return f"raised {kind}"
+    if row.outcome in _OUTCOMES:
+        return _OUTCOMES[row.outcome]
+    if not row.runnable:
+        return "returned no dict, or an empty one"
+    return next((kind for pattern, kind in _KINDS if pattern.search(reason)), "another value")
+
+
+def count_failures(rows: Iterable[Row]) -> Counter[str]:
+    """How many properties failed for which kind of reason."""
+    kinds = (failure(row, name) for row in rows for name in row.passed or {})
+    return Counter(kind for kind in kinds if kind is not None)

@@ -1,0 +1,312 @@
+"""The main job: ``python -m experiments.run system=reflect retrieval=llm_doc``."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from rich.console import Console
+
+from agents.base import Trajectory, Usage
+from experiments.build import (
+    Laboratory,
+    build_benchmark,
+    build_client,
+    build_laboratory,
+    effective,
+    select,
+)
+from experiments.command import compose_plain, expand, help_text, parse
+from experiments.config import ConfigError, Limits, RunConfig, validate
+from experiments.progress import QuestionProgress
+from experiments.record import make_row, make_trajectory
+from experiments.report import print_table, write_report
+from experiments.scoring import score_answer
+from experiments.store import Row, Store, read_json, write_json
+from experiments.summary import summarise, tasks_digest
+from experiments.tasks import Task
+from retrieval.base import RetrievalError
+from sandbox.base import SandboxError
+
+#: Faults that a user can mend; the message says how.
+USER_ERRORS = (ConfigError, SandboxError, RetrievalError)
+
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Job:
+    """A question to be answered once."""
+
+    task: Task
+    seed: int
+
+
+def run_folder(config: RunConfig, config_hash: str) -> Path:
+    """Where the run is kept: the same configuration always gives the same folder."""
+    if config.out is not None:
+        return config.out
+    parts = [config.benchmark.name, config.system.name, config.retrieval.name, config.model.name]
+    if config.name:
+        parts.insert(0, config.name)
+    safe = "-".join(parts).replace("/", "_").replace("\\", "_")
+    return Path("runs") / f"{safe}-{config_hash[:8]}"
+
+
+async def execute(config: RunConfig, console: Console) -> Path:
+    """Run whatever is not finished yet, and write the summary.
+
+    Returns
+    -------
+    Path
+        The run folder.
+
+    Raises
+    ------
+    ConfigError, SandboxError, RetrievalError
+        When the run cannot start; the message says what to do.
+    """
+    config = effective(config)
+    benchmark, all_tasks = build_benchmark(config)
+    tasks = select(all_tasks, config)
+    config_hash = config.hash(tasks_digest(all_tasks))
+    client = build_client(config)
+    folder = run_folder(config, config_hash)
+    with Store(folder, config_hash, config.plain()) as store:
+        finished = store.finished()
+        jobs = [
+            Job(task, seed)
+            for seed in config.seeds
+            for task in tasks
+            if task.unavailable is None and (task.question.id, seed) not in finished
+        ]
+        total = len(config.seeds) * sum(task.unavailable is None for task in tasks)
+        console.print(_headline(config, folder, llm=client.llm, total=total, jobs=len(jobs)))
+        try:
+            async with AsyncExitStack() as stack:
+                laboratories = {}
+                for environment in sorted({job.task.environment for job in jobs}):
+                    laboratories[environment] = await build_laboratory(
+                        config, benchmark, environment, client, stack=stack, say=console.print
+                    )
+                store.remember_packages({n: lab.packages for n, lab in laboratories.items()})
+                meter = RunMeter(config.run_budget, store.lines())
+                progress = QuestionProgress(
+                    console, config.system.name, total=total, done=total - len(jobs)
+                )
+                with progress:
+                    await _work(
+                        config,
+                        store,
+                        jobs,
+                        laboratories=laboratories,
+                        meter=meter,
+                        progress=progress,
+                    )
+                if meter.exhausted:
+                    console.print(f"Stopped: {meter.exhausted}. The same command goes on.")
+        finally:
+            wanted = {(task.question.id, seed) for task in tasks for seed in config.seeds}
+            summary = summarise(
+                config,
+                config_hash=config_hash,
+                llm=client.llm,
+                tasks=tasks,
+                rows=[row for row in store.lines() if (row.question_id, row.seed) in wanted],
+                packages=store.packages,
+            )
+            write_json(folder / "summary.json", summary)
+    return folder
+
+
+def _headline(config: RunConfig, folder: Path, *, llm: bool, total: int, jobs: int) -> str:
+    model = config.model.name if llm else f"{config.model.name} (no LLM)"
+    resumed = f", {total - jobs} of them finished before" if jobs != total else ""
+    return (
+        f"{config.system.name} + {config.retrieval.name} + {model} on {config.benchmark.name}: "
+        f"{total} questions{resumed} -> {folder}"
+    )
+
+
+class RunMeter:
+    """What the whole run has spent, against ``run_budget``.
+
+    Parameters
+    ----------
+    limits
+        ``None`` is no limit. ``seconds`` counts from here, everything else from the first
+        line of the run folder.
+    rows
+        Every stored line.
+    """
+
+    def __init__(self, limits: Limits, rows: Sequence[Row]) -> None:
+        self._limits = limits
+        self._started = time.monotonic()
+        self._calls = self._tokens = 0
+        self._sandbox_seconds = 0.0
+        self._cost: float | None = 0.0
+        for row in rows:
+            self.add(row)
+
+    def add(self, row: Row) -> None:
+        """Count one answer."""
+        self._calls += row.calls
+        self._tokens += row.prompt_tokens + row.completion_tokens
+        self._sandbox_seconds += row.sandbox_seconds
+        known = self._cost is not None and row.cost_usd is not None
+        self._cost = (self._cost or 0.0) + (row.cost_usd or 0.0) if known else None
+
+    @property
+    def exhausted(self) -> str | None:
+        """Which limit is reached, ``None`` when the run may go on."""
+        if self._limits.cost_usd is not None and self._cost is None:
+            return (
+                "run_budget.cost_usd is set, but the price of the model is unknown; "
+                "set model.price='{prompt: USD, completion: USD}' (per million tokens)"
+            )
+        spent = {
+            "calls": self._calls,
+            "tokens": self._tokens,
+            "cost_usd": self._cost,
+            "seconds": time.monotonic() - self._started,
+            "sandbox_seconds": self._sandbox_seconds,
+        }
+        for name, value in spent.items():
+            limit = getattr(self._limits, name)
+            if limit is not None and value is not None and value >= limit:
+                return f"run_budget.{name} of {limit} is used up"
+        return None
+
+
+async def _work(
+    config: RunConfig,
+    store: Store,
+    jobs: Sequence[Job],
+    *,
+    laboratories: Mapping[str, Laboratory],
+    meter: RunMeter,
+    progress: QuestionProgress,
+) -> None:
+    """Answer, score and store, ``concurrency`` questions at a time, in the order of ``jobs``."""
+    waiting = iter(jobs)
+
+    async def worker() -> None:
+        while not meter.exhausted and (job := next(waiting, None)) is not None:
+            laboratory = laboratories[job.task.environment]
+            row, trajectory = await _answer(config, store.config_hash, job, laboratory)
+            store.append(row, trajectory)
+            meter.add(row)
+            progress.finished(row)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(min(config.concurrency, len(jobs))):
+            group.create_task(worker())
+
+
+async def _answer(
+    config: RunConfig, config_hash: str, job: Job, laboratory: Laboratory
+) -> tuple[Row, dict[str, Any]]:
+    try:
+        trajectory = await laboratory.agent.solve(job.task.question, seed=job.seed)
+    except Exception:  # noqa: BLE001 -- a bug of ours must not cost the other questions
+        trajectory = _broken(job, traceback.format_exc())
+    verdict = await score_answer(
+        job.task,
+        trajectory,
+        sandbox=laboratory.sandbox,
+        verifier=laboratory.verifier,
+        timeout=config.sandbox.timeout,
+    )
+    row = make_row(config_hash, job.task, trajectory, verdict)
+    return row, make_trajectory(job.task, trajectory, verdict)
+
+
+def _broken(job: Job, error: str) -> Trajectory:
+    """What an agent that raised leaves behind: unknown, and tried again on resume."""
+    return Trajectory(
+        question_id=job.task.question.id,
+        seed=job.seed,
+        code=None,
+        entry=None,
+        answer="",
+        steps=(),
+        usage=Usage(),
+        stop_reason="agent_error",
+        format_status="error",
+        error=error,
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Command line; see ``--help``.
+
+    Returns
+    -------
+    int
+        0: everything has a verdict; 1: something has none (a part of ours failed, or a budget
+        ended the run); 2: the user has to change something; 130: interrupted.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    console = Console(soft_wrap=True)
+    flags = {"-m", "--multirun", "-h", "--help", "--cfg"} & set(given)
+    overrides = [argument for argument in given if argument not in flags]
+    if flags & {"-h", "--help"}:
+        sys.stdout.write(help_text() + "\n")
+        return 0
+    try:
+        runs = list(expand(parse(overrides), multirun=bool(flags & {"-m", "--multirun"})))
+        configs = [validate(compose_plain(run)) for run in runs]
+        if "--cfg" in flags:
+            for config in configs:
+                sys.stdout.write(yaml.safe_dump(config.plain(), sort_keys=False) + "\n")
+            return 0
+        return _run_all(_separate(configs), console)
+    except USER_ERRORS as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 2
+    except KeyboardInterrupt:
+        sys.stderr.write(
+            "Interrupted. What is finished is kept; the same command goes on from there.\n"
+        )
+        return INTERRUPTED
+
+
+def _separate(configs: Sequence[RunConfig]) -> list[RunConfig]:
+    """Give each run of a sweep its own folder under ``out``."""
+    if len(configs) == 1:
+        return list(configs)
+    separate = []
+    for config in configs:
+        out = config.out
+        if out is not None:
+            digest = config.hash("")[:8]
+            out = out / f"{config.system.name}-{config.retrieval.name}-{digest}"
+        separate.append(config.model_copy(update={"out": out}))
+    return separate
+
+
+def _run_all(configs: Sequence[RunConfig], console: Console) -> int:
+    folders = []
+    for config in configs:
+        folder = asyncio.run(execute(config, console))
+        if folder not in folders:
+            folders.append(folder)
+    for folder in folders:
+        write_report([folder], folder / "report.html")
+    print_table(folders, console)
+    for folder in folders:
+        console.print(f"report: {folder / 'report.html'}", highlight=False)
+    return 0 if all(read_json(folder / "summary.json")["complete"] for folder in folders) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

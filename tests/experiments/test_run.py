@@ -1,0 +1,219 @@
+"""The main job end to end, with a scripted agent in place of an architecture."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from rich.console import Console
+
+from experiments.config import ConfigError
+from experiments.report import write_report
+from experiments.run import execute, main, run_folder
+from experiments.store import read_rows
+from experiments.summary import WALL_CLOCK
+
+TINY = [
+    "system._target_=tests.experiments.tiny.Scripted",
+    "system.name=scripted",
+    "system=single",
+    "benchmark._target_=tests.experiments.tiny.TinyBenchmark",
+    "benchmark.name=tiny",
+    "sandbox.timeout=3",
+    "retrieval=none",
+    "model=rules",
+]
+
+
+async def run(config):
+    console = Console(file=io.StringIO(), width=200)
+    folder = await execute(config, console)
+    return folder, json.loads((folder / "summary.json").read_text()), console.file.getvalue()
+
+
+def without_clock(summary):
+    return {key: value for key, value in summary.items() if key not in WALL_CLOCK}
+
+
+async def test_counts_of_a_whole_run(configure):
+    folder, summary, _ = await run(configure())
+    assert summary["questions"] == summary["answers"] == 6
+    assert summary["runnable"] == 3
+    assert summary["whole"] == 2
+    assert (summary["properties_passed"], summary["properties_total"]) == (4, 9)
+    assert summary["outcomes"] == {"exception": 1, "no_code": 1, "ok": 3, "timeout": 1}
+    assert summary["format_errors"] == 1
+    assert summary["tokens"] == 90
+    assert summary["cost_usd"] == pytest.approx(0.06)
+    assert summary["model_kind"] == "no LLM"
+    assert summary["complete"] is True
+    assert summary["infra"] == 0
+    assert summary["packages"]["live"]["pymatgen"]
+    assert summary["sandbox_tier"]
+    rows = {row.question_id: row for row in read_rows(folder / "results.jsonl")}
+    assert rows["formula"].reasons == {"atoms": "expected int, got str"}
+    assert rows["plain"].reasons["one"].startswith("exception: ValueError")
+    assert rows["loop"].passed == {"never": False}
+
+
+async def test_the_same_configuration_repeats_nothing(configure):
+    folder, first, _ = await run(configure())
+    before = (folder / "results.jsonl").read_bytes()
+    _, second, said = await run(configure())
+    assert (folder / "results.jsonl").read_bytes() == before
+    assert second == first
+    assert "6 of them finished before" in said
+
+
+async def test_more_seeds_and_fewer_questions_use_the_same_folder(configure):
+    folder, _, _ = await run(configure(ids=["cubic"]))
+    _, summary, _ = await run(configure(ids=["cubic", "lists"], seeds=2))
+    assert len(list(read_rows(folder / "results.jsonl"))) == 4
+    assert (summary["questions"], summary["answers"], summary["whole"]) == (2, 4, 4)
+    _, summary, _ = await run(configure(limit=1))
+    assert summary["answers"] == 1
+
+
+async def test_infrastructure_is_unknown_and_tried_again(configure):
+    ids = ["cubic", "formula", "lists"]
+    broken = {"raises": ["cubic"], "model_fails": ["formula"]}
+    folder, summary, _ = await run(configure(ids=ids, system=broken))
+    assert summary["infra"] == 2
+    assert summary["answers"] == 1
+    assert summary["complete"] is False
+    assert (summary["properties_passed"], summary["properties_total"]) == (1, 1)
+    rows = {row.question_id: row for row in read_rows(folder / "results.jsonl")}
+    assert rows["cubic"].runnable is None
+    assert rows["cubic"].passed is None
+    assert "a planted bug" in rows["cubic"].error
+    assert "500" in rows["formula"].error
+    await run(configure(ids=ids, system=broken))
+    assert [row.question_id for row in read_rows(folder / "results.jsonl")].count("lists") == 1
+    assert [row.question_id for row in read_rows(folder / "results.jsonl")].count("cubic") == 2
+
+
+async def test_unavailable_questions_are_named_not_scored(configure):
+    ids = ["cubic", "lists"]
+    _, summary, _ = await run(configure(ids=ids, benchmark={"unavailable": ["cubic"]}))
+    assert summary["unavailable"] == {"cubic": "a file is missing"}
+    assert (summary["questions"], summary["answers"], summary["complete"]) == (1, 1, True)
+
+
+async def test_a_run_budget_stops_cleanly_and_goes_on_later(configure):
+    ids = ["cubic", "formula", "lists"]
+    limits = {"cost_usd": 0.015}
+    _, summary, said = await run(configure(ids=ids, run_budget=limits, concurrency=1))
+    assert summary["answers"] == 2
+    assert summary["missing"] == 1
+    assert "run_budget.cost_usd of 0.015 is used up" in said
+    _, summary, _ = await run(configure(ids=ids))
+    assert summary["answers"] == 3
+
+
+async def test_a_budget_in_dollars_needs_a_price(configure):
+    config = configure(
+        ids=["cubic", "lists"],
+        system={"cost_usd": None},
+        run_budget={"cost_usd": 1},
+        concurrency=1,
+    )
+    _, summary, said = await run(config)
+    assert summary["cost_usd"] is None
+    assert summary["answers"] == 1
+    assert "price of the model is unknown" in said
+
+
+async def test_another_configuration_in_the_same_folder_is_refused(configure):
+    await run(configure(ids=["cubic"]))
+    with pytest.raises(ConfigError, match=r"benchmark\.level was None, now goal|level"):
+        await run(configure(ids=["cubic"], benchmark={"level": "goal"}))
+    with pytest.raises(ConfigError, match="no such question; there are: cubic, formula"):
+        await run(configure(ids=["sphere"]))
+
+
+def test_the_folder_follows_from_the_configuration(configure):
+    config = configure(out=None)
+    digest = config.hash("tasks")
+    assert run_folder(config, digest).name == f"tiny-scripted-none-rules-{digest[:8]}"
+    assert configure(out=None, concurrency=9, seeds=3).hash("tasks") == digest
+    assert config.hash("other tasks") != digest
+    assert configure(out=None, strict=True).hash("tasks") != digest
+
+
+def command(*arguments):
+    return [sys.executable, "-m", "experiments.run", *arguments]
+
+
+@pytest.mark.long
+def test_killed_at_any_moment_and_run_again_gives_the_same_summary(tmp_path):
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    subprocess.run(command(*TINY, f"out={whole}", "seeds=4"), check=True, capture_output=True)
+    kills = 0
+    for patience in (1, 3, 5, 9):
+        results = broken / "results.jsonl"
+        process = subprocess.Popen(
+            command(*TINY, f"out={broken}", "seeds=4", "concurrency=2"),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        while process.poll() is None:
+            lines = results.read_bytes().count(b"\n") if results.exists() else 0
+            if lines >= patience:
+                os.kill(process.pid, signal.SIGKILL)
+                kills += 1
+                break
+            time.sleep(0.01)
+        process.wait()
+    assert kills == 4
+    with results.open("ab") as file:
+        file.write(b'{"config_hash": "half a li')
+    subprocess.run(command(*TINY, f"out={broken}", "seeds=4"), check=True, capture_output=True)
+    expected, found = (
+        without_clock(json.loads((folder / "summary.json").read_text()))
+        for folder in (whole, broken)
+    )
+    for summary in (expected, found):
+        summary["config"].pop("out")
+        summary["config"].pop("concurrency")
+    assert found == expected
+    keys = [(row.question_id, row.seed) for row in read_rows(results)]
+    assert len(keys) == len(set(keys)) == 24
+
+
+@pytest.mark.long
+def test_interrupt_says_how_to_go_on(tmp_path):
+    process = subprocess.Popen(
+        command(*TINY, f"out={tmp_path / 'run'}", "seeds=40"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    results = tmp_path / "run" / "results.jsonl"
+    while not (results.exists() and results.stat().st_size):
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate()
+    assert process.returncode == 130
+    assert "the same command goes on" in said
+    assert "Traceback" not in said
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert 0 < summary["answers"] < 240
+
+
+@pytest.mark.long
+def test_a_sweep_makes_one_folder_each_and_one_table(tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    arguments = [*TINY, "-m", "benchmark.level=scaffold,goal", "limit=2", f"out={tmp_path}"]
+    assert main(arguments) == 0
+    shown = capsys.readouterr().out
+    folders = sorted(path.parent for path in tmp_path.glob("*/summary.json"))
+    assert len(folders) == 2
+    assert all((folder / "report.html").exists() for folder in folders)
+    assert "Paired comparisons" in shown
+    write_report(folders, tmp_path / "both.html")
+    assert "Paired comparisons" in (tmp_path / "both.html").read_text()

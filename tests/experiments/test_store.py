@@ -1,0 +1,102 @@
+"""The run folder: what survives what."""
+
+import json
+
+import pytest
+
+from experiments.config import ConfigError
+from experiments.store import Row, Store, read_rows, write_json
+
+
+def row(question="a", seed=0, **changes):
+    fields = {
+        "config_hash": "h", "question_id": question, "seed": seed, "labels": {}, "properties": 1,
+        "outcome": "ok", "runnable": True, "passed": {"x": True}, "reasons": {},
+        "stop_reason": "answered", "format_status": "strict", "calls": 1, "cached_calls": 0,
+        "prompt_tokens": 1, "completion_tokens": 1, "tokens_estimated": False, "cost_usd": None,
+        "executions": 0, "seconds": 0.1, "sandbox_seconds": 0.1, "tier": "bubblewrap",
+        "error": None,
+    }  # fmt: skip
+    return Row(**(fields | changes))
+
+
+INFRA = {"outcome": "infra", "runnable": None, "passed": None, "stop_reason": "model_error"}
+
+
+def test_rows_come_back_and_the_later_one_wins(tmp_path):
+    with Store(tmp_path, "h", {}) as store:
+        store.append(row(**INFRA), {})
+        assert store.finished() == {}
+        store.append(row(), {"steps": ["é", "\ud800"]})
+        assert store.finished() == {("a", 0): row()}
+        assert len(store.lines()) == 2
+    assert json.loads((tmp_path / "trajectories" / "a-0.json").read_text())["steps"][1] == "\ud800"
+
+
+@pytest.mark.parametrize("kept", range(1, 60, 7))
+def test_a_half_written_last_line_is_dropped(tmp_path, kept):
+    with Store(tmp_path, "h", {}) as store:
+        store.append(row("a"), {})
+        store.append(row("b"), {})
+    path = tmp_path / "results.jsonl"
+    first = path.read_bytes().index(b"\n") + 1
+    path.write_bytes(path.read_bytes()[: first + kept])
+    assert [r.question_id for r in read_rows(path)] == ["a"]
+    with Store(tmp_path, "h", {}) as store:
+        assert set(store.finished()) == {("a", 0)}
+        store.append(row("c"), {})
+        assert set(store.finished()) == {("a", 0), ("c", 0)}
+
+
+def test_a_damaged_line_in_the_middle_is_named(tmp_path):
+    with Store(tmp_path, "h", {}) as store:
+        store.append(row("a"), {})
+    path = tmp_path / "results.jsonl"
+    path.write_bytes(b"garbage\n" + path.read_bytes())
+    with pytest.raises(ConfigError, match=r"results\.jsonl, line 1"):
+        list(read_rows(path))
+
+
+def test_one_process_at_a_time(tmp_path):
+    with Store(tmp_path, "h", {}), pytest.raises(ConfigError, match="another process"):
+        Store(tmp_path, "h", {})
+    Store(tmp_path, "h", {}).close()
+
+
+def test_a_folder_belongs_to_one_configuration(tmp_path):
+    Store(tmp_path, "h", {"system": {"k": 5}}).close()
+    with pytest.raises(ConfigError, match=r"system\.k was 5, now 6"):
+        Store(tmp_path, "other", {"system": {"k": 6}})
+    with pytest.raises(ConfigError, match="the questions changed"):
+        Store(tmp_path, "other", {"system": {"k": 5}, "limit": 3})
+
+
+def test_other_package_versions_do_not_share_a_table(tmp_path):
+    with Store(tmp_path, "h", {}) as store:
+        store.remember_packages({"live": {"pymatgen": "1"}})
+    with Store(tmp_path, "h", {}) as store:
+        store.remember_packages({"live": {"pymatgen": "1"}})
+        with pytest.raises(ConfigError, match="pymatgen was 1, now 2"):
+            store.remember_packages({"live": {"pymatgen": "2"}})
+
+
+def test_a_file_as_folder_is_a_clear_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="cannot be used as a run folder"):
+        Store(tmp_path / "file", "h", {})
+
+
+def test_hostile_question_ids_stay_in_the_folder(tmp_path):
+    with Store(tmp_path / "run", "h", {}) as store:
+        store.append(row("../../x"), {})
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_writing_leaves_no_temporary_file(tmp_path):
+    write_json(tmp_path / "a.json", {"a": 1})
+    loop: dict = {}
+    loop["loop"] = loop
+    with pytest.raises(ValueError, match="Circular"):
+        write_json(tmp_path / "a.json", loop)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+    assert json.loads((tmp_path / "a.json").read_text()) == {"a": 1}

@@ -1,0 +1,126 @@
+"""A benchmark of a few small questions, and an agent whose answers are written here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from agents.base import Question, Step, Trajectory, Usage
+from agents.episode import Parts
+from experiments.tasks import Property, Task
+from sandbox.runner import dumps
+
+
+def _property(name: str, gold: object, form: str, compare: str = "equal") -> Property:
+    return Property(name, f"What {name} is.", form, dumps(gold), compare)
+
+
+GOLD: Mapping[str, Mapping[str, tuple[object, str, str]]] = {
+    "cubic": {
+        "volume": (64.0, "float", "close"),
+        "is_cubic": (True, "bool", "equal"),
+    },
+    "formula": {"reduced": ("Fe2O3", "str", "equal"), "atoms": (5, "int", "equal")},
+    "lists": {"squares": ([0, 1, 4], "list[int]", "equal")},
+    "loop": {"never": (1, "int", "equal")},
+    "plain": {"one": (1, "int", "equal"), "two": (2, "int", "equal")},
+    "words": {"word": ("spinel", "str", "equal")},
+}
+
+CODE: Mapping[str, str | None] = {
+    "cubic": "def answer():\n    return {'volume': 4.0 ** 3 * 1.0001, 'is_cubic': True}\n",
+    "formula": "def answer():\n    return {'reduced': 'Fe2O3', 'atoms': '5'}\n",
+    "lists": "def answer():\n    print('stray')\n    return {'squares': (0, 1, 4)}\n",
+    "loop": "def answer():\n    while True:\n        pass\n",
+    "plain": "def answer():\n    raise ValueError('<script>alert(1)</script>')\n",
+    "words": None,
+}
+
+
+@dataclass(frozen=True)
+class TinyBenchmark:
+    """Six questions: whole, partly right, whole, timeout, exception, no code."""
+
+    level: str = "scaffold"
+    name: str = "tiny"
+    packages: Sequence[str] = ("pymatgen",)
+    unavailable: Sequence[str] = ()
+
+    def load(self) -> list[Task]:
+        """All tasks."""
+        return [
+            Task(
+                Question(
+                    key,
+                    f"Question {key} </script><script>alert(2)</script> of level {self.level}.",
+                    {name: form for name, (_, form, _) in gold.items()},
+                ),
+                tuple(_property(name, *rest) for name, rest in gold.items()),
+                "live",
+                {"area": "lattices" if key in ("cubic", "formula") else "other"},
+                "a file is missing" if key in self.unavailable else None,
+            )
+            for key, gold in GOLD.items()
+        ]
+
+
+class Scripted:
+    """Answers from `CODE`; raises, or reports a failed model, where it is told to.
+
+    Parameters
+    ----------
+    parts
+        Not used but for the sandbox, which every architecture gets.
+    raises, model_fails
+        Ids of questions.
+    cost_usd
+        Of each answer.
+    """
+
+    name = "scripted"
+    uses_retrieval = False
+
+    def __init__(
+        self,
+        parts: Parts,
+        *,
+        raises: Sequence[str] = (),
+        model_fails: Sequence[str] = (),
+        cost_usd: float | None = 0.01,
+    ) -> None:
+        self.parts = parts
+        self.raises = raises
+        self.model_fails = model_fails
+        self.cost_usd = cost_usd
+
+    async def solve(self, question: Question, *, seed: int = 0) -> Trajectory:
+        """See :class:`agents.base.Agent`."""
+        if question.id in self.raises:
+            raise RuntimeError("a planted bug")
+        code = CODE[question.id]
+        failed = question.id in self.model_fails
+        steps = [
+            Step("retrieve", {"retriever": "none", "query": "q", "hits": []}),
+            Step(
+                "model",
+                {
+                    "purpose": "generate",
+                    "messages": [{"role": "human", "content": question.prompt}],
+                    "reply": f"```python\n{code}```",
+                    "usage": {"prompt_tokens": 10, "completion_tokens": 5},
+                },
+            ),
+        ]
+        return Trajectory(
+            question_id=question.id,
+            seed=seed,
+            code=None if failed else code,
+            entry=None if failed or code is None else "answer",
+            answer=str(code),
+            steps=steps,
+            usage=Usage(1, 0, 10, 5, False, self.cost_usd),
+            stop_reason="model_error" if failed else "answered" if code else "format_error",
+            format_status="strict" if code else "error",
+            seconds=0.1,
+            error="the endpoint answered 500" if failed else None,
+        )
