@@ -83,6 +83,12 @@ class Symbol:
         """Last part of the qualified name."""
         return self.qualname.rpartition(".")[2]
 
+    @property
+    def summary(self) -> str:
+        """First line of the text that is no heading."""
+        lines = (line.strip() for line in self.text.splitlines())
+        return next((line for line in lines if line and not line.startswith("#")), "")
+
 
 @dataclass
 class Knowledge:
@@ -112,8 +118,7 @@ class Knowledge:
         for symbol in self.symbols.values():
             parent, _, last = symbol.qualname.rpartition(".")
             if parent == module and symbol.kind in {"function", "class"}:
-                first = symbol.text.strip().splitlines()[:1]
-                found[last] = Member(last, symbol.kind, symbol.signature, " ".join(first))
+                found[last] = Member(last, symbol.kind, symbol.signature, symbol.summary)
         return [member for name, member in found.items() if not name.startswith("_")]
 
     def classes(self) -> Iterator[Symbol]:

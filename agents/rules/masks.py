@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from agents.rules.infer import Scope
-from agents.rules.knowledge import Member, plain
+from agents.rules.knowledge import Member, Symbol, plain
 from agents.rules.program import MASK_NAME
 from agents.rules.reading import Prompt
 from agents.rules.words import agreement, covered, name_words, text_words
@@ -134,15 +134,21 @@ def _candidates(use: Use, scope: Scope) -> list[tuple[Member, str]]:
         for symbol in scope.knowledge.symbols.values():
             deeper = symbol.qualname.startswith(inside)
             if deeper and symbol.kind in {"class", "function"} and not symbol.name.startswith("_"):
-                text = symbol.text.strip().partition("\n")[0]
-                found.append((Member(symbol.name, symbol.kind, symbol.signature, text), module))
+                found.append(
+                    (Member(symbol.name, symbol.kind, symbol.signature, symbol.summary), module)
+                )
     if not use.modules:
         for symbol in scope.knowledge.symbols.values():
             if symbol.kind in {"class", "function"}:
                 module = symbol.qualname.rpartition(".")[0]
-                text = symbol.text.strip().partition("\n")[0]
-                found.append((Member(symbol.name, symbol.kind, symbol.signature, text), module))
+                found.append(
+                    (Member(symbol.name, symbol.kind, symbol.signature, symbol.summary), module)
+                )
     return list({(member.name, module): (member, module) for member, module in found}.values())
+
+
+def _as_member(symbol: Symbol) -> Member:
+    return Member(symbol.name, symbol.kind, symbol.signature, symbol.summary)
 
 
 def _fits_call(member: Member, use: Use) -> bool:

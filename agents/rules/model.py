@@ -12,6 +12,8 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 
 from agents.rules import coder, critic
 from agents.rules.reading import read
+from docgen import rules_writer
+from docgen.prompts import is_documentation_prompt
 
 DECLINE = (
     "This is the embedded model without an LLM (model=rules). It answers prompts of the bench "
@@ -22,7 +24,7 @@ DECLINE = (
 class RulesChatModel(BaseChatModel):
     """Deterministic answers to the prompts of this project.
 
-    The last prompt decides: documentation of a symbol (``<symbol>``), critique of an attempt
+    The last prompt decides: documentation of a symbol (``docgen.prompts``), critique of an attempt
     (asks for ``<feedback>`` and ``<query>``), or code (asks for ``<answer>``). Anything else
     is declined in words.
     """
@@ -45,6 +47,8 @@ class RulesChatModel(BaseChatModel):
 def answer(messages: Sequence[BaseMessage]) -> str:
     """Return the reply to a conversation as text."""
     text = "\n\n".join(message.text for message in messages if message.type == "human")
+    if is_documentation_prompt(text):
+        return rules_writer.write(text)
     prompt = read(text)
     if prompt is None or not prompt.wanted:
         return DECLINE

@@ -255,7 +255,7 @@ def _calls(wanted: Wanted, objects: list[tuple[str, str]], scope: Scope) -> Iter
         if symbol.name.startswith("_"):
             continue
         local = next((a for a, q in scope.imports.items() if q.endswith("." + symbol.name)), None)
-        words, about = name_words(symbol.name), text_words(symbol.text.partition("\n")[0])
+        words, about = name_words(symbol.name), text_words(symbol.summary)
         score = agreement(words, wanted.words) + 0.3 * covered(words, wanted.about)
         score += 0.3 * covered(wanted.about, about)
         score += 0.3 * compatible(wanted.kind, symbol.signature.returns)
