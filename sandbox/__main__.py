@@ -12,14 +12,15 @@ from pathlib import Path
 from rich.console import Console
 from rich.pretty import pretty_repr
 
-from sandbox import environments
+from sandbox import bubblewrap, environments, images
 from sandbox.base import Outcome, SandboxConfig, SandboxError
-from sandbox.factory import get_sandbox
+from sandbox.factory import ENGINES, get_sandbox
 from sandbox.install import install
 
 USAGE = """\
 python -m sandbox install                      make sure that code can be isolated here
-python -m sandbox build [env=live]             make an environment
+python -m sandbox build [env=live] [backend=auto] [base=IMAGE]
+                                               make an environment (and its container image)
 python -m sandbox run FILE [entry=NAME] [env=live] [timeout=60] [memory_mb=2048] ...
                                                run a script of yours, isolated
 """
@@ -78,14 +79,35 @@ def _install(words: Sequence[str]) -> int:
 
 
 def _build(words: Sequence[str]) -> int:
-    config, _ = settings(words)
+    config, rest = settings(words, "base")
     started = time.monotonic()
     with console.status(f"environment {config.env}") as status:
-        built = environments.build(
-            config.env, say=lambda line: status.update(f"environment {config.env}: {line}")
-        )
-    console.print(f"{built.folder} ({time.monotonic() - started:.1f} s)", highlight=False)
+
+        def say(line: str) -> None:
+            status.update(f"environment {config.env}: {line}")
+
+        built = environments.build(config.env, say=say)
+        console.print(f"{built.folder} ({time.monotonic() - started:.1f} s)", highlight=False)
+        for engine in _engines(config.backend):
+            started = time.monotonic()
+            try:
+                image = images.build(engine, config.env, base=rest.get("base"), say=say)
+            except SandboxError as error:
+                if config.backend != "auto" or bubblewrap.problem() is not None:
+                    raise
+                console.print(f"{error}\nbubblewrap isolates instead.", markup=False)
+                continue
+            console.print(
+                f"{engine.name} image {image} ({time.monotonic() - started:.1f} s)", highlight=False
+            )
     return 0
+
+
+def _engines(backend: str) -> list[images.Engine]:
+    """The engine that needs an image: the one asked for, or the best one that answers."""
+    if backend == "auto":
+        return [engine for engine in map(images.find, ENGINES) if engine is not None][:1]
+    return [images.require(backend)] if backend in ENGINES else []
 
 
 def _run(words: Sequence[str]) -> int:

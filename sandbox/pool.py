@@ -40,6 +40,7 @@ class PooledSandbox:
         self._backend = backend
         self._config = config
         self._warmup = warmup
+        self._recycle_after = 1 if config.options.get("strict") else RECYCLE_AFTER
         self._slots = asyncio.Semaphore(config.workers)
         self._idle: list[Worker] = []
         self._busy: set[Worker] = set()
@@ -105,7 +106,7 @@ class PooledSandbox:
         kept = False
         try:
             execution = await worker.run(code, entry, timeout, inputs)
-            kept = worker.runs < RECYCLE_AFTER and worker in self._busy
+            kept = worker.runs < self._recycle_after and worker in self._busy
         finally:  # also when this task is cancelled: the state of the worker is unknown then
             self._busy.discard(worker)
             if kept:
