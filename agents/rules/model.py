@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -42,6 +42,17 @@ class RulesChatModel(BaseChatModel):
     ) -> ChatResult:
         message = AIMessage(answer(messages))
         return ChatResult(generations=[ChatGeneration(message=message)])
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,  # noqa: ARG002
+        **kwargs: Any,
+    ) -> ChatResult:
+        # Not in a thread as LangChain would: two ast.parse at once break each other in CPython
+        # before 3.13 (python/cpython#106905), and the interpreter lock lets only one run anyway.
+        return self._generate(messages, stop, **kwargs)
 
 
 def answer(messages: Sequence[BaseMessage]) -> str:
