@@ -50,8 +50,8 @@ class RulesChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,  # noqa: ARG002
         **kwargs: Any,
     ) -> ChatResult:
-        # Not in a thread as LangChain would: two ast.parse at once break each other in CPython
-        # before 3.13 (python/cpython#106905), and the interpreter lock lets only one run anyway.
+        # Not in a thread as LangChain would: two ast.parse at once can fail with "AST constructor
+        # recursion depth mismatch" (seen on CPython 3.11), and the GIL lets only one run anyway.
         return self._generate(messages, stop, **kwargs)
 
 
