@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import (
@@ -16,7 +17,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from experiments.benchmarks.live.check import Report, check_questions, select
+from experiments.benchmarks.live.check import Checker, Report, select
 from experiments.benchmarks.live.loader import LiveError
 from sandbox.base import SandboxError
 
@@ -40,23 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         ids, backend, write = _parse(words)
         folders = select(ids)
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-        )
-        with Progress(*columns, console=console) as progress:
-            task = progress.add_task("references", total=len(folders))
-
-            def show(report: Report) -> None:
-                progress.console.print(_line(report), markup=False, highlight=False, soft_wrap=True)
-                progress.advance(task)
-
-            reports = asyncio.run(
-                check_questions(folders, write=write, backend=backend, progress=show)
-            )
+        reports = asyncio.run(_check(folders, backend, write, console))
     except (LiveError, SandboxError) as error:
         console.print(f"live: {error}", style="red", markup=False, highlight=False)
         return 2
@@ -66,6 +51,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     total = sum(report.properties for report in reports)
     print(f"{len(reports)} questions, {total} properties, {bad} questions with findings")
     return 1 if bad else 0
+
+
+async def _check(
+    folders: Sequence[Path], backend: str, write: bool, console: Console
+) -> list[Report]:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    reports = []
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("references", total=len(folders))
+        async with Checker(backend) as checker:
+            for folder in folders:
+                report = await checker.check(folder, write=write)
+                progress.console.print(_line(report), markup=False, highlight=False, soft_wrap=True)
+                progress.advance(task)
+                reports.append(report)
+    return reports
 
 
 def _parse(words: list[str]) -> tuple[list[str], str, bool]:

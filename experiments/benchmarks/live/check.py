@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from experiments.benchmarks.live import gates
 from experiments.benchmarks.live.loader import (
@@ -86,69 +86,71 @@ def select(ids: Sequence[str] = (), root: Path = QUESTIONS) -> list[Path]:
     return [folders[name] for name in ids] if ids else list(folders.values())
 
 
-async def check_questions(
-    folders: Sequence[Path],
-    *,
-    write: bool = False,
-    backend: str = "auto",
-    progress: Callable[[Report], None] = lambda _report: None,
-) -> list[Report]:
-    """Check questions, and with ``write`` store the golds of those that pass.
+class Checker:
+    """Checks questions in two sandboxes that live as long as it does.
+
+    Use it as ``async with Checker() as checker:``.
+
+    Parameters
+    ----------
+    backend
+        Isolation to use, as in :class:`sandbox.base.SandboxConfig`.
 
     Raises
     ------
     SandboxError
         When no sandbox works here.
     """
-    versions = {
-        name: version
-        for name, version in installed_versions(ENVIRONMENT).items()
-        if name in _RECORDED
-    }
-    configs = [
-        SandboxConfig(backend=backend, env=ENVIRONMENT, workers=1, options={"hash_seed": seed})
-        for seed in _HASH_SEEDS
-    ]
-    reports = []
-    async with get_sandbox(configs[0]) as first, get_sandbox(configs[1]) as second:
-        for folder in folders:
-            report = await _check_question(folder, (first, second), versions, write=write)
-            progress(report)
-            reports.append(report)
-    return reports
 
+    def __init__(self, backend: str = "auto") -> None:
+        self._sandboxes = [
+            get_sandbox(
+                SandboxConfig(
+                    backend=backend, env=ENVIRONMENT, workers=1, options={"hash_seed": seed}
+                )
+            )
+            for seed in _HASH_SEEDS
+        ]
+        installed = installed_versions(ENVIRONMENT)
+        self._versions = {name: installed[name] for name in _RECORDED if name in installed}
 
-async def _check_question(
-    folder: Path, sandboxes: Sequence[Sandbox], versions: Mapping[str, str], *, write: bool
-) -> Report:
-    try:
-        spec = read_spec(folder)
-        source = (folder / "reference.py").read_text(encoding="utf-8")
-    except (LiveError, OSError) as error:
-        return Report(folder.name, (str(error),), 0)
-    findings = [
-        *gates.check_reference(source),
-        *gates.check_scaffold(spec),
-    ]
-    if findings:
-        return Report(folder.name, tuple(findings), len(spec.properties))
-    findings += gates.check_goal(spec, source)
-    runs = await asyncio.gather(*(_run(sandbox, folder, source) for sandbox in sandboxes))
-    seconds = tuple(run.seconds for run in runs)
-    failed = [_failure(run) for run in runs if run.outcome is not Outcome.OK]
-    if failed:
-        findings.append(failed[0])
-    else:
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        for sandbox in self._sandboxes:
+            await sandbox.close()
+
+    async def check(self, folder: Path, *, write: bool = False) -> Report:
+        """Check one question, and with ``write`` store the gold if nothing was found."""
+        try:
+            spec = read_spec(folder)
+            source = (folder / "reference.py").read_text(encoding="utf-8")
+        except (LiveError, OSError) as error:
+            return Report(folder.name, (str(error),), 0)
+        findings = [*gates.check_reference(source), *gates.check_scaffold(spec)]
+        if findings:
+            return Report(folder.name, tuple(findings), len(spec.properties))
+        findings += gates.check_goal(spec, source)
+        runs = await asyncio.gather(*(_run(sandbox, folder, source) for sandbox in self._sandboxes))
+        seconds = tuple(run.seconds for run in runs)
+        failed = [_failure(run) for run in runs if run.outcome is not Outcome.OK]
+        if failed:
+            return Report(folder.name, (*findings, failed[0]), len(spec.properties), seconds)
         values = [json.loads(run.payload or "null") for run in runs]
         findings += compare_runs(spec, values)
         if not findings and not write:
             findings += compare_with_gold(spec, folder, values[0])
-    written = write and not findings
-    if written:
-        gold = {"versions": versions, "properties": values[0]}
-        text = json.dumps(gold, indent=2, ensure_ascii=False) + "\n"
-        (folder / "gold.json").write_text(text, encoding="utf-8")
-    return Report(folder.name, tuple(findings), len(spec.properties), seconds, written)
+        written = write and not findings
+        if written:
+            _write_gold(folder, self._versions, values[0])
+        return Report(folder.name, tuple(findings), len(spec.properties), seconds, written)
+
+
+def _write_gold(folder: Path, versions: Mapping[str, str], values: Mapping[str, Any]) -> None:
+    gold = {"versions": versions, "properties": values}
+    text = json.dumps(gold, indent=2, ensure_ascii=False) + "\n"
+    (folder / "gold.json").write_text(text, encoding="utf-8")
 
 
 async def _run(sandbox: Sandbox, folder: Path, source: str) -> Execution:

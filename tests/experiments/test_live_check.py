@@ -1,0 +1,93 @@
+"""The checker of ``live`` runs references in the real sandbox."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.benchmarks.live.__main__ import main
+from experiments.benchmarks.live.check import Checker, select
+from experiments.benchmarks.live.loader import LiveError, question_folders
+from tests.experiments.test_live_loader import write_question
+
+GOOD = "def reference():\n    return {'cell_volume': 3.61**3 / 4, 'ordering': 'FM'}\n"
+BAD = {
+    "order_of_a_set": (
+        (
+            "def reference():\n    words = list({'FM', 'AFM', 'FiM', 'a', 'b', 'c', 'd', 'e'})\n"
+            "    return {'cell_volume': 3.61**3 / 4, 'ordering': ' '.join(words)}\n"
+        ),
+        "differs between hash seeds",
+    ),
+    "vacuous": (
+        "def reference():\n    return {'cell_volume': 0.0, 'ordering': 'FM'}\n",
+        "'zero' passes",
+    ),
+    "numpy": (
+        (
+            "import numpy as np\n"
+            "def reference():\n    return {'cell_volume': np.float64(2.5), 'ordering': 'FM'}\n"
+        ),
+        "no plain bool",
+    ),
+    "raises": ("def reference():\n    return 1 / 0\n", "ZeroDivisionError"),
+    "key": ("def reference():\n    return {'cell_volume': 2.5}\n", "does not return exactly"),
+}
+
+
+def make_question(root: Path, source: str, **changes: Any) -> Path:
+    folder = write_question(root, **changes)
+    (folder / "reference.py").write_text(source)
+    return folder
+
+
+@pytest.mark.long
+async def test_golds_come_from_execution_and_bad_questions_get_none(tmp_path: Path) -> None:
+    good = make_question(tmp_path, GOOD)
+    wrong = {"cell_volume": 1.02 * 3.61**3 / 4, "ordering": "FM"}
+    drifted = make_question(tmp_path, GOOD, name="drifted_gold", gold=wrong)
+    async with Checker() as checker:
+        written = await checker.check(good, write=True)
+        confirmed = await checker.check(good)
+        drift = await checker.check(drifted)
+        bad = {
+            name: await checker.check(make_question(tmp_path, source, name=name), write=True)
+            for name, (source, _) in BAD.items()
+        }
+    assert written.findings == ()
+    assert written.written
+    gold = json.loads((good / "gold.json").read_text())
+    assert gold["properties"] == {"cell_volume": 3.61**3 / 4, "ordering": "FM"}
+    assert gold["versions"]["pymatgen"].count(".") >= 1
+    assert confirmed.findings == ()
+    assert not confirmed.written
+    assert len(drift.findings) == 1
+    assert "cell_volume: the committed gold is no longer" in drift.findings[0]
+    for name, (_, told) in BAD.items():
+        assert any(told in finding for finding in bad[name].findings), bad[name]
+        assert not (tmp_path / name / "gold.json").exists()
+
+
+def test_an_unknown_question_or_word_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(LiveError, match="no question nonsense"):
+        select(["nonsense"])
+    assert main(["check", "ids=nonsense"]) == 2
+    assert main(["check", "colour=red"]) == 2
+    assert main(["prove"]) == 2
+    assert main([]) == 2
+    told = capsys.readouterr()
+    assert "no question nonsense" in told.err
+    assert "'colour=red' is not one of" in told.err
+    assert "Traceback" not in told.err
+
+
+@pytest.mark.long
+async def test_every_reference_reproduces_its_gold_in_the_sandbox() -> None:
+    folders = select()
+    async with Checker() as checker:
+        reports = [await checker.check(folder) for folder in folders]
+    assert len(reports) == len(question_folders())
+    assert {report.question_id: report.findings for report in reports if report.findings} == {}

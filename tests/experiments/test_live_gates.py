@@ -1,0 +1,251 @@
+"""Each gate of ``live`` lets a good question pass and catches a bad one."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from experiments.benchmarks.live import gates
+from experiments.benchmarks.live.loader import TaskSpec, question_folders, read_gold, read_spec
+
+REFERENCE = """
+import numpy as np
+from pymatgen.core import Lattice
+from pymatgen.core.surface import SlabGenerator
+
+def reference():
+    generator = SlabGenerator(Lattice.cubic(3), min_slab_size=np.ceil_of_it(8.1), seed=1)
+    return {"n_slabs": len(generator.get_slabs()), "d": generator["hop_distance"], "Ti": 1}
+"""
+
+
+def make_spec(**changes: Any) -> TaskSpec:
+    plain: dict[str, Any] = {
+        "area": "surfaces",
+        "properties": [
+            {
+                "name": "n_slabs",
+                "description": "Number of distinct slabs of the crystal.",
+                "format": "int",
+                "compare": "equal",
+            },
+            {
+                "name": "edge_lengths",
+                "description": "Lengths of the edges in ascending order.",
+                "format": "list[float]",
+                "compare": "close",
+            },
+        ],
+        "scaffold": "Cut it:\n```python\nfrom pymatgen.core.surface import [MASK_1]\n```\nGo on.",
+        "goal": "Cut a crystal of simple cubic polonium, a = 3.359 angstroms, into slabs.",
+    }
+    return TaskSpec.model_validate(plain | changes)
+
+
+GOLD = {"n_slabs": 4, "edge_lengths": [2.375, 4.75]}
+
+
+def test_names_of_the_library_are_those_that_the_reference_uses() -> None:
+    assert gates.library_names(REFERENCE) == {
+        "SlabGenerator",
+        "get_slabs",
+        "hop_distance",
+        "min_slab_size",
+    }
+
+
+def test_a_goal_in_words_passes() -> None:
+    assert gates.check_goal(make_spec(), REFERENCE) == []
+
+
+@pytest.mark.parametrize(
+    ("goal", "told"),
+    [
+        ("Cut the crystal of polonium with SlabGenerator, please.", "SlabGenerator"),
+        ("Cut the crystal of polonium with a min_slab_size of eight.", "min_slab_size"),
+        ("Cut the crystal of polonium with pymatgen.core in some way.", "module"),
+        ("Cut the crystal of polonium:\n```python\nslab()\n```\n in this way.", "code"),
+    ],
+)
+def test_a_goal_that_leaks_the_library_is_caught(goal: str, told: str) -> None:
+    findings = gates.check_goal(make_spec(goal=goal), REFERENCE)
+    assert len(findings) == 1
+    assert told in findings[0]
+
+
+@pytest.mark.parametrize(
+    ("block", "told"),
+    [
+        ("slabs = [MASK_1](crystal", "does not parse"),
+        ("slabs = cut(crystal)", ""),
+        ("slabs = crystal.[MASK_1](8).[MASK]", ""),
+    ],
+)
+def test_the_code_of_a_scaffold_must_parse(block: str, told: str) -> None:
+    scaffold = f"Cut the crystal:\n  ```python\n  {block}\n  ```\nand count the slabs."
+    findings = gates.check_scaffold(make_spec(scaffold=scaffold))
+    assert bool(findings) == bool(told)
+    assert told in "".join(findings)
+
+
+def test_a_scaffold_without_code_or_with_a_mask_outside_of_it_is_caught() -> None:
+    text = "Cut the crystal with the class [MASK] and count the slabs."
+    assert gates.check_scaffold(make_spec(scaffold=text))
+    code = f"{text}\n```python\nimport numpy\n```\n"
+    assert "no code" in gates.check_scaffold(make_spec(scaffold=code))[0]
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        (REFERENCE, ""),
+        ("def solution():\n    return {}\n", "no function"),
+        ("def reference(:\n", "line 1"),
+        ("def reference():\n    return getattr(1, 'real')\n", "getattr"),
+        ("from math import *\ndef reference():\n    return {}\n", "star import"),
+    ],
+)
+def test_references_are_plain(source: str, told: str) -> None:
+    findings = gates.check_reference(source)
+    assert bool(findings) == bool(told)
+    assert told in "".join(findings)
+
+
+@pytest.mark.parametrize(
+    ("gold", "goal", "caught"),
+    [
+        (4, "Cut the crystal of polonium into 4 slabs or more than this.", False),
+        (144, "Cut the crystal of polonium into 144 slabs or more than this.", True),
+        (0.7215, "The result is near 0.722 eV for this crystal of polonium.", True),
+        (0.7215, "The result is near 0.73 eV for this crystal of polonium.", False),
+        ([2.375, 4.75], "The edges are 4.75 and 2.3751 angstroms in this crystal.", True),
+        ([2.375, 4.75], "The edges are 4.75 and 2.5 angstroms in this crystal.", False),
+        ([0.25, 0.5], "Atoms sit at 0.25 and 0.5 along each edge of this crystal.", False),
+        ("Pm-3m", "The crystal of polonium has the space group Pm-3m of course.", True),
+        ("Pm-3", "The crystal of polonium has the space group Pm-3m of course.", False),
+        (["Po2", "PoO"], "The crystals of the system are named Po2, PoO and O2.", True),
+        (["O2", "Po2"], "The crystals of the system are named Po2, PoO and O2.", False),
+        ({"a": 2.375, "b": 9.1}, "One edge is 2.375 and the other is 9.1 angstroms.", True),
+    ],
+)
+def test_answers_that_stand_in_a_prompt_are_caught(gold: Any, goal: str, caught: bool) -> None:
+    kind = _format(gold)
+    first = {
+        "name": "asked",
+        "description": "What is asked for in this question.",
+        "format": kind,
+        "compare": "close" if "float" in kind else "equal",
+    }
+    count = {**first, "name": "count", "format": "int", "compare": "equal"}
+    spec = make_spec(properties=[first, count], goal=goal)
+    findings = gates.check_answers_hidden(spec, {"asked": gold, "count": 7})
+    assert len(findings) == (1 if caught else 0)
+    assert all("asked" in finding for finding in findings)
+
+
+def _format(gold: Any) -> str:
+    if isinstance(gold, list):
+        return f"list[{type(gold[0]).__name__}]"
+    return "dict[str, float]" if isinstance(gold, dict) else type(gold).__name__
+
+
+def test_choices_may_name_the_answer() -> None:
+    choice = {
+        "name": "ordering",
+        "description": "How the magnetic moments are ordered.",
+        "format": "str",
+        "compare": "equal",
+        "choices": ["FM", "AFM", "FiM"],
+    }
+    spec = make_spec(properties=[choice, {**choice, "name": "other"}])
+    assert gates.check_answers_hidden(spec, {"ordering": "AFM", "other": "FiM"}) == []
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, [1.0, None], {"$": "scalar", "dtype": "<f8", "v": 1.0}, {"a": {"$": "tuple", "v": [1]}}],
+)
+def test_golds_are_plain_values(value: Any) -> None:
+    assert gates.check_plain({"fine": {"a": [1, 2.5, "x", True]}}) == []
+    assert len(gates.check_plain({"fine": 1, "wrong": value})) == 1
+
+
+def test_a_good_gold_passes_and_its_wrong_answers_fail() -> None:
+    assert gates.check_verification(make_spec(), GOLD) == []
+
+
+@pytest.mark.parametrize(
+    ("gold", "told"),
+    [
+        ({"n_slabs": 0}, "'zero' passes"),
+        ({"edge_lengths": []}, "'empty' passes"),
+        ({"edge_lengths": [0.0, 0.0]}, "'zero' passes"),
+        ({"n_slabs": 4.5}, "the reference itself fails"),
+        ({"edge_lengths": "none"}, "the reference itself fails"),
+    ],
+)
+def test_a_vacuous_or_wrongly_typed_gold_is_caught(gold: dict[str, Any], told: str) -> None:
+    findings = gates.check_verification(make_spec(), GOLD | gold)
+    assert any(told in finding for finding in findings)
+    assert all(finding.startswith(next(iter(gold))) for finding in findings)
+
+
+def test_a_tolerance_that_lets_one_per_cent_pass_is_caught() -> None:
+    spec = make_spec()
+    loose = spec.properties[1].model_copy(update={"atol": 0.03})
+    wide = spec.model_copy(update={"properties": [spec.properties[0], loose]})
+    findings = gates.check_verification(wide, GOLD)
+    assert findings == ["edge_lengths: vacuous, the answer 'perturbed[0]' passes"]
+
+
+_NUMBERS = st.floats(min_value=1e-9, max_value=1e9)
+_LEAVES = st.one_of(_NUMBERS, st.integers(1, 10**6), st.text(min_size=1), st.just(True))
+_GOLDS = st.recursive(
+    _LEAVES,
+    lambda inner: (
+        st.lists(inner, min_size=1, max_size=4)
+        | st.dictionaries(st.text(), inner, min_size=1, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(_GOLDS)
+def test_every_wrong_answer_differs_from_the_gold_in_one_place(gold: Any) -> None:
+    assume(json.loads(json.dumps(gold)) == gold)
+    leaves = list(gates.walk(gold))
+    wrong = dict(gates.wrong_answers(gold))
+    assert {"None", "zero", "empty"} <= set(wrong)
+    for what, answer in wrong.items():
+        assert answer != gold or type(answer) is not type(gold)
+        if what.startswith("perturbed"):
+            changed = [
+                (old, new)
+                for (_, old), (_, new) in zip(leaves, gates.walk(answer), strict=True)
+                if old != new or type(old) is not type(new)
+            ]
+            assert len(changed) == 1
+            old, new = changed[0]
+            if isinstance(old, float):
+                assert math.isclose(new, 1.01 * old, rel_tol=1e-12)
+
+
+@pytest.mark.parametrize("folder", question_folders(), ids=lambda folder: folder.name)
+def test_every_committed_question_passes_all_gates(folder: Path) -> None:
+    spec, source = read_spec(folder), (folder / "reference.py").read_text()
+    gold = read_gold(folder, spec)
+    findings = [
+        *gates.check_reference(source),
+        *gates.check_scaffold(spec),
+        *gates.check_goal(spec, source),
+        *gates.check_plain(gold),
+        *gates.check_verification(spec, gold),
+        *gates.check_answers_hidden(spec, gold),
+    ]
+    assert findings == []

@@ -1,0 +1,147 @@
+"""The loader of ``live``: validation of task.yaml, prompts, the committed questions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from experiments.benchmarks.live.loader import (
+    QUESTIONS,
+    LiveBenchmark,
+    LiveError,
+    build_prompt,
+    question_folders,
+    read_spec,
+)
+
+SPEC: dict[str, Any] = {
+    "area": "lattices",
+    "packages": [],
+    "properties": [
+        {
+            "name": "cell_volume",
+            "description": "Volume of the primitive\ncell in cubic angstroms.",
+            "format": "float",
+            "compare": "close",
+        },
+        {
+            "name": "ordering",
+            "description": "How the magnetic moments are ordered.",
+            "format": "str",
+            "compare": "equal",
+            "choices": ["FM", "AFM", "FiM"],
+        },
+    ],
+    "scaffold": "Make it:\n```python\nfrom pymatgen.core import [MASK]\n```\nThat is all there is.",
+    "goal": "A crystal of copper, face-centred cubic with a = 3.61 angstroms.",
+}
+
+
+def write_question(
+    root: Path, name: str = "copper_cell", gold: dict[str, Any] | None = None, **changes: Any
+) -> Path:
+    folder = root / name
+    folder.mkdir()
+    (folder / "task.yaml").write_text(yaml.safe_dump(SPEC | changes))
+    if gold is not None:
+        (folder / "gold.json").write_text(json.dumps({"versions": {}, "properties": gold}))
+    return folder
+
+
+def test_a_task_carries_prompt_gold_labels_and_input_files(tmp_path: Path) -> None:
+    folder = write_question(
+        tmp_path, gold={"cell_volume": 11.76, "ordering": "FM"}, packages=["add-on"]
+    )
+    (folder / "data").mkdir()
+    (folder / "data" / "cell.json").write_text("{}")
+    (task,) = LiveBenchmark(level="goal", root=tmp_path).load()
+    assert task.question.id == "copper_cell"
+    assert task.question.formats == {"cell_volume": "float", "ordering": "str"}
+    assert task.question.mounts == {"data/cell.json": str(folder / "data" / "cell.json")}
+    assert "`data/cell.json`" in task.question.prompt
+    assert [prop.expected for prop in task.properties] == ["11.76", '"FM"']
+    assert task.labels == {"area": "lattices", "level": "goal", "package": "add-on"}
+    assert task.environment == "live"
+
+
+def test_the_levels_share_everything_but_their_text(tmp_path: Path) -> None:
+    spec = read_spec(write_question(tmp_path))
+    scaffold, goal = build_prompt(spec, "scaffold"), build_prompt(spec, "goal")
+    line = "- `cell_volume`: Volume of the primitive cell in cubic angstroms. Format: `float`."
+    assert line in scaffold
+    assert line in goal
+    assert "One of: FM, AFM, FiM." in goal
+    assert "[MASK]" in scaffold
+    assert "[MASK]" not in goal
+    assert "3.61" not in scaffold
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"colour": "red"}, "colour"),
+        ({"area": "Lattice theory"}, "area"),
+        ({"goal": "short"}, "goal"),
+        ({"properties": SPEC["properties"][:1]}, "properties"),
+        ({"properties": [SPEC["properties"][0]] * 2}, "same name"),
+        ({"properties": [SPEC["properties"][0] | {"name": "cellVolume"}] * 2}, "properties.0.name"),
+        ({"properties": [SPEC["properties"][0] | {"format": "array"}] * 2}, "properties.0.format"),
+        ({"properties": [SPEC["properties"][0] | {"compare": "equal"}] * 2}, "close"),
+        ({"properties": [SPEC["properties"][0] | {"rtol": 0.1}] * 2}, "properties.0.rtol"),
+        ({"properties": [SPEC["properties"][1] | {"choices": ["FM", "AFM"]}] * 2}, "choices"),
+    ],
+)
+def test_a_wrong_key_or_value_is_named_with_its_file(
+    tmp_path: Path, change: dict[str, Any], told: str
+) -> None:
+    folder = write_question(tmp_path, **change)
+    with pytest.raises(LiveError) as caught:
+        read_spec(folder)
+    assert str(folder / "task.yaml") in str(caught.value)
+    assert told in str(caught.value)
+
+
+def test_broken_yaml_is_named_with_its_file(tmp_path: Path) -> None:
+    folder = write_question(tmp_path)
+    (folder / "task.yaml").write_text("area: [unclosed")
+    with pytest.raises(LiveError, match="cannot be read"):
+        read_spec(folder)
+
+
+@pytest.mark.parametrize("gold", [None, {"cell_volume": 11.76}])
+def test_a_question_without_its_gold_says_what_to_run(
+    tmp_path: Path, gold: dict[str, Any] | None
+) -> None:
+    write_question(tmp_path, gold=gold)
+    with pytest.raises(LiveError, match="check ids=copper_cell --write"):
+        LiveBenchmark(root=tmp_path).load()
+
+
+def test_an_unknown_level_and_an_empty_folder_are_errors(tmp_path: Path) -> None:
+    with pytest.raises(LiveError, match="scaffold, goal"):
+        LiveBenchmark(level="easy", root=tmp_path).load()  # type: ignore[arg-type]
+    with pytest.raises(LiveError, match="no questions"):
+        LiveBenchmark(root=tmp_path).load()
+
+
+@pytest.mark.parametrize("level", ["scaffold", "goal"])
+def test_every_committed_question_loads(level: Any) -> None:
+    tasks = LiveBenchmark(level=level).load()
+    assert [task.question.id for task in tasks] == [path.name for path in question_folders()]
+    assert len(tasks) >= 30
+    assert sum(len(task.properties) for task in tasks) >= 100
+    assert len({task.labels["area"] for task in tasks}) >= 8
+    for task in tasks:
+        assert set(task.question.formats) == {prop.name for prop in task.properties}
+
+
+def test_nothing_but_data_is_shown_to_a_sandbox() -> None:
+    shown = [path for task in LiveBenchmark().load() for path in task.question.mounts.values()]
+    for path in shown:
+        assert Path(path).relative_to(QUESTIONS).parts[1] == "data"
+    hidden = {"task.yaml", "reference.py", "gold.json"}
+    assert not hidden & {Path(path).name for path in shown}
