@@ -44,6 +44,15 @@ def contract_findings(execution: Execution, formats: Mapping[str, str]) -> list[
     return findings
 
 
+def fulfilled(execution: Execution, formats: Mapping[str, str]) -> int:
+    """Count the properties that a run returned in the format asked for."""
+    result = execution.result
+    if execution.outcome != Outcome.OK or not isinstance(result, Mapping):
+        return 0
+    given = {name for name in formats if result.get(name) is not None}
+    return sum(fits(result[name], formats[name]) for name in given)
+
+
 _SIMPLE: dict[str, tuple[type, ...]] = {
     "int": (int, np.integer),
     "float": (int, float, np.integer, np.floating),

@@ -15,7 +15,7 @@ from langchain_core.documents import Document
 from agents import prompts
 from agents.answer import Answer
 from agents.base import Question, StopReason, Trajectory
-from agents.checks import contract_findings
+from agents.checks import contract_findings, fulfilled
 from agents.episode import Episode, Parts, run_episode, show
 from agents.prompts import Attempt
 from sandbox.base import Execution
@@ -46,7 +46,8 @@ class Reflect:
         Compare the returned dict with the formats in the question; without it only a missing
         key, ``None`` or a failed run makes another iteration.
     select
-        ``last`` draft, or ``best``: the one with the fewest findings, the latest of equals.
+        ``last`` draft, or ``best``: the one with the most properties in the format asked for, the
+        latest of equals.
     """
 
     name = "reflect"
@@ -93,10 +94,11 @@ class Reflect:
             execution = await episode.execute(answer)
             findings = self._findings(execution, episode.question)
             episode.check(findings)
-            if self.select == "best" and best is not None and best[0] < len(findings):
+            quality = fulfilled(execution, episode.question.formats)
+            if self.select == "best" and best is not None and best[0] > quality:
                 episode.answer = best[1]
             else:
-                best = (len(findings), answer)
+                best = (quality, answer)
             if not findings:
                 return "answered"
             if number == self.max_iterations:

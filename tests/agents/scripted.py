@@ -1,0 +1,73 @@
+"""Deterministic parts for the tests: a model that replies from a list, and a list of documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.documents import Document
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from pydantic import PrivateAttr
+
+from agents.models import ModelClient, ModelConfig
+from retrieval.base import RetrievalError
+
+
+class ScriptedModel(BaseChatModel):
+    """Replies with the next text, or raises it when it is an exception; keeps what it was sent."""
+
+    script: list[Any]
+    _seen: list[list[BaseMessage]] = PrivateAttr(default_factory=list)
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    @property
+    def prompts(self) -> list[str]:
+        return ["\n".join(m.text for m in messages) for messages in self._seen]
+
+    def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
+        self._seen.append(messages)
+        reply = self.script[min(len(self._seen), len(self.script)) - 1]
+        if isinstance(reply, Exception):
+            raise reply
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(reply))])
+
+
+def client(*script: Any) -> tuple[ModelClient, ScriptedModel]:
+    """A model client over a script, and the script's model to look into."""
+    chat = ScriptedModel(script=list(script))
+    config = ModelConfig(provider="class", name="scripted", path="tests", cache=False)
+    return ModelClient(chat, config), chat
+
+
+def code_reply(body: str) -> str:
+    """A reply that keeps the answer contract."""
+    code = "def f():\n" + "\n".join(f"    {line}" for line in body.splitlines())
+    return f"<answer><code>```python\n{code}\n```</code><name>f</name></answer>"
+
+
+class ListRetriever:
+    """Documents by name; every search returns the first ``k``."""
+
+    name = "list"
+
+    def __init__(self, *names: str, fail: bool = False) -> None:
+        self.documents = [
+            Document(f"about {n}", metadata={"id": n, "qualname": n, "path": "p.py", "score": 1.0})
+            for n in names
+        ]
+        self.fail = fail
+        self.queries: list[str] = []
+
+    async def search(self, query: str, *, k: int) -> Sequence[Document]:
+        if self.fail:
+            raise RetrievalError("the index is gone; build it again")
+        self.queries.append(query)
+        return self.documents[:k]
+
+    async def lookup(self, name: str) -> Document | None:
+        return next((d for d in self.documents if d.metadata["qualname"] == name), None)
