@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import sys
 import time
 import traceback
@@ -74,7 +75,6 @@ async def execute(config: RunConfig, console: Console) -> Path:
     ConfigError, SandboxError, RetrievalError
         When the run cannot start; the message says what to do.
     """
-    config = effective(config)
     benchmark, all_tasks = build_benchmark(config)
     tasks = select(all_tasks, config)
     config_hash = config.hash(tasks_digest(all_tasks))
@@ -264,7 +264,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     try:
         runs = list(expand(parse(overrides), multirun=bool(flags & {"-m", "--multirun"})))
-        configs = [validate(compose_plain(run)) for run in runs]
+        configs = [effective(validate(compose_plain(run))) for run in runs]
         if "--cfg" in flags:
             for config in configs:
                 sys.stdout.write(yaml.safe_dump(config.plain(), sort_keys=False) + "\n")
@@ -303,8 +303,13 @@ def _run_all(configs: Sequence[RunConfig], console: Console) -> int:
     for folder in folders:
         write_report([folder], folder / "report.html")
     print_table(folders, console)
-    for folder in folders:
-        console.print(f"report: {folder / 'report.html'}", highlight=False)
+    reports = [folder / "report.html" for folder in folders]
+    if len(folders) > 1:
+        digest = hashlib.sha256("".join(sorted(f.name for f in folders)).encode()).hexdigest()
+        reports.append(folders[0].parent / f"comparison-{digest[:8]}.html")
+        write_report(folders, reports[-1])
+    for report in reports:
+        console.print(f"report: {report}", highlight=False)
     return 0 if all(read_json(folder / "summary.json")["complete"] for folder in folders) else 1
 
 

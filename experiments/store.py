@@ -212,7 +212,9 @@ class Store:
     def append(self, row: Row, trajectory: Mapping[str, Any]) -> None:
         """Store one answer; it survives a crash as soon as this returns."""
         write_json(trajectory_path(self.folder, row.question_id, row.seed), trajectory)
-        self._results.write(row.model_dump_json().encode() + b"\n")
+        # Texts of a model may hold lone surrogates, which UTF-8 cannot.
+        line = json.dumps(row.model_dump(), ensure_ascii=False).encode("utf-8", "replace")
+        self._results.write(line + b"\n")
         self._results.flush()
         os.fsync(self._results.fileno())
 

@@ -1,0 +1,138 @@
+"""One trajectory in a terminal: ``python -m experiments.show RUN QUESTION``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.panel import Panel
+from rich.rule import Rule
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+from experiments.config import ConfigError
+from experiments.report.steps import describe_step
+from experiments.store import read_json, trajectory_path
+
+#: Characters of one block unless ``--full``.
+SHORT = 1500
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Command line; see ``--help``. Returns 2 when there is no such trajectory."""
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.show",
+        description="Everything that led to one verdict: prompt, steps, code, execution, reasons.",
+    )
+    parser.add_argument("run", type=Path, metavar="RUN", help="run folder")
+    parser.add_argument("question", metavar="QUESTION", help="id of the question")
+    parser.add_argument("--seed", type=int, default=0, help="default 0")
+    parser.add_argument("--full", action="store_true", help="do not shorten anything")
+    given = parser.parse_args(arguments)
+    try:
+        trajectory = _find(given.run, given.question, given.seed)
+    except ConfigError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 2
+    console = Console()
+    for part in describe(trajectory, limit=None if given.full else SHORT):
+        console.print(part)
+    return 0
+
+
+def _find(run: Path, question: str, seed: int) -> dict[str, Any]:
+    path = trajectory_path(run, question, seed)
+    if path.exists():
+        return read_json(path)
+    names = sorted(file.stem for file in run.glob("trajectories/*.json"))
+    if not names:
+        raise ConfigError(f"{run}: is not a run folder (no trajectories in it)")
+    raise ConfigError(
+        f"{run}: has no answer to question {question} with seed {seed}; "
+        f"there are (question-seed): {', '.join(names)}"
+    )
+
+
+def describe(
+    trajectory: Mapping[str, Any], *, limit: int | None = None
+) -> Iterator[RenderableType]:
+    """Parts to print, in the order in which things happened.
+
+    Everything of a model is plain `Text`: markup and control sequences in it do nothing.
+    """
+    question = trajectory["question"]
+    yield Rule(Text(f"{question['id']}, seed {trajectory['seed']}"))
+    yield Panel(_text(question["prompt"], limit), title="prompt", title_align="left")
+    for number, step in enumerate(trajectory["steps"], start=1):
+        described = describe_step(step)
+        blocks = [_block(block, limit) for block in described["blocks"]]
+        title = _text(f"{number}. {described['title']}", None)
+        yield Panel(Group(*blocks), title=title, title_align="left") if blocks else title
+    if trajectory["code"]:
+        code = Syntax(_clean(trajectory["code"]), "python", word_wrap=True)
+        yield Panel(code, title="final code", title_align="left")
+    if trajectory["execution"]:
+        yield _execution(trajectory["execution"], limit)
+    yield Text(f"stopped because: {trajectory['stop_reason']}")
+    if trajectory["error"]:
+        yield _text(trajectory["error"], limit)
+    yield _verdict(trajectory)
+
+
+def _block(block: Mapping[str, Any], limit: int | None) -> RenderableType:
+    title = Text(f"{block['title']}:" if block["title"] else "", style="dim")
+    if "lines" not in block:
+        return Group(title, _text(block["text"], limit))
+    table = Table.grid(padding=(0, 2))
+    for line in block["lines"]:
+        table.add_row(*(_text(cell, limit) for cell in line))
+    return Group(title, table)
+
+
+def _execution(execution: Mapping[str, Any], limit: int | None) -> Panel:
+    parts = ["error", "stdout", "stderr"]
+    if execution["outcome"] == "ok":
+        parts.insert(0, "result")
+    blocks = [
+        Group(Text(f"{part}:", style="dim"), _text(execution[part], limit))
+        for part in parts
+        if execution[part]
+    ]
+    title = f"execution: {execution['outcome']}, {execution['seconds']:.2f} s, {execution['tier']}"
+    return Panel(Group(*blocks), title=Text(title), title_align="left")
+
+
+def _verdict(trajectory: Mapping[str, Any]) -> RenderableType:
+    verdict = trajectory["verdict"]
+    if verdict["passed"] is None:
+        return Text("no verdict: a part of ours failed")
+    table = Table(title="verdict")
+    for heading in ("property", "format", "", "why"):
+        table.add_column(heading)
+    for name, form in trajectory["question"]["formats"].items():
+        passed = verdict["passed"].get(name, False)
+        mark = Text("passed", style="green") if passed else Text("failed", style="red")
+        why = _text(verdict["reasons"].get(name, ""), None)
+        table.add_row(_text(name, None), _text(form, None), mark, why)
+    return table
+
+
+def _text(value: object, limit: int | None) -> Text:
+    text = _clean(str(value))
+    if limit is not None and len(text) > limit:
+        text = text[:limit] + f" ... ({len(text) - limit} more characters; --full)"
+    return Text(text)
+
+
+def _clean(text: str) -> str:
+    """Text without control characters: a reply must not drive the terminal."""
+    return "".join(sign if sign.isprintable() or sign in "\n\t" else "�" for sign in text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
