@@ -22,7 +22,7 @@ def reference() -> dict:
             [0.49, 0.01, 0.77],
         ],
     )
-    transformation = OrderDisorderedStructureTransformation(algo=2)
+    transformation = OrderDisorderedStructureTransformation()
     ranked = transformation.apply_transformation(disordered, return_ranked_list=4)
     best = ranked[0]["structure"]
     ewald = EwaldSummation(best)
