@@ -9,6 +9,7 @@ from docgen.calls import used_symbols
 from docgen.definitions import Class, Function, Module, read_module
 from docgen.names import Names
 from docgen.sources import SourceFile
+from docgen.symbols import Kind
 
 _MODULE = "__code__"
 
@@ -25,8 +26,8 @@ class Usage:
                 continue  # build_library names such files; nothing can resolve to them
         self._names = Names(self._modules)
 
-    def symbols(self, code: str) -> list[str]:
-        """Qualified names of the library's symbols that ``code`` uses, in order of appearance.
+    def symbols(self, code: str) -> dict[str, Kind]:
+        """The library's symbols that ``code`` uses, in order of appearance, with their kind.
 
         Classes, functions, methods and properties; a receiver's class is inferred as in
         :func:`docgen.calls.used_symbols`. Code outside functions counts too.
@@ -48,7 +49,14 @@ class Usage:
                 found.setdefault(name)
         finally:
             del self._names.modules[_MODULE]
-        return [name for name in found if not name.startswith(f"{_MODULE}.")]
+        return {n: self._kind(n) for n in found if not n.startswith(f"{_MODULE}.")}
+
+    def _kind(self, name: str) -> Kind:
+        definition = self._names.path(name)
+        if isinstance(definition, Function):
+            role = definition.role
+            return role if role in {"function", "property"} else "method"
+        return "class" if isinstance(definition, Class) else "module"
 
     def _named(self, module: Module) -> Iterator[str]:
         """Classes and functions that the code names (``Structure`` of ``Structure.from_file``)."""

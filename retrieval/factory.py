@@ -11,6 +11,8 @@ from langchain_core.language_models import BaseChatModel
 
 from docgen.writer import WriteOptions
 from indexes.corpus import Corpus, CorpusError
+from indexes.dense import dense_index
+from indexes.embedding import EmbeddingError
 from indexes.llm_doc import Writer, llm_doc_corpus
 from indexes.store import LexicalKind, lexical_index
 from retrieval.base import RetrievalError, Retriever
@@ -18,7 +20,7 @@ from retrieval.config import RetrievalConfig, RetrievalConfigError, read_config
 from retrieval.evidence import Evidence, SymbolRanker
 from retrieval.linking import Linker
 from retrieval.retriever import CorpusRetriever
-from retrieval.scorers import FusedScorer, LexicalScorer, PerPropertyScorer, Scorer
+from retrieval.scorers import DenseScorer, FusedScorer, LexicalScorer, PerPropertyScorer, Scorer
 
 
 async def get_retriever(
@@ -69,11 +71,12 @@ async def get_retriever(
             cache=cache,
             progress=progress,
         )
-    except CorpusError as error:
+        scorer = await _scorer(settings, corpus, embedding, progress=progress)
+    except (CorpusError, EmbeddingError) as error:
         raise RetrievalError(str(error)) from error
     linker = Linker(corpus.documents, corpus.aliases)
     ranker = SymbolRanker(
-        _scorer(settings, corpus, embedding),
+        scorer,
         corpus.documents,
         linker,
         Evidence(**settings.evidence.model_dump()),
@@ -115,11 +118,20 @@ async def _corpus(
     )
 
 
-def _scorer(settings: RetrievalConfig, corpus: Corpus, embedding: Embeddings | None) -> Scorer:
-    del embedding
-    kinds: tuple[LexicalKind, ...] = (
-        ("tfidf", "bm25") if settings.lexical == "both" else (settings.lexical,)
-    )
-    scorers: list[Scorer] = [LexicalScorer(lexical_index(corpus, kind)) for kind in kinds]
+async def _scorer(
+    settings: RetrievalConfig, corpus: Corpus, embedding: Embeddings | None, *, progress: bool
+) -> Scorer:
+    scorers: list[Scorer] = []
+    if settings.mode in {"lexical", "hybrid"}:
+        kinds: tuple[LexicalKind, ...] = (
+            ("tfidf", "bm25") if settings.lexical == "both" else (settings.lexical,)
+        )
+        scorers += [LexicalScorer(lexical_index(corpus, kind)) for kind in kinds]
+    if settings.mode in {"dense", "hybrid"}:
+        if embedding is None:
+            raise RetrievalConfigError(
+                f"retrieval.mode={settings.mode} needs an embedding: embedding=openai or hashing"
+            )
+        scorers.append(DenseScorer(await dense_index(corpus, embedding, show_progress=progress)))
     scorer = scorers[0] if len(scorers) == 1 else FusedScorer(scorers)
     return PerPropertyScorer(scorer) if settings.per_property else scorer

@@ -9,7 +9,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from indexes.dense import DenseIndex
+from indexes.embedding import EmbeddingError
 from indexes.lexical import LexicalIndex
+from retrieval.base import RetrievalError
 
 Scores = NDArray[np.float32]
 """One score per document of the corpus, shape ``(documents,)``; zero is no match."""
@@ -44,6 +47,26 @@ class LexicalScorer:
     async def scores(self, query: str) -> Scores:
         """Score every document."""
         return self._index.scores(query)
+
+
+class DenseScorer:
+    """Scores by similarity of embeddings; only the nearest documents get a score."""
+
+    def __init__(self, index: DenseIndex) -> None:
+        self._index = index
+
+    async def scores(self, query: str) -> Scores:
+        """Cosine similarity of the nearest documents.
+
+        Raises
+        ------
+        RetrievalError
+            When the embedding failed.
+        """
+        try:
+            return await self._index.scores(query, DEPTH)
+        except EmbeddingError as error:
+            raise RetrievalError(str(error)) from error
 
 
 class FusedScorer:

@@ -1,0 +1,143 @@
+"""Dense index: a Chroma collection, vectors computed by us and passed in."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import chromadb
+import numpy as np
+from chromadb.config import Settings
+from langchain_chroma import Chroma
+from langchain_core.embeddings import Embeddings
+from numpy.typing import NDArray
+
+from docgen.progress import meter
+from indexes.corpus import Corpus, building
+from indexes.embedding import EmbeddingError, embedding_name
+from indexes.store import indexed_texts
+
+_log = logging.getLogger(__name__)
+_COLLECTION = "documents"
+_BATCH = 64
+_CHARACTERS = 20_000  # of a text that are embedded: endpoints refuse more than 8192 tokens
+FORMAT = 1
+
+
+class DenseIndex:
+    """Cosine similarity of embeddings, in Chroma through ``langchain-chroma``."""
+
+    def __init__(self, folder: Path, ids: Sequence[str], embedding: Embeddings) -> None:
+        self._client = _client(folder)
+        self._store = Chroma(collection_name=_COLLECTION, client=self._client)
+        self._position = {name: i for i, name in enumerate(ids)}
+        self._embedding = embedding
+
+    async def scores(self, query: str, depth: int) -> NDArray[np.float32]:
+        """Cosine similarity of the ``depth`` nearest documents, zero for the others.
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape ``(documents,)``.
+
+        Raises
+        ------
+        EmbeddingError
+            When the endpoint fails.
+        """
+        try:
+            vector = await self._embedding.aembed_query(query[:_CHARACTERS])
+        except Exception as error:
+            raise EmbeddingError(f"embedding the query failed: {error}") from error
+        scores: NDArray[np.float32] = np.zeros(len(self._position), dtype=np.float32)
+        if any(vector):
+            found = await asyncio.to_thread(
+                self._store.similarity_search_by_vector_with_relevance_scores,
+                vector,
+                min(depth, len(self._position)),
+            )
+            for document, distance in found:
+                scores[self._position[str(document.id)]] = max(0.0, 1.0 - distance)
+        return scores
+
+
+async def dense_index(corpus: Corpus, embedding: Embeddings, *, show_progress: bool) -> DenseIndex:
+    """The dense index of a corpus. A build that was interrupted goes on where it stopped.
+
+    Raises
+    ------
+    EmbeddingError
+        When the endpoint fails; what was embedded until then is kept.
+    """
+    name = embedding_name(embedding)
+    folder = corpus.folder.parent.parent / "indexes" / f"{corpus.folder.name}-{_slug(name)}"
+    stamp: dict[str, Any] = {
+        "format": FORMAT,
+        "documents": corpus.manifest.documents_digest,
+        "embedding": name,
+    }
+    ids = [str(document.metadata["id"]) for document in corpus.documents]
+    with building(folder):
+        if _read_stamp(folder) != stamp:
+            if folder.exists():
+                _log.warning("index %s does not fit its corpus: building it again", folder)
+                shutil.rmtree(folder)
+            folder.mkdir(parents=True)
+            (folder / "stamp.json").write_text(json.dumps(stamp))
+        await _fill(folder, corpus, ids, embedding, show_progress=show_progress)
+    return DenseIndex(folder, ids, embedding)
+
+
+async def _fill(
+    folder: Path,
+    corpus: Corpus,
+    ids: Sequence[str],
+    embedding: Embeddings,
+    *,
+    show_progress: bool,
+) -> None:
+    """Add what the collection does not hold yet."""
+    collection = _client(folder).get_or_create_collection(
+        _COLLECTION, embedding_function=None, configuration={"hnsw": {"space": "cosine"}}
+    )
+    present = set(collection.get(include=[])["ids"])
+    texts = indexed_texts(corpus)
+    missing = [i for i, name in enumerate(ids) if name not in present]
+    with meter("Embedding documents", len(missing), show=show_progress and bool(missing)) as done:
+        for start in range(0, len(missing), _BATCH):
+            batch = missing[start : start + _BATCH]
+            try:
+                vectors = await embedding.aembed_documents([texts[i][:_CHARACTERS] for i in batch])
+            except Exception as error:
+                raise EmbeddingError(
+                    f"embedding documents failed: {error}; {len(ids) - len(missing) + start} of "
+                    f"{len(ids)} are kept, the same command goes on"
+                ) from error
+            collection.upsert(
+                ids=[ids[i] for i in batch],
+                embeddings=np.asarray(vectors, dtype=np.float32),
+                documents=[ids[i] for i in batch],  # the texts stay in the corpus
+            )
+            done.advance(len(batch))
+
+
+def _client(folder: Path) -> Any:
+    settings = Settings(anonymized_telemetry=False, is_persistent=True)
+    return chromadb.PersistentClient(path=str(folder / "chroma"), settings=settings)
+
+
+def _read_stamp(folder: Path) -> Any:
+    try:
+        return json.loads((folder / "stamp.json").read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _slug(name: str) -> str:
+    return "".join(c if c.isalnum() or c in ".-" else "-" for c in name)

@@ -1,0 +1,147 @@
+"""Texts to vectors: an OpenAI-compatible endpoint, or an offline embedding of our own."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from collections import Counter
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from langchain_core.embeddings import Embeddings
+from langchain_openai import OpenAIEmbeddings
+from numpy.typing import NDArray
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    SecretStr,
+    TypeAdapter,
+    ValidationError,
+)
+
+from indexes.tokens import tokens
+
+
+class EmbeddingError(Exception):
+    """An embedding cannot be made or failed; says what to do next."""
+
+
+class NoEmbedding(BaseModel):
+    """No vectors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = "none"
+    provider: Literal["none"] = "none"
+
+
+class HashingConfig(BaseModel):
+    """Hashed identifier-aware tokens: deterministic, offline, no model."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = "hashing"
+    provider: Literal["hashing"]
+    dimensions: PositiveInt = 1024
+
+
+class OpenAIConfig(BaseModel):
+    """Any OpenAI-compatible embeddings endpoint; the key comes from OPENAI_API_KEY."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    provider: Literal["openai"]
+    base_url: str | None = None
+    dimensions: PositiveInt | None = None
+    timeout: PositiveFloat = 60.0
+    max_retries: int = 4
+    batch: PositiveInt = 64
+
+
+EmbeddingConfig = Annotated[
+    NoEmbedding | HashingConfig | OpenAIConfig, Field(discriminator="provider")
+]
+_ADAPTER: TypeAdapter[NoEmbedding | HashingConfig | OpenAIConfig] = TypeAdapter(EmbeddingConfig)
+
+
+def build_embedding(config: Mapping[str, Any]) -> Embeddings | None:
+    """An embedding from ``conf/embedding/<name>.yaml``; ``None`` for ``embedding=none``.
+
+    Raises
+    ------
+    EmbeddingError
+        When a key or value is wrong, or the endpoint needs a key that is not set.
+    """
+    try:
+        checked = _ADAPTER.validate_python({"provider": "none", **config})
+    except ValidationError as error:
+        mistake = error.errors()[0]
+        where = ".".join(str(part) for part in mistake["loc"][1:])
+        raise EmbeddingError(f"embedding.{where or 'provider'}: {mistake['msg']}") from None
+    if isinstance(checked, NoEmbedding):
+        return None
+    if isinstance(checked, HashingConfig):
+        return HashingEmbedding(checked.dimensions)
+    key = os.environ.get("OPENAI_API_KEY")
+    if not key and checked.base_url is None:
+        raise EmbeddingError(
+            "embedding=openai needs OPENAI_API_KEY, or embedding.base_url of a local endpoint"
+        )
+    return OpenAIEmbeddings(
+        model=checked.name,
+        openai_api_base=checked.base_url,
+        openai_api_key=SecretStr(key or "none"),
+        dimensions=checked.dimensions,
+        request_timeout=checked.timeout,
+        max_retries=checked.max_retries,
+        chunk_size=checked.batch,
+        # texts are sent as text: token ids would need tables that are downloaded at first use
+        check_embedding_ctx_length=False,
+    )
+
+
+def embedding_name(embedding: Embeddings) -> str:
+    """Name of an embedding, as part of the key of what is built with it."""
+    model = getattr(embedding, "model", None)
+    dimensions = getattr(embedding, "dimensions", None)
+    parts = [str(model) if model else type(embedding).__name__]
+    return "-".join(parts + ([str(dimensions)] if dimensions else []))
+
+
+class HashingEmbedding(Embeddings):
+    """Feature hashing of identifier-aware tokens with damped counts and unit length.
+
+    Each token goes to four of the dimensions with a sign, both given by its hash. No training,
+    no files: the same text gives the same vector everywhere.
+    """
+
+    def __init__(self, dimensions: int = 1024) -> None:
+        self.dimensions = dimensions
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """One vector of unit length per text (zeros where a text has no token)."""
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        """The vector of one text."""
+        vector: NDArray[np.float64] = np.zeros(self.dimensions)
+        for token, count in Counter(tokens(text)).items():
+            weight = (1 + math.log(count)) * math.sqrt(len(token))  # long tokens tell more
+            for place, sign in _places(token, self.dimensions):
+                vector[place] += sign * weight
+        norm = float(np.linalg.norm(vector))
+        return [float(x) for x in (vector / norm if norm else vector)]
+
+
+@lru_cache(maxsize=100_000)
+def _places(token: str, dimensions: int) -> tuple[tuple[int, int], ...]:
+    hashed = hashlib.blake2b(token.encode("utf-8", errors="replace"), digest_size=16).digest()
+    numbers = (int.from_bytes(hashed[i : i + 4], "big") for i in range(0, 16, 4))
+    return tuple((number // 2 % dimensions, 1 if number % 2 else -1) for number in numbers)

@@ -1,0 +1,62 @@
+"""Recall and reciprocal rank with bootstrap intervals over the queries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+_RESAMPLES = 10_000
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over queries with its 95 % bootstrap interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+def recall(found: Sequence[frozenset[str]], gold: frozenset[str], k: int) -> float:
+    """Part of ``gold`` that the first ``k`` documents cover.
+
+    Parameters
+    ----------
+    found
+        Per document, best first, the symbols that it documents.
+    """
+    covered = frozenset().union(*found[:k])
+    return len(covered & gold) / len(gold)
+
+
+def reciprocal_rank(found: Sequence[frozenset[str]], gold: frozenset[str]) -> float:
+    """One over the rank of the first document that covers something of ``gold``, else 0."""
+    return next((1 / rank for rank, names in enumerate(found, start=1) if names & gold), 0.0)
+
+
+def bootstrap(values: Sequence[float], *, seed: int = 0) -> Estimate:
+    """Mean with a percentile bootstrap interval; ``values`` has one entry per query.
+
+    Raises
+    ------
+    ValueError
+        When there are no values.
+    """
+    data: NDArray[np.float64] = np.asarray(values, dtype=float)
+    if not data.size:
+        raise ValueError("no queries to average over")
+    rng = np.random.default_rng(seed)
+    means = data[rng.integers(0, data.size, (_RESAMPLES, data.size))].mean(axis=1)
+    low, high = np.quantile(means, [0.025, 0.975])
+    return Estimate(float(data.mean()), float(low), float(high))
+
+
+def paired(values: Sequence[float], reference: Sequence[float], *, seed: int = 0) -> Estimate:
+    """Mean difference per query with its interval; zero outside it is a real difference."""
+    return bootstrap([a - b for a, b in zip(values, reference, strict=True)], seed=seed)

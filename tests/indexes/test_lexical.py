@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics.pairwise import cosine_similarity
+
+from indexes.corpus import Corpus
+from indexes.lexical import Bm25Index, TfidfIndex
+from indexes.store import indexed_texts, lexical_index
+from indexes.tokens import tokens
+
+TEXTS = [
+    "Vacancy.get_charge_states returns the charge states of a vacancy",
+    "StructureMatcher compares two structures",
+    "get_primitive_structure of a Structure",
+    "nothing in common at all",
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("getSupercellStructure", ["getsupercellstructure", "supercell", "structure"]),
+        ("get_charge_states", ["get_charge_states", "charge", "state"]),
+        (
+            "core.XRDCalculator",
+            ["core.xrdcalculator", "core", "xrdcalculator", "xrd", "calculator"],
+        ),
+        ("vacancies", ["vacancy"]),
+        ("the of and", []),
+        ("Fe2O3", ["fe2o3", "fe"]),
+        ("basis axis", ["basis", "axis"]),
+        ("R-3m 225", ["225"]),
+    ],
+)
+def test_tokens(text: str, expected: list[str]) -> None:
+    found = tokens(text)
+    assert [t for t in expected if t not in found] == []
+    if not expected:
+        assert found == []
+
+
+@given(st.text())
+def test_tokens_never_fail_and_are_lower_case(text: str) -> None:
+    for token in tokens(text):
+        assert token
+        assert token == token.lower()
+
+
+@pytest.mark.parametrize("kind", [TfidfIndex, Bm25Index])
+def test_the_right_text_scores_highest(kind: type[TfidfIndex] | type[Bm25Index]) -> None:
+    index = kind.build(TEXTS)
+    assert int(np.argmax(index.scores("charge state of vacancies"))) == 0
+    assert int(np.argmax(index.scores("structure matcher"))) == 1
+    scores = index.scores("zirconium")
+    assert scores.shape == (4,)
+    assert not scores.any()
+
+
+def test_tfidf_is_a_cosine() -> None:
+    index = TfidfIndex.build(TEXTS)
+    vectorizer = index._vectorizer
+    expected = cosine_similarity(vectorizer.transform(["a structure"]), vectorizer.transform(TEXTS))
+    np.testing.assert_allclose(index.scores("a structure"), expected.ravel(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [TfidfIndex, Bm25Index])
+def test_a_saved_index_gives_the_same_scores(
+    kind: type[TfidfIndex] | type[Bm25Index], tmp_path: Path
+) -> None:
+    index = kind.build(TEXTS)
+    index.save(tmp_path)
+    for query in ("charge states", "matcher of structures", "zirconium", ""):
+        np.testing.assert_array_equal(kind.load(tmp_path).scores(query), index.scores(query))
+    assert not [p for p in tmp_path.rglob("*") if p.suffix in {".pkl", ".pickle", ".joblib"}]
+
+
+def test_relations_are_not_indexed(corpus: Corpus) -> None:
+    pairs = list(
+        zip((d.page_content for d in corpus.documents), indexed_texts(corpus), strict=True)
+    )
+    assert any("## Relations" in content for content, _ in pairs)
+    assert not any("## Relations" in text for _, text in pairs)
+    assert all("## Example" in text for content, text in pairs if "## Example" in content)
+
+
+@pytest.mark.parametrize("damage", ["stamp", "file", "none"])
+def test_an_index_that_does_not_fit_is_named_and_rebuilt(
+    corpus: Corpus, cache: Path, damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = lexical_index(corpus, "tfidf").scores("wall of bricks")
+    (folder,) = (p for p in (cache / "indexes").iterdir() if p.is_dir())
+    if damage == "stamp":
+        (folder / "stamp.json").write_text(json.dumps({"format": 0, "documents": ""}))
+    elif damage == "file":
+        (folder / "tfidf-matrix.npz").write_bytes(b"rubbish")
+    built = (folder / "stamp.json").stat().st_ino
+    with caplog.at_level(logging.WARNING):
+        after = lexical_index(corpus, "tfidf").scores("wall of bricks")
+    np.testing.assert_array_equal(before, after)
+    rebuilt = (folder / "stamp.json").stat().st_ino != built
+    assert rebuilt is (damage != "none")
+    assert (str(folder) in caplog.text) is rebuilt

@@ -1,0 +1,45 @@
+"""A retriever over the small package of the docgen tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+from langchain_core.embeddings import Embeddings
+
+from docgen.rules_model import RulesDocModel
+from retrieval.base import Retriever
+from retrieval.factory import get_retriever
+from tests.docgen.conftest import write_package
+
+
+class Make(Protocol):
+    async def __call__(self, embedding: Embeddings | None = None, **config: Any) -> Retriever: ...
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """The folder that holds ``brickwork``."""
+    return write_package(tmp_path / "site")
+
+
+@pytest.fixture
+def make(package: Path, tmp_path: Path) -> Make:
+    """Makes a retriever over ``brickwork`` from configuration keys."""
+
+    async def build(embedding: Embeddings | None = None, **config: Any) -> Retriever:
+        retriever = await get_retriever(
+            {"name": "test", "source": "llm_doc", **config},
+            packages=["brickwork"],
+            site_packages=package,
+            writer=RulesDocModel(),
+            writer_name="rules",
+            embedding=embedding,
+            cache=tmp_path / "cache",
+            progress=False,
+        )
+        assert retriever is not None
+        return retriever
+
+    return build

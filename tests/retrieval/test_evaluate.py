@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retrieval.evaluate import Query, main
+from retrieval.measures import bootstrap, paired, recall, reciprocal_rank
+
+A, B, C, D = (frozenset({name}) for name in "abcd")
+
+
+@pytest.mark.parametrize(("k", "expected"), [(1, 0.0), (2, 0.5), (3, 0.5), (4, 1.0)])
+def test_recall(k: int, expected: float) -> None:
+    assert recall([C, A, D, B], frozenset("ab"), k) == expected
+
+
+def test_a_chunk_covers_several_symbols_once() -> None:
+    assert recall([frozenset("ab"), A], frozenset("ab"), 1) == 1.0
+    assert recall([A, A], frozenset("ab"), 2) == 0.5
+
+
+def test_reciprocal_rank() -> None:
+    assert reciprocal_rank([C, A, B], frozenset("ab")) == 0.5
+    assert reciprocal_rank([C, D], frozenset("ab")) == 0.0
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
+def test_the_interval_holds_the_mean(values: list[float]) -> None:
+    estimate = bootstrap(values)
+    assert estimate.low <= estimate.mean + 1e-9
+    assert estimate.mean <= estimate.high + 1e-9
+
+
+def test_the_interval_agrees_with_theory() -> None:
+    values = np.random.default_rng(1).normal(0.5, 0.2, 400)
+    estimate = bootstrap(list(values))
+    half = 1.96 * values.std(ddof=1) / np.sqrt(400)
+    assert estimate.high - estimate.low == pytest.approx(2 * half, rel=0.05)
+
+
+def test_a_paired_difference_sees_what_separate_intervals_do_not() -> None:
+    reference = list(np.random.default_rng(2).uniform(0, 1, 50))
+    better = [value + 0.05 for value in reference]
+    difference = paired(better, reference)
+    assert difference.low > 0
+    assert bootstrap(better).low < bootstrap(reference).mean
+
+
+def test_no_queries_is_an_error() -> None:
+    with pytest.raises(ValueError, match="no queries"):
+        bootstrap([])
+
+
+def test_masking_hides_gold_names_and_nothing_else() -> None:
+    query = Query(
+        "q", "Use Wall.volume of a Wall, not Wallpaper: volume_3", {"m.Wall.volume": "method",
+                                                                  "m.Wall": "class"}
+    )  # fmt: skip
+    assert query.masked() == "Use [MASK].[MASK] of a [MASK], not Wallpaper: volume_3"
+    assert query.wanted("api") == {"m.Wall"}
+    assert query.wanted("all") == {"m.Wall", "m.Wall.volume"}
+
+
+def test_command(
+    package: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
+    gold = tmp_path / "gold.jsonl"
+    rows = [
+        {"id": "1", "query": "volume of a wall", "gold": {"brickwork.wall.Wall": "class"}},
+        {"id": "2", "query": "what joins bricks", "gold": {"brickwork.shapes.Mortar": "class"}},
+    ]
+    gold.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    out = tmp_path / "table.json"
+    arguments = [
+        f"gold={gold}",
+        "retrieval=llm_doc,llm_doc_hybrid",
+        "embedding=hashing",
+        "packages=brickwork",
+        f"site_packages={package}",
+        "k=1,3",
+        f"out={out}",
+    ]
+    assert main(arguments) == 0
+    table = json.loads(out.read_text())
+    assert [(r["retriever"], r["masked"]) for r in table] == [
+        ("llm_doc", False),
+        ("llm_doc_hybrid", False),
+        ("llm_doc", True),
+        ("llm_doc_hybrid", True),
+    ]
+    assert table[0]["recall"]["1"]["mean"] == 1.0
+    assert table[0]["queries"] == 2
+    assert table[1]["difference"] is not None
+    printed = capsys.readouterr().out
+    assert "| gold | llm_doc | no | 2 | 1.000 [1.000, 1.000] |" in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["gold=absent.jsonl"], "gold=absent.jsonl"),
+        (["retrieval=llm_doc"], "gold=...: is required"),
+        (["gold=x", "retrival=y"], "retrival: no such key; keys: gold, retrieval"),
+        (["gold"], "write key=value"),
+        (["gold={gold}", "retrieval=magic"], "retrieval=magic: no such configuration; there are:"),
+        (["gold={gold}", "retrieval=none"], "retrieves nothing"),
+        (["gold={gold}", "packages=absent"], "no Python source under"),
+        (["gold={gold}", "set.modus=x"], "retrieval.modus: no such key"),
+        (["gold={broken}"], "line 1: not a query"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_code_2(
+    arguments: list[str],
+    message: str,
+    package: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
+    gold, broken = tmp_path / "gold.jsonl", tmp_path / "broken.jsonl"
+    gold.write_text('{"id": "1", "query": "wall", "gold": {"brickwork.wall.Wall": "class"}}\n')
+    broken.write_text('{"id": "1"}\n')
+    given = [a.format(gold=gold, broken=broken) for a in arguments]
+    if not any(a.startswith("packages") for a in given):
+        given.append("packages=brickwork")
+    assert main([*given, f"site_packages={package}"]) == 2
+    printed = capsys.readouterr()
+    assert message in printed.err
+    assert "Traceback" not in printed.err

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+from langchain_core.documents import Document
+
+from retrieval.evidence import Evidence, SymbolRanker
+from retrieval.linking import Linker
+from retrieval.scorers import PerPropertyScorer, Scores, fuse, top
+from tests.retrieval.conftest import Make
+
+NONE = Evidence(members=0, types=0, modules=1, links=0)
+
+
+class Fixed:
+    """Scores that are given."""
+
+    def __init__(self, scores: Mapping[str, float], names: list[str]) -> None:
+        self._scores = np.array([scores.get(name, 0.0) for name in names], dtype=np.float32)
+        self.queries: list[str] = []
+
+    async def scores(self, query: str) -> Scores:
+        self.queries.append(query)
+        return self._scores.copy()
+
+
+def symbol(name: str, kind: str, **facts: list[str]) -> Document:
+    return Document(page_content=name, metadata={"qualname": name, "kind": kind, **facts})
+
+
+LIBRARY = [
+    symbol("m", "module"),
+    symbol("m.Base", "class", members=["m.Base.size"]),
+    symbol("m.Base.size", "method"),
+    symbol("m.Tool", "class", bases=["m.Base"], types=["m.Input"],
+           members=["m.Tool.run", "m.Tool.stop", "m.Base.size"]),
+    symbol("m.Tool.run", "method"),
+    symbol("m.Tool.stop", "method"),
+    symbol("m.Input", "class"),
+    symbol("m.make_tool", "function"),
+]  # fmt: skip
+NAMES = [str(d.metadata["qualname"]) for d in LIBRARY]
+
+
+async def ranking(
+    scores: Mapping[str, float], evidence: Evidence, query: str = "q"
+) -> dict[str, float]:
+    linker = Linker(LIBRARY, {"pkg.Tool": "m.Tool"})
+    ranker = SymbolRanker(Fixed(scores, NAMES), LIBRARY, linker, evidence)
+    return {NAMES[i]: pytest.approx(score) for i, score in await ranker.rank(query, 8)}
+
+
+async def test_without_evidence_the_scores_stand() -> None:
+    found = await ranking({"m.Tool.run": 0.5, "m": 0.7}, NONE)
+    assert list(found.items()) == [("m", 0.7), ("m.Tool.run", 0.5)]
+
+
+async def test_a_class_gains_from_its_own_best_methods() -> None:
+    scores = {"m.Tool.run": 0.4, "m.Tool.stop": 0.2, "m.Base.size": 0.9}
+    found = await ranking(scores, Evidence(members=0.5, types=0, modules=1, links=0))
+    assert found["m.Tool"] == 0.5 * (0.4 + 0.2)
+    assert found["m.Base"] == 0.5 * 0.9
+
+
+async def test_parameter_types_are_followed() -> None:
+    found = await ranking({"m.Tool": 0.5}, Evidence(members=0, types=0.2, modules=1, links=0))
+    assert found == {"m.Tool": 0.5, "m.Input": 0.1}
+
+
+async def test_modules_weigh_less() -> None:
+    found = await ranking({"m": 0.5}, Evidence(members=0, types=0, modules=0.5, links=0))
+    assert found == {"m": 0.25}
+
+
+async def test_a_base_class_stands_behind_the_subclass_that_covers_it() -> None:
+    found = await ranking({"m.Tool": 0.50, "m.Base": 0.49, "m.Input": 0.4}, NONE)
+    assert list(found) == ["m.Tool", "m.Input", "m.Base"]
+    alone = await ranking({"m.Tool": 0.48, "m.Base": 0.49}, NONE)
+    assert list(alone) == ["m.Base", "m.Tool"]
+
+
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ("```python\nfrom pkg import Tool\n```", ["m.Tool"]),
+        ("```python\nfrom m import (\n    Tool as T,\n    Input)\n```", ["m.Tool", "m.Input"]),
+        ("call make_tool first", ["m.make_tool"]),
+        ("what does Tool.run return?", ["m.Tool.run"]),
+        ("what does m.Base.size() return?", ["m.Base.size"]),
+        ("the Tool in my hand", []),  # an English word
+        ("from m import *", []),
+        ("import the m", []),
+    ],
+)
+def test_names_in_a_query_are_linked(query: str, named: list[str]) -> None:
+    assert Linker(LIBRARY, {"pkg.Tool": "m.Tool"}).named(query) == named
+
+
+async def test_named_symbols_come_first_even_when_nothing_matches() -> None:
+    weights = Evidence(members=0, types=0, modules=1, links=1)
+    found = await ranking({"m.Input": 0.3, "m.make_tool": 0.1}, weights, "make_tool")
+    assert list(found) == ["m.make_tool", "m.Input"]
+    assert list(await ranking({}, weights, "make_tool")) == ["m.make_tool"]
+
+
+def test_top_cuts_ties_by_position() -> None:
+    scores = np.array([0.1, 0.5, 0.5, 0.0, 0.5, 0.9], dtype=np.float32)
+    assert [i for i, _ in top(scores, 3)] == [5, 1, 2]
+    assert [i for i, _ in top(scores, 10)] == [5, 1, 2, 4, 0]
+    assert top(np.zeros(3, dtype=np.float32), 2) == []
+
+
+def test_fusion_is_reciprocal_rank() -> None:
+    first = np.array([0.9, 0.5, 0.0], dtype=np.float32)
+    second = np.array([0.0, 7.0, 3.0], dtype=np.float32)
+    fused = fuse([first, second])
+    expected = [1 / 61, 1 / 62 + 1 / 61, 1 / 62]
+    np.testing.assert_allclose(fused * (2 / 61), expected, rtol=1e-5)
+    np.testing.assert_allclose(fuse([first]), np.array([1, 61 / 62, 0]), rtol=1e-5)
+
+
+async def test_one_query_per_listed_property() -> None:
+    scorer = Fixed({"m": 1.0}, NAMES)
+    question = "Do it.\n- `a_b`: The first. Format: float.\n  - `c`: The second.\n- other\nEnd."
+    await PerPropertyScorer(scorer).scores(question)
+    assert scorer.queries == [question, "- `a_b`: The first. Format: float.", "- `c`: The second."]
+
+
+async def test_class_and_the_types_it_needs_are_found_together(make: Make) -> None:
+    retriever = await make()
+    documents = await retriever.search("repeat a brick in courses", k=4)
+    names = {d.metadata["qualname"] for d in documents}
+    assert {"brickwork.wall.Wall", "brickwork.shapes.Brick"} <= names

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from docgen.models import CONF, read_group
+from docgen.rules_model import RulesDocModel
+from indexes.embedding import HashingEmbedding, build_embedding
+from retrieval.base import RetrievalError
+from retrieval.config import RetrievalConfigError, read_config
+from retrieval.factory import get_retriever
+from tests.retrieval.conftest import Make
+
+
+async def test_none_is_no_retriever(tmp_path: Path) -> None:
+    retriever = await get_retriever(
+        {"name": "none"},
+        packages=["brickwork"],
+        site_packages=tmp_path,
+        writer=None,
+        writer_name="",
+        embedding=None,
+        cache=tmp_path,
+        progress=False,
+    )
+    assert retriever is None
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"modus": "lexical"}, "retrieval.modus: no such key; there are: name, source, mode"),
+        ({"evidence": {"link": 1}}, "retrieval.evidence.link: no such key; there are: members"),
+        ({"writer": {"tries": 1}}, "retrieval.writer.tries: no such key; there are: concurrency"),
+        ({"mode": "psychic"}, r"retrieval.mode: .*'lexical'.*\(got 'psychic'\)"),
+        ({"k": 0}, r"retrieval.k: .*greater than 0.*\(got 0\)"),
+    ],
+)
+def test_wrong_configurations_name_the_key_and_the_choices(
+    config: dict[str, object], message: str
+) -> None:
+    with pytest.raises(RetrievalConfigError, match=message):
+        read_config({"name": "x", **config})
+
+
+@pytest.mark.parametrize("path", sorted((CONF / "retrieval").glob("*.yaml")), ids=lambda p: p.stem)
+def test_shipped_configurations_are_valid(path: Path) -> None:
+    assert read_config(read_group("retrieval", path.stem, {})).name == path.stem
+
+
+def test_shipped_embeddings_are_valid(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "not-a-key")
+    made = {
+        p.stem: build_embedding(read_group("embedding", p.stem, {}))
+        for p in (CONF / "embedding").glob("*.yaml")
+    }
+    assert made["none"] is None
+    assert isinstance(made["hashing"], HashingEmbedding)
+    assert made["openai"] is not None
+
+
+async def test_a_writer_is_needed(tmp_path: Path, package: Path) -> None:
+    with pytest.raises(RetrievalError, match="needs a model"):
+        await get_retriever(
+            {"name": "x", "source": "llm_doc"},
+            packages=["brickwork"],
+            site_packages=package,
+            writer=None,
+            writer_name="",
+            embedding=None,
+            cache=tmp_path,
+            progress=False,
+        )
+
+
+async def test_a_missing_package_is_a_retrieval_error(tmp_path: Path) -> None:
+    with pytest.raises(RetrievalError, match="no Python source under"):
+        await get_retriever(
+            {"name": "x", "source": "llm_doc"},
+            packages=["absent"],
+            site_packages=tmp_path,
+            writer=RulesDocModel(),
+            writer_name="rules",
+            embedding=None,
+            cache=tmp_path,
+            progress=False,
+        )
+
+
+@pytest.mark.parametrize("mode", ["dense", "hybrid"])
+async def test_dense_needs_an_embedding(make: Make, mode: str) -> None:
+    with pytest.raises(RetrievalConfigError, match="needs an embedding"):
+        await make(mode=mode)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"mode": "lexical", "lexical": "tfidf"},
+        {"mode": "lexical", "lexical": "bm25"},
+        {"mode": "lexical", "lexical": "both"},
+        {"mode": "lexical", "per_property": True},
+        {"mode": "dense"},
+        {"mode": "dense", "per_property": True},
+        {"mode": "hybrid"},
+    ],
+    ids=str,
+)
+async def test_every_mode_finds_the_wall(make: Make, config: dict[str, object]) -> None:
+    retriever = await make(HashingEmbedding(1024), **config)
+    query = "How large is the volume of a wall of three courses?\n- `volume`: Volume of the wall."
+    documents = await retriever.search(query, k=3)
+    names = [d.metadata["qualname"] for d in documents]
+    assert "brickwork.wall.Wall" in names
+    scores = [d.metadata["score"] for d in documents]
+    assert scores == sorted(scores, reverse=True)
+    assert len(set(names)) == len(names) == 3
+
+
+async def test_search_is_deterministic_and_k_is_a_prefix(make: Make) -> None:
+    retriever = await make()
+    first = [d.metadata["id"] for d in await retriever.search("bricks and walls", k=8)]
+    second = [d.metadata["id"] for d in await retriever.search("bricks and walls", k=8)]
+    few = [d.metadata["id"] for d in await retriever.search("bricks and walls", k=3)]
+    assert first == second
+    assert few == first[:3]
+
+
+async def test_an_answer_can_be_changed_without_harm(make: Make) -> None:
+    retriever = await make()
+    (document,) = await retriever.search("mortar", k=1)
+    document.page_content = "spoiled"
+    document.metadata["qualname"] = "spoiled"
+    (again,) = await retriever.search("mortar", k=1)
+    assert again.metadata["qualname"] == "brickwork.shapes.Mortar"
+
+
+async def test_nothing_matches_nothing(make: Make) -> None:
+    retriever = await make()
+    assert list(await retriever.search("zirconium", k=5)) == []
+    with pytest.raises(RetrievalError, match="k must be at least 1"):
+        await retriever.search("wall", k=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("brickwork.wall.Wall", "brickwork.wall.Wall"),
+        ("brickwork.Wall", "brickwork.wall.Wall"),
+        ("brickwork.Wall.volume", "brickwork.wall.Wall.volume"),
+        ("Wall", "brickwork.wall.Wall"),
+        ("Wall.volume", "brickwork.wall.Wall.volume"),
+        ("Brick.describe", "brickwork.shapes.Shape.describe"),
+        ("build()", "brickwork.wall.build"),
+        ("volume", None),  # Wall, Shape and Brick have one
+        ("Roof", None),
+        ("", None),
+    ],
+)
+async def test_lookup(make: Make, name: str, expected: str | None) -> None:
+    document = await (await make()).lookup(name)
+    assert (document and document.metadata["qualname"]) == expected
