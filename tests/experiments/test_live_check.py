@@ -49,7 +49,9 @@ async def test_golds_come_from_execution_and_bad_questions_get_none(tmp_path: Pa
     good = make_question(tmp_path, GOOD)
     wrong = {"cell_volume": 1.02 * 3.61**3 / 4, "ordering": "FM"}
     drifted = make_question(tmp_path, GOOD, name="drifted_gold", gold=wrong)
+    masked = make_question(tmp_path, GOOD, name="wrong_mask", masks={"MASK": "Latice"})
     async with Checker() as checker:
+        unknown = await checker.check(masked, write=True)
         written = await checker.check(good, write=True)
         confirmed = await checker.check(good)
         drift = await checker.check(drifted)
@@ -66,6 +68,8 @@ async def test_golds_come_from_execution_and_bad_questions_get_none(tmp_path: Pa
     assert not confirmed.written
     assert len(drift.findings) == 1
     assert "cell_volume: the committed gold is no longer" in drift.findings[0]
+    assert len(unknown.findings) == 1
+    assert "cannot import name 'Latice'" in unknown.findings[0]
     for name, (_, told) in BAD.items():
         assert any(told in finding for finding in bad[name].findings), bad[name]
         assert not (tmp_path / name / "gold.json").exists()

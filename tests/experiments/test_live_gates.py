@@ -102,6 +102,26 @@ def test_a_scaffold_without_code_or_with_a_mask_outside_of_it_is_caught() -> Non
 
 
 @pytest.mark.parametrize(
+    ("masks", "told"),
+    [
+        ({"MASK_1": "SlabGenerator"}, ""),
+        ({"MASK_1": "surface"}, "surface, which MASK_1 hides"),
+        ({"MASK_2": "SlabGenerator"}, "the scaffold has MASK_1"),
+    ],
+)
+def test_masks_are_complete_and_hide_something(masks: dict[str, str], told: str) -> None:
+    findings = gates.check_scaffold(make_spec(masks=masks))
+    assert len(findings) == (1 if told else 0)
+    assert told in "".join(findings)
+
+
+def test_masks_are_filled_into_the_code() -> None:
+    spec = make_spec(masks={"MASK_1": "SlabGenerator"})
+    assert "from pymatgen.core.surface import SlabGenerator\n" in gates.scaffold_code(spec)
+    assert "import mask_1" in gates.scaffold_code(make_spec())
+
+
+@pytest.mark.parametrize(
     ("source", "told"),
     [
         (REFERENCE, ""),

@@ -134,7 +134,11 @@ class Checker:
         findings += gates.check_goal(spec, source)
         runs = await asyncio.gather(*(_run(sandbox, folder, source) for sandbox in self._sandboxes))
         seconds = tuple(run.seconds for run in runs)
-        failed = [_failure(run) for run in runs if run.outcome is not Outcome.OK]
+        if spec.masks:
+            scaffold = await _run(self._sandboxes[0], folder, gates.scaffold_code(spec), entry="")
+            if scaffold.outcome is not Outcome.OK:
+                findings.append(_failure(scaffold, "scaffold"))
+        failed = [_failure(run, "reference.py") for run in runs if run.outcome is not Outcome.OK]
         if failed:
             return Report(folder.name, (*findings, failed[0]), len(spec.properties), seconds)
         values = [json.loads(run.payload or "null") for run in runs]
@@ -153,14 +157,14 @@ def _write_gold(folder: Path, versions: Mapping[str, str], values: Mapping[str, 
     (folder / "gold.json").write_text(text, encoding="utf-8")
 
 
-async def _run(sandbox: Sandbox, folder: Path, source: str) -> Execution:
+async def _run(sandbox: Sandbox, folder: Path, source: str, entry: str = "reference") -> Execution:
     mounts = [Mount(Path(path), target) for target, path in data_files(folder).items()]
-    return await sandbox.run(source, "reference", timeout=TIMEOUT, mounts=mounts)
+    return await sandbox.run(source, entry, timeout=TIMEOUT, mounts=mounts)
 
 
-def _failure(run: Execution) -> str:
+def _failure(run: Execution, what: str) -> str:
     lines = (run.error or "").strip().splitlines()
-    return f"reference.py: {run.outcome}: {lines[-1] if lines else 'no message'}"
+    return f"{what}: {run.outcome}: {lines[-1] if lines else 'no message'}"
 
 
 def compare_runs(spec: TaskSpec, values: Sequence[Any]) -> list[str]:

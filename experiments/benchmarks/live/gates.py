@@ -105,19 +105,34 @@ def check_goal(spec: TaskSpec, source: str) -> list[str]:
 
 
 def check_scaffold(spec: TaskSpec) -> list[str]:
-    """The code of the scaffold level parses once names stand in for the masks."""
-    blocks = [textwrap.dedent(block) for block in _FENCE.findall(spec.scaffold)]
-    if not blocks:
+    """The code of the scaffold level parses, and its masks hide what they stand for."""
+    if not _FENCE.search(spec.scaffold):
         return ["scaffold: there is no ```python block"]
-    code = _MASK.sub(lambda match: match.group(1).lower(), "\n".join(blocks))
+    findings = []
+    code = scaffold_code(spec)
     try:
         ast.parse(code)
     except SyntaxError as error:
         line = code.splitlines()[(error.lineno or 1) - 1].strip()
-        return [f"scaffold: the code does not parse: {error.msg}: {line}"]
-    if "[MASK" in "\n".join(blocks) or "[MASK" not in spec.scaffold:
-        return []
-    return ["scaffold: [MASK] stands in the text but in no code"]
+        findings.append(f"scaffold: the code does not parse: {error.msg}: {line}")
+    masks = set(_MASK.findall(spec.scaffold))
+    if masks and not any(_MASK.search(block) for block in _FENCE.findall(spec.scaffold)):
+        findings.append("scaffold: [MASK] stands in the text but in no code")
+    if spec.masks and set(spec.masks) != masks:
+        findings.append(f"masks: the scaffold has {', '.join(sorted(masks)) or 'none'}")
+    words = set(_WORD.findall(spec.scaffold))
+    findings += [
+        f"scaffold: {name}, which {mask} hides, stands in the text"
+        for mask, name in spec.masks.items()
+        if name in words
+    ]
+    return findings
+
+
+def scaffold_code(spec: TaskSpec) -> str:
+    """All code of the scaffold, with what the masks stand for (else a name) in their place."""
+    code = "\n".join(textwrap.dedent(block) for block in _FENCE.findall(spec.scaffold))
+    return _MASK.sub(lambda match: spec.masks.get(match.group(1), match.group(1).lower()), code)
 
 
 def check_answers_hidden(spec: TaskSpec, gold: Mapping[str, Any]) -> list[str]:

@@ -99,12 +99,26 @@ class PropertySpec(BaseModel):
 
 
 class TaskSpec(BaseModel):
-    """The content of a ``task.yaml``."""
+    """The content of a ``task.yaml``.
+
+    Attributes
+    ----------
+    area
+        Field of research, for break-downs.
+    packages
+        Distributions that the reference needs besides pymatgen.
+    masks
+        What stands behind each mask of the scaffold (``MASK_1: SlabGenerator``), for the checker
+        only: it fills them in and runs the code.
+    properties, scaffold, goal
+        What is asked for, and the two levels of the prompt.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
     area: Annotated[str, Field(pattern=r"^[a-z][a-z_]*$")]
     packages: list[str] = []
+    masks: dict[str, str] = {}
     properties: Annotated[list[PropertySpec], Field(min_length=2, max_length=5)]
     scaffold: Annotated[str, Field(min_length=40)]
     goal: Annotated[str, Field(min_length=40)]

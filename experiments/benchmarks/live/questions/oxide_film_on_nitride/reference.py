@@ -16,7 +16,7 @@ def reference() -> dict:
         [[1 / 3, 2 / 3, 0], [1 / 3, 2 / 3, 0.3768]],
     )
     matcher = ZSLGenerator(
-        max_area=40, max_area_ratio_tol=0.06, max_length_tol=0.03, max_angle_tol=0.01
+        max_area=30, max_area_ratio_tol=0.06, max_length_tol=0.03, max_angle_tol=0.01
     )
     builder = CoherentInterfaceBuilder(
         substrate,
