@@ -1,0 +1,169 @@
+"""Write the documentation of packages: one JSON line per symbol, resumable.
+
+``python -m docgen package=pymatgen.analysis.defects out=docs.jsonl`` documents a package of the
+sandbox environment; ``folder=PATH`` reads it from another folder (site-packages, a checkout).
+Every finished text is kept beside ``out``: the same command goes on after an interruption, asks
+nothing twice, and after an upgrade writes only the symbols that changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, field_validator
+
+from docgen.checkpoint import Checkpoint
+from docgen.command import UsageError, run
+from docgen.facts import render_document, render_facts
+from docgen.library import read_library
+from docgen.models import chat_model
+from docgen.prompts import item_hash
+from docgen.sources import SourceError
+from docgen.symbols import Library, digest
+from docgen.writer import WriteOptions, WriteReport, write_documentation
+from sandbox.base import SandboxError
+from sandbox.environments import site_packages
+
+_LISTED = 20  # names that a report line shows
+
+
+class Options(BaseModel):
+    """Arguments of ``python -m docgen``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    package: tuple[str, ...] = Field(description="import names, comma-separated")
+    out: Path = Field(description="JSONL file to write")
+    folder: Path | None = Field(None, description="folder that holds the packages")
+    env: str = Field("live", description="sandbox environment that holds them, without folder")
+    private: bool = Field(False, description="document private symbols too")
+    model: str = Field("rules", description="configuration of conf/model: rules, openai")
+    set: dict[str, Any] = Field({}, description="overrides of it: set.name=... set.base_url=...")
+    concurrency: PositiveInt = Field(8, description="requests in flight")
+    attempts: PositiveInt = Field(3, description="tries per symbol")
+    timeout: PositiveFloat = Field(120.0, description="seconds per request")
+    backoff: float = Field(1.0, ge=0, description="seconds before the second try, then doubling")
+    max_calls: PositiveInt | None = Field(None, description="stop after this many requests")
+    max_cost_usd: PositiveFloat | None = Field(None, description="stop at this cost (needs price)")
+    price: tuple[float, float] | None = Field(
+        None, description="US dollars per million prompt and completion tokens: price=[2.5,10]"
+    )
+
+    @field_validator("package", mode="before")
+    @classmethod
+    def _comma_separated(cls, value: object) -> object:
+        return value.split(",") if isinstance(value, str) else value
+
+
+def written_path(out: Path) -> Path:
+    """Where the finished texts of ``out`` are kept."""
+    return out.with_name(f"{out.name}.written")
+
+
+def write_output(out: Path, library: Library, report: WriteReport, model: str) -> None:
+    """One line per finished symbol, with where it comes from; replaces ``out`` at once."""
+    rows = (
+        {
+            "qualname": name,
+            "kind": symbol.kind,
+            "package": symbol.package,
+            "version": symbol.version,
+            "path": symbol.path,
+            "lines": [symbol.first_line, symbol.last_line],
+            "source_hash": digest(symbol.source),
+            "item_hash": item_hash(symbol),
+            "model": model,
+            "text": render_document(render_facts(symbol), report.texts[name]),
+        }
+        for name, symbol in library.symbols.items()
+        if name in report.texts
+    )
+    fresh = out.with_name(f".{out.name}.new")
+    with fresh.open("w", encoding="utf-8") as stream:
+        stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    fresh.replace(out)
+
+
+def summary(library: Library, report: WriteReport, checkpoint: Path) -> str:
+    """What was done, in words."""
+    cost = "unknown" if report.cost_usd is None else f"${report.cost_usd:.4f}"
+    done = f"{len(report.texts)} of {len(library.symbols)} symbols documented"
+    tokens = f"{_known(report.prompt_tokens)} + {_known(report.completion_tokens)}"
+    lines = [
+        f"{done}: {len(report.written)} written, {len(report.reused)} kept",
+        f"{report.calls} requests, tokens {tokens}, cost {cost}",
+    ]
+    if report.changed:
+        lines.append(f"changed since they were last written: {_names(report.changed)}")
+    if library.unreadable:
+        lines.append(f"not Python, left out: {_names(list(library.unreadable))}")
+    lines += [f"failed: {name}: {reason}" for name, reason in list(report.failed.items())[:_LISTED]]
+    if len(report.failed) > _LISTED:
+        lines.append(f"... and {len(report.failed) - _LISTED} more failed")
+    if report.blocked:
+        lines.append(f"not written because they build on those: {_names(list(report.blocked))}")
+    if report.stopped:
+        lines.append(f"stopped: {report.stopped}; {len(report.pending)} not reached")
+    if not report.complete:
+        lines.append(f"finished texts are kept in {checkpoint}; the same command goes on")
+    return "\n".join(lines)
+
+
+def _known(count: int | None) -> str:
+    return "unknown" if count is None else str(count)
+
+
+def _names(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_LISTED])
+    return shown if len(names) <= _LISTED else f"{shown}, and {len(names) - _LISTED} more"
+
+
+def _action(options: Options) -> int:
+    try:
+        folder = options.folder or site_packages(options.env)
+        library = read_library(options.package, folder)
+    except (SourceError, SandboxError) as error:
+        raise UsageError(str(error)) from error
+    if not options.private:
+        library = library.public()
+    model, name = chat_model(options.model, options.set)
+    price = (0.0, 0.0) if name == "rules" else options.price
+    if options.max_cost_usd is not None and price is None:
+        raise UsageError("max_cost_usd needs price=[prompt,completion], in dollars per million")
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    checkpoint = Checkpoint(written_path(options.out))
+    report = asyncio.run(
+        write_documentation(
+            library,
+            model,
+            model_name=name,
+            checkpoint=checkpoint,
+            options=WriteOptions(
+                concurrency=options.concurrency,
+                attempts=options.attempts,
+                timeout=options.timeout,
+                backoff=options.backoff,
+                max_calls=options.max_calls,
+                max_cost_usd=options.max_cost_usd,
+                price=price,
+            ),
+            show_progress=True,
+        )
+    )
+    write_output(options.out, library, report, name)
+    print(summary(library, report, checkpoint.path))
+    return 0 if report.complete else 1
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point of ``python -m docgen``."""
+    return run("docgen", str(__doc__), Options, _action, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
