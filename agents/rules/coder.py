@@ -37,7 +37,7 @@ KINDS = {
 }
 
 
-def fits(value, kind):
+def _fits(value, kind):
     """Say whether a value has a kind; truth is no number."""
     if value is None or not kind:
         return value is not None
@@ -45,28 +45,28 @@ def fits(value, kind):
     return isinstance(value, KINDS[kind]) and truth == (kind == "bool")
 
 
-def first(name, kind, inner, *ways):
+def _first(name, kind, inner, *ways):
     """Return the first value of the wanted kind; say what the others gave."""
     for way in ways:
         try:
             value = way()
+            if isinstance(value, types.GeneratorType):
+                value = list(value)
+            if _fits(value, kind):
+                items = value.values() if isinstance(value, dict) else value
+                if not inner or (len(value) > 0 and all(_fits(item, inner) for item in items)):
+                    return value
         except Exception as error:
             print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
             continue
-        if isinstance(value, types.GeneratorType):
-            value = list(value)
-        if fits(value, kind):
-            items = value.values() if isinstance(value, dict) else value
-            if not inner or (len(value) > 0 and all(fits(item, inner) for item in items)):
-                return value
         print(f"{name}: got {type(value).__module__}.{type(value).__qualname__}", file=sys.stderr)
     return None
 
 
-def probe(variables):
+def _probe(variables):
     """Say what the objects are."""
     for name, value in variables.items():
-        many = isinstance(value, (list, tuple)) and len(value) > 0
+        many = type(value) in (list, tuple) and len(value) > 0
         kind = type(value[0] if many else value)
         if not isinstance(value, (types.ModuleType, types.FunctionType, type)):
             of = "list of " if many else ""
@@ -214,14 +214,14 @@ def write(prompt: Prompt) -> str:
     lines = [_line(wanted, kept[wanted.name]) for wanted in prompt.wanted]
     body = _setup(made, imports)
     parts = [f"def {ENTRY}():", '    """Calculate the properties that were asked for."""']
-    parts += [*body, "    probe(dict(locals()))", "    answers = {}", *lines, "    return answers"]
+    parts += [*body, "    _probe(dict(locals()))", "    answers = {}", *lines, "    return answers"]
     return f"{_HEAD}\n\n" + "\n".join(parts)
 
 
 def _line(wanted: Wanted, ways: Sequence[str]) -> str:
     lambdas = "".join(f", lambda: {way}" for way in ways)
     what = f"{wanted.name!r}, {wanted.kind!r}, {wanted.inner!r}"
-    return f"    answers[{wanted.name!r}] = first({what}{lambdas})"
+    return f"    answers[{wanted.name!r}] = _first({what}{lambdas})"
 
 
 def share(ranked: Mapping[str, Sequence[Way]], used: Iterable[str]) -> dict[str, list[Way]]:
@@ -291,7 +291,7 @@ def _ways_of(draft: str) -> dict[str, list[str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             name = node.args[0] if node.args else None
-            if node.func.id == "first" and isinstance(name, ast.Constant):
+            if node.func.id == "_first" and isinstance(name, ast.Constant):
                 lambdas = [a for a in node.args[3:] if isinstance(a, ast.Lambda)]
                 found[str(name.value)] = [ast.unparse(way.body) for way in lambdas]
     return found

@@ -14,6 +14,10 @@ from agents.rules.words import agreement, covered, likeness, name_words, pieces,
 
 HOP = 0.15  # what every further step of a chain costs
 MINIMUM = 0.35  # what a guess must reach to be tried
+# Methods that change their object, or write or convert it: asking one for a value spoils the rest.
+_CHANGES = ("from_", "as_", "to_", "set_", "add_", "make_", "remove_", "insert", "append", "apply_")
+_CHANGES += ("replace", "translate", "rotate", "sort", "merge", "perturb", "scale", "write", "show")
+_CHANGES += ("plot", "save", "pop", "clear", "extend", "update", "delete", "relax", "calculate_all")
 _SAME = {stem(w) for w in ("same", "equal", "equals", "equality", "equivalent", "identical")}
 _SAME |= {stem(w) for w in ("equivalence", "match", "matches", "consistent", "consistency")}
 _OTHER = {stem(w) for w in ("inequality", "different", "differs", "unequal", "distinct")}
@@ -170,7 +174,9 @@ def _access(owner: str, member: Member, scope: Scope) -> str | None:
     """Expression that reads a member; ``None`` when it needs arguments nobody has."""
     if not member.callable:
         return f"{owner}.{member.name}"
-    if "class" in member.kind or member.name.startswith(("from_", "as_", "to_", "set_", "add_")):
+    names = {parameter.name for parameter in member.signature.parameters}
+    changes = member.name.startswith(_CHANGES) or names & {"in_place", "inplace"}
+    if "class" in member.kind or changes:
         return None
     arguments = _fill(member.signature.parameters, scope, owner)
     return None if arguments is None else f"{owner}.{member.name}({arguments})"

@@ -1,0 +1,492 @@
+"""Looks up the names of a draft in the installed libraries. Runs inside the sandbox.
+
+Standard library only and one file, because its text is sent to the sandbox (see
+``agents.introspect``). The draft is parsed, never executed; of the libraries only the modules
+that the draft imports are.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import enum
+import importlib
+import inspect
+import pkgutil
+import re
+import sys
+import types
+import typing
+import warnings
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+MOST = 20  # findings of one draft
+NEAR = 4  # near names of one finding
+SOURCE_CHARACTERS = 4000
+
+
+@dataclass(frozen=True)
+class Known:
+    """What an expression is: an object of a library, or an instance of a class of it."""
+
+    value: Any
+    instance: bool = False
+
+    @property
+    def label(self) -> str:
+        """Dotted name as the library knows it."""
+        name = getattr(self.value, "__qualname__", getattr(self.value, "__name__", ""))
+        if isinstance(self.value, types.ModuleType):
+            return str(name)
+        return f"{getattr(self.value, '__module__', '')}.{name}"
+
+
+def report(code: str) -> list[dict[str, Any]]:
+    """Names of a draft that the installed libraries do not have.
+
+    Returns
+    -------
+    list of dict
+        ``line``, ``name`` (what is missing), ``owner`` (dotted name of the class, module or
+        function that lacks it) and ``text`` (a sentence with the nearest real names).
+    """
+    warnings.simplefilter("ignore")
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", 0) or 0
+        return [{"line": line, "name": "", "owner": "", "text": f"the code is no Python: {error}"}]
+    reader = Reader()
+    reader.block(tree.body, {})
+    return reader.found[:MOST]
+
+
+def sources(names: list[str]) -> dict[str, str]:
+    """Source text of each name that the installed libraries have, cut to a readable length."""
+    warnings.simplefilter("ignore")
+    texts = {}
+    for name in names:
+        found = locate(name)
+        if found is None or isinstance(found, types.ModuleType):
+            continue
+        try:
+            text = inspect.getsource(inspect.unwrap(getattr(found, "fget", found)))
+        except (OSError, TypeError, ValueError):
+            continue
+        if len(text) > SOURCE_CHARACTERS:
+            text = text[:SOURCE_CHARACTERS].rsplit("\n", 1)[0] + "\n    ...\n"
+        texts[name] = text
+    return texts
+
+
+def locate(name: str) -> Any | None:
+    """The object of a dotted name, ``None`` when there is none."""
+    parts = name.split(".")
+    for count in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:count]))
+        except ImportError:
+            continue
+        for part in parts[count:]:
+            try:
+                found = getattr(found, part)
+            except AttributeError:
+                return None
+        return found
+    return None
+
+
+class Reader:
+    """Walks a draft in the order of its lines and keeps what each name stands for."""
+
+    def __init__(self) -> None:
+        self.found: list[dict[str, Any]] = []
+        self._said: set[tuple[str, str]] = set()
+        self._optional = 0  # inside a `try` that expects a missing module
+
+    def block(self, body: list[ast.stmt], names: dict[str, Known]) -> None:
+        """Read statements; ``names`` is changed."""
+        for statement in body:
+            self.statement(statement, names)
+
+    def statement(  # noqa: C901, PLR0912 -- one case per kind of statement
+        self, node: ast.stmt, names: dict[str, Known]
+    ) -> None:
+        """Read one statement."""
+        if isinstance(node, ast.Import):
+            self._import(node, names)
+        elif isinstance(node, ast.ImportFrom):
+            self._import_from(node, names)
+        elif isinstance(node, ast.Assign):
+            value = self.value(node.value, names)
+            for target in node.targets:
+                self._bind(target, value, names)
+        elif isinstance(node, ast.AnnAssign):
+            self._bind(node.target, self.value(node.value, names) if node.value else None, names)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            names.pop(node.name, None)
+            inner = dict(names)
+            for argument in ast.walk(node.args):
+                if isinstance(argument, ast.arg):
+                    inner.pop(argument.arg, None)
+            self.block(node.body, inner)
+        elif isinstance(node, ast.ClassDef):
+            names.pop(node.name, None)
+            self.block(node.body, dict(names))
+        elif isinstance(node, ast.For | ast.AsyncFor):
+            self.value(node.iter, names)
+            self._bind(node.target, None, names)
+            self._branches([node.body, node.orelse], names)
+        elif isinstance(node, ast.With | ast.AsyncWith):
+            for item in node.items:
+                self.value(item.context_expr, names)
+                if item.optional_vars is not None:
+                    self._bind(item.optional_vars, None, names)
+            self.block(node.body, names)
+        elif isinstance(node, ast.If | ast.While):
+            self.value(node.test, names)
+            self._branches([node.body, node.orelse], names)
+        elif isinstance(node, ast.Try):
+            self._try(node, names)
+        else:
+            for child in ast.iter_child_nodes(node):
+                if isinstance(child, ast.expr):
+                    self.value(child, names)
+
+    def _branches(self, bodies: list[list[ast.stmt]], names: dict[str, Known]) -> None:
+        """Read alternatives; a name that they leave different is not known afterwards."""
+        results = []
+        for body in bodies:
+            inner = dict(names)
+            self.block(body, inner)
+            results.append(inner)
+        for name in {key for result in results for key in result} | set(names):
+            values = [result.get(name) for result in results]
+            if values[0] is not None and all(value == values[0] for value in values):
+                names[name] = values[0]
+            else:
+                names.pop(name, None)
+
+    def _try(self, node: ast.Try, names: dict[str, Known]) -> None:
+        caught = " ".join(ast.unparse(h.type) for h in node.handlers if h.type is not None)
+        tolerant = bool(re.search(r"ImportError|ModuleNotFoundError|AttributeError", caught))
+        self._optional += tolerant
+        self.block(node.body, names)
+        self._optional -= tolerant
+        for handler in node.handlers:
+            self.block(handler.body, dict(names))
+        self.block([*node.orelse, *node.finalbody], names)
+
+    def _bind(self, target: ast.expr, value: Known | None, names: dict[str, Known]) -> None:
+        if isinstance(target, ast.Name):
+            if value is None:
+                names.pop(target.id, None)
+            else:
+                names[target.id] = value
+            return
+        for node in ast.walk(target):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                names.pop(node.id, None)
+
+    # --- imports ---------------------------------------------------------------------------
+
+    def _import(self, node: ast.Import, names: dict[str, Known]) -> None:
+        for alias in node.names:
+            module = self._module(alias.name, node.lineno)
+            bound = alias.asname or alias.name.partition(".")[0]
+            if module is None:
+                names.pop(bound, None)
+            else:
+                top = module if alias.asname else sys.modules.get(bound, module)
+                names[bound] = Known(top)
+
+    def _import_from(self, node: ast.ImportFrom, names: dict[str, Known]) -> None:
+        if node.level or node.module is None or node.module == "__future__":
+            return
+        module = self._module(node.module, node.lineno, wanted=[a.name for a in node.names])
+        for alias in node.names:
+            bound = alias.asname or alias.name
+            names.pop(bound, None)
+            if module is None or alias.name == "*":
+                continue
+            found = locate(f"{node.module}.{alias.name}")
+            if found is None and not hasattr(module, alias.name):
+                self._say_missing_import(node, module, alias.name)
+            elif found is not None:
+                names[bound] = Known(found)
+
+    def _module(
+        self, name: str, line: int, wanted: list[str] | None = None
+    ) -> types.ModuleType | None:
+        try:
+            return importlib.import_module(name)
+        except ImportError as error:
+            missing = getattr(error, "name", None) or name
+        except Exception:  # noqa: BLE001 -- a library may raise anything at import
+            return None
+        parent, _, last = name.rpartition(".")
+        while parent and (above := _importable(parent)) is None:
+            parent, _, last = parent.rpartition(".")
+        text = f"there is no module `{missing}`"
+        if parent and above is not None:
+            near = _near(last, [m.name for m in pkgutil.iter_modules(above.__path__)])
+            if near:
+                text += "; nearest: " + ", ".join(f"`{parent}.{n}`" for n in near)
+        homes = [home for item in wanted or () for home in _homes(name.partition(".")[0], item)]
+        if homes:
+            text += "; instead: " + ", ".join(f"`{home}`" for home in homes)
+        self._say(line, name, homes[0] if homes else parent, text)
+        return None
+
+    def _say_missing_import(
+        self, node: ast.ImportFrom, module: types.ModuleType, name: str
+    ) -> None:
+        homes = _homes(str(node.module).partition(".")[0], name)
+        near = [f"{module.__name__}.{n}" for n in _near(name, dir(module))]
+        text = f"`{module.__name__}` has no `{name}`"
+        if homes:
+            text += "; it is " + " or ".join(f"`{home}`" for home in homes)
+        elif near:
+            text += "; nearest: " + ", ".join(f"`{n}`" for n in near)
+        self._say(node.lineno, name, homes[0] if homes else module.__name__, text)
+
+    # --- expressions -----------------------------------------------------------------------
+
+    def value(self, node: ast.expr, names: dict[str, Known]) -> Known | None:
+        """What an expression is, as far as it can be known; misses inside it are noted."""
+        if isinstance(node, ast.Name):
+            return names.get(node.id)
+        if isinstance(node, ast.Attribute):
+            return self._attribute(node, self.value(node.value, names))
+        if isinstance(node, ast.Call):
+            return self._call(node, names)
+        if isinstance(
+            node, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+        ):
+            names = self._inside(node, names)
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):
+                self.value(child, names)
+            elif isinstance(child, ast.comprehension):
+                for part in (child.iter, *child.ifs):
+                    self.value(part, names)
+        return None
+
+    def _inside(self, node: ast.expr, names: dict[str, Known]) -> dict[str, Known]:
+        """Names as a lambda or a comprehension sees them: its own variables are unknown."""
+        inner = dict(names)
+        for part in ast.walk(node):
+            if isinstance(part, ast.arg):
+                inner.pop(part.arg, None)
+            elif isinstance(part, ast.comprehension):
+                self._bind(part.target, None, inner)
+        return inner
+
+    def _attribute(self, node: ast.Attribute, owner: Known | None) -> Known | None:
+        if owner is None or not isinstance(node.ctx, ast.Load):
+            return None
+        if isinstance(owner.value, types.ModuleType):
+            found = locate(f"{owner.label}.{node.attr}")
+            if found is None and not hasattr(owner.value, node.attr):
+                self._miss(node, owner, dir(owner.value))
+            return None if found is None else Known(found)
+        if not isinstance(owner.value, type):
+            return None
+        static = inspect.getattr_static(owner.value, node.attr, None)
+        if static is None:
+            members = Members(owner.value)
+            if not members.may_have(node.attr, instance=owner.instance):
+                self._miss(node, owner, members.names)
+            return None
+        if isinstance(static, property | cached_property):
+            function = static.fget if isinstance(static, property) else static.func
+            return _returned(function, owner.value) if owner.instance else None
+        if isinstance(static, staticmethod | classmethod | types.FunctionType):
+            return Known(Method(owner.value, node.attr, static, bound=owner.instance))
+        return None
+
+    def _call(self, node: ast.Call, names: dict[str, Known]) -> Known | None:
+        called = self.value(node.func, names)
+        for argument in node.args:
+            self.value(argument, names)
+        for keyword in node.keywords:
+            self.value(keyword.value, names)
+        if called is None or called.instance:
+            return None
+        target = called.value
+        self._check_arguments(node, called)
+        if isinstance(target, type):
+            return Known(target, instance=True)
+        if isinstance(target, Method):
+            return _returned(target.function, target.owner)
+        return _returned(target, None) if inspect.isfunction(target) else None
+
+    def _check_arguments(self, node: ast.Call, called: Known) -> None:
+        target = called.value
+        if isinstance(target, type) and issubclass(target, enum.Enum):
+            return
+        try:
+            signature = (
+                target.signature if isinstance(target, Method) else inspect.signature(target)
+            )
+        except (TypeError, ValueError):
+            return
+        label = target.label if isinstance(target, Method) else called.label
+        parameters = signature.parameters.values()
+        if any(p.kind is p.VAR_KEYWORD for p in parameters):
+            return
+        shown = ", ".join(p.name for p in parameters)
+        accepted = [p.name for p in parameters if p.kind is not p.POSITIONAL_ONLY]
+        unknown = [k.arg for k in node.keywords if k.arg and k.arg not in accepted]
+        for keyword in unknown:
+            near = _near(keyword, accepted)
+            hint = f"; nearest: {', '.join(f'`{n}`' for n in near)}" if near else ""
+            text = f"`{label}` takes no argument `{keyword}`{hint}; it takes ({shown})"
+            self._say(node.lineno, keyword, label, text)
+        starred = any(isinstance(a, ast.Starred) for a in node.args)
+        if unknown or starred or any(k.arg is None for k in node.keywords):
+            return
+        try:
+            signature.bind(*[None] * len(node.args), **{str(k.arg): None for k in node.keywords})
+        except TypeError as error:
+            text = f"`{label}`: {error}; it takes ({shown})"
+            self._say(node.lineno, label.rpartition(".")[2], label, text)
+
+    def _miss(self, node: ast.Attribute, owner: Known, members: list[str]) -> None:
+        near = _near(node.attr, members)
+        text = f"`{owner.label}` has no `{node.attr}`"
+        if near:
+            text += "; nearest: " + ", ".join(f"`{n}`" for n in near)
+        self._say(node.lineno, node.attr, owner.label, text)
+
+    def _say(self, line: int, name: str, owner: str, text: str) -> None:
+        if not self._optional and (name, owner) not in self._said:
+            self._said.add((name, owner))
+            self.found.append({"line": line, "name": name, "owner": owner, "text": text})
+
+
+@dataclass(frozen=True, eq=False)
+class Method:
+    """A function of a class."""
+
+    owner: type
+    name: str
+    static: Any
+    bound: bool
+
+    @property
+    def function(self) -> Any:
+        """The function itself."""
+        return getattr(self.static, "__func__", self.static)
+
+    @property
+    def label(self) -> str:
+        """Dotted name."""
+        return f"{self.owner.__module__}.{self.owner.__qualname__}.{self.name}"
+
+    @property
+    def signature(self) -> inspect.Signature:
+        """Signature as the draft has to call it."""
+        full = inspect.signature(self.function)
+        implicit = isinstance(self.static, classmethod) or (
+            self.bound and not isinstance(self.static, staticmethod)
+        )
+        parameters = list(full.parameters.values())
+        if implicit and parameters and parameters[0].kind is not inspect.Parameter.VAR_POSITIONAL:
+            parameters = parameters[1:]
+        return full.replace(parameters=parameters)
+
+
+class Members:
+    """Everything that instances of a class may have, read from the class and its source."""
+
+    def __init__(self, owner: type) -> None:
+        self.owner = owner
+        sources_of = [_source(cls) for cls in owner.__mro__ if cls is not object]
+        text = "\n".join(source for source in sources_of if source)
+        # Attributes made by name cannot be listed: such a class is never said to lack one.
+        self.open = (
+            any(
+                "__getattr__" in vars(cls) or "__getattribute__" in vars(cls)
+                for cls in owner.__mro__
+                if cls is not object
+            )
+            or any(source is None for source in sources_of)
+            or bool(re.search(r"setattr\(self|self\.__dict__|vars\(self\)", text))
+        )
+        annotated = {n for cls in owner.__mro__ for n in vars(cls).get("__annotations__", {})}
+        self.names = sorted({*dir(owner), *annotated, *re.findall(r"\bself\.([A-Za-z_]\w*)", text)})
+
+    def may_have(self, name: str, *, instance: bool) -> bool:
+        """Whether the class, or an instance of it, may have an attribute."""
+        if hasattr(self.owner, name):
+            return True
+        return instance and (self.open or name in self.names)
+
+
+@lru_cache(maxsize=512)
+def _source(cls: type) -> str | None:
+    if cls.__module__ in {"builtins", "typing", "abc", "collections.abc"}:
+        return ""
+    try:
+        return inspect.getsource(cls)
+    except (OSError, TypeError):
+        return None
+
+
+def _returned(function: Any, owner: type | None) -> Known | None:
+    """An instance of the class that a function says it returns."""
+    annotation = getattr(function, "__annotations__", {}).get("return")
+    if annotation is None:
+        return None
+    if isinstance(annotation, str):
+        name = re.sub(r"\s*\|\s*None$", "", annotation.strip("'\""))
+        if name in {"Self", "typing.Self", "te.Self"}:
+            annotation = owner
+        else:
+            annotation = getattr(function, "__globals__", {}).get(name)
+    elif annotation is getattr(typing, "Self", None):
+        annotation = owner
+    if not isinstance(annotation, type) or annotation.__module__ == "builtins":
+        return None
+    return Known(annotation, instance=True)
+
+
+def _near(name: str, candidates: list[str]) -> list[str]:
+    """Public names like ``name``, nearest first, whatever the case."""
+    public = {c.lower(): c for c in candidates if not c.startswith("_") or name.startswith("_")}
+    close = difflib.get_close_matches(name.lower(), public, n=NEAR, cutoff=0.6)
+    words = {w for w in re.split(r"_+|(?<=[a-z])(?=[A-Z])", name) if len(w) > 3}
+    close += [
+        low for low in public if low not in close and any(word.lower() in low for word in words)
+    ]
+    return [public[low] for low in close][:NEAR]
+
+
+def _importable(name: str) -> types.ModuleType | None:
+    try:
+        module = importlib.import_module(name)
+    except Exception:  # noqa: BLE001 -- a library may raise anything at import
+        return None
+    return module if hasattr(module, "__path__") else None
+
+
+def _homes(package: str, name: str) -> list[str]:
+    """Dotted names of the public classes and functions of a package that are called ``name``."""
+    top = _importable(package)
+    if top is None or not name.isidentifier():
+        return []
+    pattern = re.compile(rf"^(?:class|def) {re.escape(name)}\b", re.MULTILINE)
+    found = []
+    for folder in top.__path__:
+        for file in sorted(Path(folder).rglob("*.py")):
+            parts = [package, *file.relative_to(folder).with_suffix("").parts]
+            if any(part.startswith(("test", "_")) and part != "__init__" for part in parts[1:]):
+                continue
+            if pattern.search(file.read_text(encoding="utf-8", errors="replace")):
+                module = ".".join(part for part in parts if part != "__init__")
+                found.append(f"{module}.{name}")
+    return found[:NEAR]
