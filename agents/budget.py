@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from agents.base import Usage
+
+LIMITS = ("calls", "tokens", "cost_usd", "seconds", "sandbox_seconds")
+EXECUTION_LIMITS = ("seconds", "sandbox_seconds")
 
 
 class BudgetExceeded(Exception):  # noqa: N818 -- a signal, not an error
@@ -52,10 +56,14 @@ class Meter:
         """Wall time since the meter was made."""
         return time.monotonic() - self.started
 
-    def check(self) -> None:
-        """Raise :class:`BudgetExceeded` when nothing more may be spent."""
+    def check(self, limits: Sequence[str] = LIMITS) -> None:
+        """Raise :class:`BudgetExceeded` when one of ``limits`` is used up.
+
+        What is about to be spent decides which limits matter: the last draft that the model
+        calls allow is still executed.
+        """
         cost, limit = self.usage.cost_usd, self.budget.cost_usd
-        if limit is not None and cost is None:
+        if "cost_usd" in limits and limit is not None and cost is None:
             raise BudgetExceeded(
                 "budget.cost_usd is set, but the price of this model is unknown: "
                 "set model.price or drop the limit"
@@ -68,5 +76,5 @@ class Meter:
             "sandbox_seconds": (self.sandbox_seconds, self.budget.sandbox_seconds),
         }
         for name, (value, bound) in spent.items():
-            if bound is not None and value >= bound:
+            if name in limits and bound is not None and value >= bound:
                 raise BudgetExceeded(f"budget.{name} of {bound} is used up")

@@ -17,7 +17,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from agents import prompts
 from agents.answer import Answer, parse_answer
 from agents.base import Question, Step, StopReason, Trajectory
-from agents.budget import Budget, BudgetExceeded, Meter
+from agents.budget import EXECUTION_LIMITS, Budget, BudgetExceeded, Meter
 from agents.models import ModelClient, ModelError
 from retrieval.base import RetrievalError, Retriever
 from sandbox.base import Execution, Mount, Sandbox, SandboxError
@@ -35,6 +35,8 @@ class Parts:
         Seconds for one run of a draft.
     strict
         Accept only the answer contract, without repair.
+    on_step
+        Told of every step as it is recorded; for progress, never for control.
     """
 
     model: ModelClient
@@ -43,6 +45,7 @@ class Parts:
     budget: Budget = field(default_factory=Budget)
     execution_timeout: float = 60.0
     strict: bool = False
+    on_step: Callable[[Question, Step], None] | None = None
 
 
 class Episode:
@@ -127,18 +130,23 @@ class Episode:
             self.answer = answer
         return answer
 
-    async def execute(self, answer: Answer) -> Execution:
-        """Run a draft in the sandbox."""
+    async def run(self, code: str, entry: str) -> Execution:
+        """Run code in the sandbox, within the budget; not recorded."""
         if self.parts.sandbox is None:
             raise SandboxError("this architecture executes its drafts and was given no sandbox")
-        self.meter.check()
+        self.meter.check(EXECUTION_LIMITS)
         execution = await self.parts.sandbox.run(
-            answer.code,
-            answer.entry,
+            code,
+            entry,
             timeout=self.parts.execution_timeout,
             mounts=mounts_of(self.question),
         )
         self.meter.sandbox_seconds += execution.seconds
+        return execution
+
+    async def execute(self, answer: Answer) -> Execution:
+        """Run a draft in the sandbox."""
+        execution = await self.run(answer.code, answer.entry)
         self._record(
             "execute",
             outcome=str(execution.outcome),
@@ -156,7 +164,10 @@ class Episode:
         self._record("check", findings=list(findings))
 
     def _record(self, kind: Any, **detail: Any) -> None:
-        self.steps.append(Step(kind, detail))
+        step = Step(kind, detail)
+        self.steps.append(step)
+        if self.parts.on_step is not None:
+            self.parts.on_step(self.question, step)
 
     def finish(self, reason: StopReason, error: str | None = None) -> Trajectory:
         """Close the episode with the answer as it stands."""

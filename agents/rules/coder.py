@@ -103,11 +103,18 @@ def plan(prompt: Prompt) -> Plan:
             groups[-1][1].append(filled)
         else:
             groups.append((names, [filled]))
-    program.statements = [statement for _, body in groups for statement in body]
+    program.statements = _imports(masks.values())
+    program.statements += [statement for _, body in groups for statement in body]
     program.expressions = [
         expression for e in program.expressions if not masks_in(expression := filler.visit(e))
     ]
     return Plan(program, _scope(program.statements, knowledge, probed), masks, groups)
+
+
+def _imports(chosen: Iterable[Choice]) -> list[ast.stmt]:
+    """Import statements of the names that were chosen from a module."""
+    lines = [f"from {choice.module} import {choice.name}" for choice in chosen if choice.module]
+    return ast.parse("\n".join(dict.fromkeys(lines))).body
 
 
 def _scope(statements: Sequence[ast.stmt], knowledge: Knowledge, probed: dict[str, str]) -> Scope:
@@ -127,12 +134,7 @@ def _fill_masks(
     for mask in dict.fromkeys(order):
         names = {m: choice.name for m, choice in chosen.items()}
         filled = [Filler(names).visit(ast.parse(ast.unparse(s)).body[0]) for s in statements]
-        imports = [
-            ast.parse(f"from {choice.module} import {choice.name}").body[0]
-            for choice in chosen.values()
-            if choice.module
-        ]
-        scope = _scope([*imports, *filled], knowledge, probed)
+        scope = _scope([*_imports(chosen.values()), *filled], knowledge, probed)
         use = uses_of(filled, scope).get(mask)
         if use is None or _only_imported(use, mask):
             continue
@@ -248,10 +250,8 @@ def _setup(made: Plan, imports: Sequence[str]) -> list[str]:
     lines: list[str] = []
     if imports:
         lines += _guarded([ast.parse(line).body[0] for line in dict.fromkeys(imports)], "import")
-    named = [c for c in made.masks.values() if c.module]
-    if named:
-        text = "\n".join(dict.fromkeys(f"from {c.module} import {c.name}" for c in named))
-        lines += _guarded(ast.parse(text).body, "import")
+    if masked := _imports(made.masks.values()):
+        lines += _guarded(masked, "import")
     for masks, statements in made.groups:
         lines += [f"    # [{m}] -> {made.masks[m].name}" for m in masks if m in made.masks]
         label = masks[0] if masks else "setup"

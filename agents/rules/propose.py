@@ -21,7 +21,8 @@ _CHANGES += ("plot", "save", "pop", "clear", "extend", "update", "delete", "rela
 _SAME = {stem(w) for w in ("same", "equal", "equals", "equality", "equivalent", "identical")}
 _SAME |= {stem(w) for w in ("equivalence", "match", "matches", "consistent", "consistency")}
 _OTHER = {stem(w) for w in ("inequality", "different", "differs", "unequal", "distinct")}
-_TEXT = {stem(w) for w in ("string", "representation", "description", "repr", "label")}
+_SPELT = {stem(w) for w in ("representation", "repr", "printed")}
+_TEXT = _SPELT | {stem(w) for w in ("string", "description")}
 _COUNT = {stem(w) for w in ("number", "count", "num", "many", "length", "size", "total")}
 _TYPE = {stem(w) for w in ("instance", "type", "class", "isinstance")}
 
@@ -101,7 +102,8 @@ def _of_object(wanted: Wanted, name: str, annotation: str, scope: Scope) -> Iter
         for guess, score in _guesses(wanted.name, own):
             yield Way(f"{name}.{guess}", score + mention)
     if wanted.kind == "str" and _TEXT & (set(wanted.words) | wanted.about):
-        yield Way(f"str({name})", 0.6 + mention)
+        said = bool(_SPELT & (set(wanted.words) | wanted.about))
+        yield Way(f"str({name})", (0.6 if said else 0.35) + mention)
     if wanted.kind == "int" and _COUNT & set(wanted.words) and (inner or annotation == "list"):
         yield Way(f"len({name})", 0.7 + mention)
     named = agreement(name_words(name), wanted.words)
