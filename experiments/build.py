@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+from rich.console import Console
 
 from agents.base import Agent
 from agents.budget import Budget
@@ -103,9 +105,9 @@ async def build_laboratory(
     client: ModelClient,
     *,
     stack: AsyncExitStack,
-    say: Callable[[str], None],
+    console: Console,
 ) -> Laboratory:
-    """Make agent and sandboxes for one environment; ``stack`` closes them, ``say`` tells.
+    """Make agent and sandboxes for one environment; ``stack`` closes them.
 
     Raises
     ------
@@ -125,11 +127,12 @@ async def build_laboratory(
         disk_mb=settings.disk_mb,
         options=dict(settings.options),
     )
-    await asyncio.to_thread(environments.build, environment, say=say)
+    await asyncio.to_thread(environments.build, environment, say=console.print)
     packages_folder = environments.site_packages(environment)
     retriever = await _build_retriever(config, benchmark, packages_folder, client)
-    sandbox = await stack.enter_async_context(get_sandbox(limits))
-    verifier = await stack.enter_async_context(get_sandbox(_plain(limits)))
+    with console.status("Starting the sandboxes"):
+        sandbox = await stack.enter_async_context(get_sandbox(limits))
+        verifier = await stack.enter_async_context(get_sandbox(_plain(limits)))
     parts = Parts(
         model=client,
         retriever=retriever,

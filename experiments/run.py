@@ -95,7 +95,7 @@ async def execute(config: RunConfig, console: Console) -> Path:
                 laboratories = {}
                 for environment in sorted({job.task.environment for job in jobs}):
                     laboratories[environment] = await build_laboratory(
-                        config, benchmark, environment, client, stack=stack, say=console.print
+                        config, benchmark, environment, client, stack=stack, console=console
                     )
                 store.remember_packages({n: lab.packages for n, lab in laboratories.items()})
                 meter = RunMeter(config.run_budget, store.lines())
@@ -256,7 +256,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ended the run); 2: the user has to change something; 130: interrupted.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
-    console = Console(soft_wrap=True)
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=100)  # a log file has room for the tables
     flags = {"-m", "--multirun", "-h", "--help", "--cfg"} & set(given)
     overrides = [argument for argument in given if argument not in flags]
     if flags & {"-h", "--help"}:

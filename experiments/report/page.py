@@ -9,10 +9,12 @@ from __future__ import annotations
 import base64
 import difflib
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
@@ -22,7 +24,7 @@ from pygments.lexers import DiffLexer, PythonLexer
 
 from experiments.report import plots
 from experiments.report.runs import Run, load_runs, properties, runnable, whole
-from experiments.report.steps import describe_step
+from experiments.report.steps import describe_steps
 from experiments.report.tables import (
     COMPARISON_HEADINGS,
     HEADINGS,
@@ -63,11 +65,21 @@ def write_report(folders: Sequence[Path], target: Path) -> None:
     ConfigError
         When a folder is no run folder or damaged.
     """
-    write_text(target, render(load_runs(folders)))
+    runs = load_runs(folders)
+    pages = {}
+    if len(runs) > 1:
+        # The steps are in each run's own page: together they would be too much for one.
+        own = {run.label: run.folder / "report.html" for run in runs}
+        pages = {
+            label: quote(os.path.relpath(page, target.parent))
+            for label, page in own.items()
+            if page.exists()
+        }
+    write_text(target, render(runs, pages))
 
 
-def render(runs: Sequence[Run]) -> str:
-    """Return the page as text."""
+def render(runs: Sequence[Run], pages: Mapping[str, str]) -> str:
+    """Return the page as text; ``pages`` are links to the pages that hold the steps."""
     environment = Environment(
         loader=FileSystemLoader(HERE),
         autoescape=select_autoescape(default=True, default_for_string=True),
@@ -77,7 +89,7 @@ def render(runs: Sequence[Run]) -> str:
     css = (HERE / "page.css").read_text(encoding="utf-8") + _highlight_css()
     digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
     many = len(runs) > 1 or any(len(run.summary["seeds"]) > 1 for run in runs)
-    questions = [_question(runs, key, many=many) for key in _question_ids(runs)]
+    questions = [_question(runs, key, pages, many=many) for key in _question_ids(runs)]
     spend, unit = _spend(runs)
     return environment.get_template("page.html.j2").render(
         title=_title(runs),
@@ -139,7 +151,9 @@ def _question_ids(runs: Sequence[Run]) -> list[str]:
     return list(dict.fromkeys(row.question_id for run in runs for row in run.rows))
 
 
-def _question(runs: Sequence[Run], question_id: str, *, many: bool) -> dict[str, Any]:
+def _question(
+    runs: Sequence[Run], question_id: str, pages: Mapping[str, str], *, many: bool
+) -> dict[str, Any]:
     answers: list[dict[str, Any]] = []
     prompt, area = "", ""
     for run in runs:
@@ -147,7 +161,7 @@ def _question(runs: Sequence[Run], question_id: str, *, many: bool) -> dict[str,
             trajectory = run.trajectory(row)
             prompt = prompt or trajectory["question"]["prompt"]
             area = area or row.labels.get("area", "")
-            answer = _answer(run, row, trajectory)
+            answer = _answer(run, row, trajectory, pages.get(run.label))
             if many and answers:
                 answer["diff_to"] = answers[0]["name"]
                 answer["diff"] = _diff(answers[0]["source"], answer["source"])
@@ -161,7 +175,7 @@ def _question(runs: Sequence[Run], question_id: str, *, many: bool) -> dict[str,
     }
 
 
-def _answer(run: Run, row: Row, trajectory: Mapping[str, Any]) -> dict[str, Any]:
+def _answer(run: Run, row: Row, trajectory: Mapping[str, Any], page: str | None) -> dict[str, Any]:
     kind = _kind(row)
     seeds = run.summary["seeds"]
     counted = f"{row.passed_count}/{row.properties}"
@@ -180,7 +194,9 @@ def _answer(run: Run, row: Row, trajectory: Mapping[str, Any]) -> dict[str, Any]
         "stop_reason": row.stop_reason,
         "spent": f"{row.calls} model calls, {row.prompt_tokens + row.completion_tokens:,} tokens, "
         f"{money(row.cost_usd)}, {row.seconds:.1f} s",
-        "steps": [describe_step(step) for step in trajectory["steps"]],
+        "count": len(trajectory["steps"]),
+        "steps": [] if page else describe_steps(trajectory["steps"]),
+        "page": page and f"{page}#q-{row.question_id}",
     }  # fmt: skip
 
 

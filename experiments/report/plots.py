@@ -152,7 +152,7 @@ def against_spend(runs: Sequence[Run], spend: Mapping[str, float], unit: str) ->
         parts.append(_text(left - 8, y, f"{tick} %", "small end"))
     for share in (0.0, 0.5, 1.0):
         x = left + share * width * 0.9
-        parts.append(_text(x, top + height + 16, f"{most * share:,.4g}", "small mid"))
+        parts.append(_text(x, top + height + 16, _amount(most * share), "small mid"))
     parts.append(_text(left + width * 0.45, top + height + 34, unit, "small mid"))
     for index, (run, interval, value) in enumerate(points):
         x = left + width * 0.9 * value / most
@@ -237,6 +237,10 @@ def _svg(height: float, parts: Sequence[Markup], about: str) -> Markup:
     return Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
         width, _n(height), escape(about), Markup("").join(parts)
     )
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _n(value: float) -> str:

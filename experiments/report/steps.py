@@ -3,10 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from difflib import SequenceMatcher
+from typing import Any, NamedTuple
 
 #: Characters of one block; the trajectory file holds all of it.
 SHOWN = 30_000
+
+#: So many lines of a prompt that stood in the prompt before are not shown again.
+REPEATED = 12
+
+
+def describe_steps(steps: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """All steps of a trajectory; what a prompt repeats of an earlier one is only pointed at."""
+    described, before = [], _Before("", 0)
+    for number, step in enumerate(steps, start=1):
+        shortened = dict(step)
+        if step.get("kind") == "model":
+            messages = []
+            for message in step.get("messages") or []:
+                content = str(message.get("content"))
+                messages.append({**message, "content": _shorten(content, before)})
+                if message.get("role") == "human":
+                    before = _Before(content, number)
+            shortened["messages"] = messages
+        described.append(describe_step(shortened))
+    return described
+
+
+class _Before(NamedTuple):
+    text: str
+    step: int
+
+
+def _shorten(text: str, before: _Before) -> str:
+    lines, earlier = text.splitlines(), before.text.splitlines()
+    matcher = SequenceMatcher(None, earlier, lines, autojunk=False)
+    shown, position = [], 0
+    for _, start, size in matcher.get_matching_blocks():
+        if size < REPEATED:
+            continue
+        shown += lines[position:start]
+        shown.append(f"[{size} lines as in step {before.step}]")
+        position = start + size
+    return "\n".join(shown + lines[position:])
 
 
 def describe_step(step: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from experiments.config import ConfigError
 from experiments.report import __main__ as report_command
 from experiments.report import write_report
 from experiments.report.runs import load_runs
+from experiments.report.steps import describe_steps
 from experiments.report.tables import comma_separated, comparisons, leaderboard, markdown, money
 from experiments.report.taxonomy import count_failures
 from experiments.show import main as show
@@ -19,6 +20,7 @@ from experiments.summary import summarise
 from tests.experiments.test_store import INFRA, row
 from tests.experiments.tiny import TinyBenchmark
 
+QUESTIONS = ("cubic", "formula", "lists", "plain")
 HOSTILE = "</pre></script><script>alert(1)</script><img src=x onerror=alert(1)>\x1b[31m\x00\ud800"
 
 
@@ -110,6 +112,7 @@ def two_runs(make_run):
 
 
 def test_the_page_is_well_formed_and_hostile_text_stays_text(two_runs, tmp_path):
+    write_report(two_runs[:1], two_runs[0] / "report.html")
     for runs in (two_runs[:1], two_runs):
         write_report(runs, tmp_path / "page.html")
         text = (tmp_path / "page.html").read_text()
@@ -117,7 +120,8 @@ def test_the_page_is_well_formed_and_hostile_text_stays_text(two_runs, tmp_path)
         assert page.open == []
         assert not page.tags & {"script", "img", "iframe", "object", "link", "base", "form"}
         assert not [a for a in page.attributes if a[1].startswith("on") or a[1] in {"src", "style"}]
-        assert not [a for a in page.attributes if a[1] == "href"]
+        links = {a[2] for a in page.attributes if a[1] == "href"}
+        assert links <= {f"first/report.html#q-{question}" for question in QUESTIONS}
         assert "alert(1)" in text
         assert ("meta", "http-equiv", "Content-Security-Policy") in page.attributes
         assert "default-src 'none'; style-src 'sha256-" in text
@@ -210,3 +214,15 @@ def test_show_prints_one_trajectory_and_controls_nothing(two_runs, capsys):
     assert "\x00" not in shown
     assert show([str(two_runs[0]), "nonsense"]) == 2
     assert "cubic-0" in capsys.readouterr().err
+
+
+def test_a_prompt_does_not_repeat_what_stood_in_the_one_before():
+    common = "\n".join(f"line {number}" for number in range(40))
+    steps = [
+        {"kind": "model", "messages": [{"role": "human", "content": f"first\n{common}"}]},
+        {"kind": "check", "findings": []},
+        {"kind": "model", "messages": [{"role": "human", "content": f"{common}\nlast"}]},
+    ]
+    first, _, last = describe_steps(steps)
+    assert first["blocks"][0]["text"] == f"first\n{common}"
+    assert last["blocks"][0]["text"] == "[40 lines as in step 1]\nlast"
