@@ -66,7 +66,7 @@ class Episode:
         retriever = self.parts.retriever
         if retriever is None or k == 0 or not query.strip():
             return []
-        documents = list(await retriever.search(query, k=k))
+        documents = [self._short(d) for d in await retriever.search(query, k=k)]
         hits = [
             {
                 "id": document.metadata.get("id"),
@@ -87,11 +87,14 @@ class Episode:
         for name in dict.fromkeys(names):
             document = await retriever.lookup(name) if len(found) < limit else None
             if document is not None:
-                found[str(document.metadata.get("id"))] = document
+                found[str(document.metadata.get("id"))] = self._short(document)
         if found:
             hits = [{"id": i, "name": d.metadata.get("qualname")} for i, d in found.items()]
             self._record("retrieve", retriever="lookup", query=" ".join(names), hits=hits)
         return list(found.values())
+
+    def _short(self, document: Document) -> Document:
+        return prompts.shorten(document, self.parts.model.config.document_characters)
 
     async def ask(self, purpose: str, messages: Sequence[BaseMessage]) -> str:
         """Return the model's reply, within the budget."""

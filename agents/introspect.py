@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agents import introspect_probe
+from agents.episode import Episode
 from sandbox.base import Execution, Outcome
 
 PROBE = Path(introspect_probe.__file__).read_text(encoding="utf-8")
@@ -53,6 +54,29 @@ def draft_probe(code: str) -> str:
 def source_probe(names: Sequence[str]) -> str:
     """Source for the sandbox that reads the source of ``names`` (entry: ``ENTRY``)."""
     return f"{PROBE}\n\ndef {ENTRY}():\n    return sources({list(names)!r})\n"
+
+
+async def find_misses(episode: Episode, code: str) -> list[Miss]:
+    """Look the names of a draft up; misses, or why there was no looking, are recorded."""
+    try:
+        misses = read_misses(await episode.run(draft_probe(code), ENTRY))
+    except IntrospectionError as error:
+        episode.check([f"the installed libraries could not be looked into: {error}"])
+        return []
+    if misses:
+        episode.check([str(miss) for miss in misses])
+    return misses
+
+
+async def find_sources(episode: Episode, names: Sequence[str]) -> dict[str, str]:
+    """Source of the installed objects among ``names``; a failure is recorded."""
+    if not names:
+        return {}
+    try:
+        return read_sources(await episode.run(source_probe(names), ENTRY))
+    except IntrospectionError as error:
+        episode.check([f"the source of the libraries could not be read: {error}"])
+        return {}
 
 
 def read_misses(execution: Execution) -> list[Miss]:

@@ -19,8 +19,14 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from agents.base import Usage
 from agents.replies import ReplyCache, request_key
+from agents.traffic import Recorder, Replay, Unreachable
 
 CHARACTERS_PER_TOKEN = 4.0  # only where an endpoint reports no usage; such counts say so
+
+#: Keys of the configuration that do not change what a model answers to the same messages.
+NOT_IDENTITY = {
+    "timeout", "max_retries", "price", "cache", "document_characters", "record", "replay",
+}  # fmt: skip
 
 
 class ModelError(Exception):
@@ -55,6 +61,12 @@ class ModelConfig(BaseModel):
         Overrides the price table; unknown stays unknown.
     cache
         Keep replies, so that a repeated run asks nothing twice.
+    document_characters
+        Longest document in a prompt; ``None`` shows every document whole.
+    record
+        JSONL file to which all traffic is appended (see :mod:`agents.traffic`).
+    replay
+        JSONL file that answers in place of the model.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -67,6 +79,9 @@ class ModelConfig(BaseModel):
     max_retries: int = Field(default=4, ge=0, le=20)
     price: Price | None = None
     cache: bool = True
+    document_characters: int | None = Field(default=None, ge=200)
+    record: Path | None = None
+    replay: Path | None = None
     path: str | None = None
     options: dict[str, Any] = Field(default_factory=dict)
 
@@ -99,6 +114,8 @@ class ModelClient:
         ``None`` is unknown.
     cache
         ``None`` switches caching off.
+    record, replay
+        Where traffic is kept, and where it comes from instead of ``chat``.
     concurrency
         Requests in flight at once.
     """
@@ -110,6 +127,8 @@ class ModelClient:
         *,
         price: Price | None = None,
         cache: ReplyCache | None = None,
+        record: Recorder | None = None,
+        replay: Replay | None = None,
         concurrency: int = 8,
     ) -> None:
         self.chat = chat
@@ -118,10 +137,12 @@ class ModelClient:
         self.llm = config.llm
         self._price = price
         self._cache = cache
+        self._record = record
+        self._replay = replay
         self._slots = asyncio.Semaphore(concurrency)
         # Backoff of the client is at most 8 s per retry; the rest of the margin is for queues.
         self._deadline = (config.timeout + 10.0) * (config.max_retries + 1)
-        self._identity = config.model_dump(exclude={"timeout", "max_retries", "price", "cache"})
+        self._identity = config.model_dump(exclude=NOT_IDENTITY)
 
     async def ask(self, messages: Sequence[BaseMessage], *, sample: str) -> Reply:
         """Send ``messages`` and return the reply.
@@ -138,6 +159,30 @@ class ModelClient:
         ModelError
             When the endpoint failed after all retries, or sent something that is no reply.
         """
+        if self._replay is not None:
+            return self._replayed(self._replay, messages, sample)
+        try:
+            reply = await self._answer(messages, sample)
+        except ModelError as error:
+            if self._record is not None:
+                self._record.failure(self._identity, messages, sample, str(error))
+            raise
+        if self._record is not None:
+            self._record.reply(self._identity, messages, sample, vars(reply))
+        return reply
+
+    def _replayed(self, replay: Replay, messages: Sequence[BaseMessage], sample: str) -> Reply:
+        found = replay.find(self._identity, messages, sample)
+        if found is None:
+            raise ModelError(
+                f"{self.name}: {replay.path} holds no reply to this prompt. It was recorded with "
+                "another configuration, other documents or other library versions."
+            )
+        if "error" in found:
+            raise ModelError(found["error"])
+        return Reply(**{**found["reply"], "usage": Usage(**found["reply"]["usage"])})
+
+    async def _answer(self, messages: Sequence[BaseMessage], sample: str) -> Reply:
         key = request_key(self._identity, messages, sample)
         if self._cache is not None and (stored := self._cache.get(key)) is not None:
             usage = replace(Usage(**stored["usage"]), calls=0, cached_calls=1, cost_usd=0.0)
@@ -203,14 +248,20 @@ def build_model(
     Raises
     ------
     ValueError
-        When a key is missing or ``path`` names no chat model.
+        When a key is missing, ``path`` names no chat model, or ``replay`` cannot be read.
     """
     replies = None
     # The model without an LLM is faster than its cache.
     if cache is not None and config.cache and config.llm:
         replies = ReplyCache(cache / "replies.sqlite")
     return ModelClient(
-        _chat(config), config, price=_price(config), cache=replies, concurrency=concurrency
+        Unreachable() if config.replay else _chat(config),
+        config,
+        price=_price(config),
+        cache=replies,
+        record=Recorder(config.record) if config.record else None,
+        replay=Replay.load(config.replay) if config.replay else None,
+        concurrency=concurrency,
     )
 
 

@@ -6,7 +6,7 @@ model, the one without an LLM included, reads the same text.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from langchain_core.documents import Document
@@ -33,6 +33,40 @@ REPAIR = """\
 Your reply could not be read. Send the same solution again.
 """
 
+DECOMPOSE = """\
+Which parts of the libraries does a solution need? Write search queries for their documentation, \
+at most {most}, each about one class, function or task. Answer in exactly this form:
+<queries>
+one query per line
+</queries>"""
+
+RERANK = """\
+Which of the numbered candidates does a solution need? Give their numbers, the most useful first, \
+at most {most}, none twice. Answer in exactly this form:
+<indices>3, 1, 2</indices>"""
+
+NAMES = """\
+Name the classes, methods and functions of the libraries that a solution calls, as dotted names, \
+at most {most}. Answer in exactly this form:
+<names>
+one name per line
+</names>"""
+
+FREE = """\
+{question}
+
+Write a function that works this out with the installed libraries; it is executed, so nothing is \
+answered from memory. It returns a dict: one key per thing asked for, with the unit in the key \
+where there is one, and plain values (numbers, text, lists, dicts)."""
+
+FILES = """\
+Input files, read-only, by their path relative to the working directory:
+{paths}"""
+
+EARLIER = """\
+Earlier in this conversation:
+{turns}"""
+
 FEEDBACK_NOTE = """\
 The attempts above were executed. Correct what went wrong; keep what is right."""
 
@@ -48,7 +82,8 @@ would help most. Answer in exactly this form:
 class Attempt:
     """One draft and what became of it, as later prompts show it.
 
-    Every text is optional, so that an ablation can leave one out.
+    Every text is optional, so that an ablation can leave one out. ``library`` lists the names of
+    the draft that the installed libraries do not have.
     """
 
     number: int
@@ -58,6 +93,7 @@ class Attempt:
     returned: str = ""
     printed: str = ""
     checks: Sequence[str] = ()
+    library: Sequence[str] = ()
     critique: str = ""
 
 
@@ -91,6 +127,9 @@ def render_attempt(attempt: Attempt) -> str:
         parts.append(f"<printed>\n{attempt.printed}\n</printed>")
     if attempt.checks:
         parts.append("<checks>\n" + "\n".join(f"- {c}" for c in attempt.checks) + "\n</checks>")
+    if attempt.library:
+        listed = "\n".join(f"- {miss}" for miss in attempt.library)
+        parts.append(f"<library>\n{listed}\n</library>")
     if attempt.critique:
         parts.append(f"<critique>\n{attempt.critique}\n</critique>")
     parts.append("</attempt>")
@@ -102,12 +141,18 @@ def _question(prompt: str) -> str:
 
 
 def generate(
-    prompt: str, documents: Sequence[Document] = (), attempts: Sequence[Attempt] = ()
+    prompt: str,
+    documents: Sequence[Document] = (),
+    attempts: Sequence[Attempt] = (),
+    sources: Mapping[str, str] | None = None,
 ) -> list[BaseMessage]:
-    """Messages that ask for the function."""
+    """Messages that ask for the function; ``sources`` is code by dotted name."""
     parts = [_question(prompt)]
     if documents:
         parts.append(render_documents(documents))
+    if sources:
+        listed = [f'<source name="{n}">\n{code}\n</source>' for n, code in sources.items()]
+        parts.append("\n".join(["<sources>", *listed, "</sources>"]))
     if attempts:
         parts.extend(render_attempt(attempt) for attempt in attempts)
         parts.append(FEEDBACK_NOTE)
@@ -130,3 +175,82 @@ def criticise(
     parts.extend(render_attempt(attempt) for attempt in attempts)
     parts.append(CRITIC)
     return [SystemMessage(SYSTEM), HumanMessage("\n\n".join(parts))]
+
+
+def decompose(prompt: str, most: int) -> list[BaseMessage]:
+    """Messages that ask for at most ``most`` search queries."""
+    return _ask(_question(prompt), DECOMPOSE.format(most=most))
+
+
+def rerank(prompt: str, documents: Sequence[Document], most: int) -> list[BaseMessage]:
+    """Messages that ask for the numbers of the ``most`` useful documents, counted from 1."""
+    listed = "\n".join(f"{n}. {summary(document)}" for n, document in enumerate(documents, 1))
+    candidates = f"<candidates>\n{listed}\n</candidates>"
+    return _ask(_question(prompt), candidates, RERANK.format(most=most))
+
+
+def names(prompt: str, documents: Sequence[Document], most: int) -> list[BaseMessage]:
+    """Messages that ask for the names that a solution calls."""
+    listed = "\n".join(summary(document) for document in documents)
+    parts = [_question(prompt)]
+    if documents:
+        parts.append(f"<candidates>\n{listed}\n</candidates>")
+    return _ask(*parts, NAMES.format(most=most))
+
+
+def _ask(*parts: str) -> list[BaseMessage]:
+    return [SystemMessage(SYSTEM), HumanMessage("\n\n".join(parts))]
+
+
+def free_question(
+    question: str, files: Sequence[str] = (), turns: Sequence[tuple[str, str, str]] = ()
+) -> str:
+    """A user's own question as the prompt of a :class:`agents.base.Question`.
+
+    Parameters
+    ----------
+    question
+        As the user wrote it.
+    files
+        Paths as the code will see them.
+    turns
+        Earlier questions of the conversation, each with its code and what that returned.
+    """
+    parts = []
+    if turns:
+        shown = [f"Question: {q}\n```python\n{c}\n```\nReturned:\n{r}" for q, c, r in turns]
+        parts.append(EARLIER.format(turns="\n\n".join(shown)))
+    parts.append(FREE.format(question=question.strip()))
+    if files:
+        parts.append(FILES.format(paths="\n".join(f"- `{path}`" for path in files)))
+    return "\n\n".join(parts)
+
+
+def summary(document: Document, characters: int = 400) -> str:
+    """A document on one line, for a choice between many."""
+    name = document.metadata.get("qualname", "")
+    text = " ".join(document.page_content.removeprefix(str(name)).split())
+    return f"{name}: {text[:characters]}{' ...' if len(text) > characters else ''}"
+
+
+def shorten(document: Document, limit: int | None) -> Document:
+    """A document of at most ``limit`` characters (plus a line that says what was cut).
+
+    Signatures matter most: texts of the listed members go first, then what the writing model
+    added, then the last members.
+    """
+    text = document.page_content
+    if limit is None or len(text) <= limit:
+        return document
+    facts, rule, prose = text.partition("\n---\n")
+    if rule:
+        facts = "\n".join(
+            line.partition("]: ")[0] + "]" if line.startswith("  ") and "]: " in line else line
+            for line in facts.splitlines()
+        )
+    whole = f"{facts}{rule}{prose}"
+    if len(whole) > limit:
+        kept = whole[:limit].rsplit("\n", 1)[0]
+        lines = len(whole.splitlines()) - len(kept.splitlines())
+        whole = f"{kept}\n... ({lines} more lines)"
+    return document.model_copy(update={"page_content": whole})

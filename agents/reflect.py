@@ -1,4 +1,4 @@
-"""``reflect``: retrieve, generate, execute, check, critique, and again.
+"""``reflect``: retrieve, generate, check, execute, critique, and again.
 
 The generator really sees what happened: traceback, returned values, findings, critique. Each of
 them is a switch, so that an ablation can take it away.
@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from langchain_core.documents import Document
 
 from agents import prompts
-from agents.answer import Answer
 from agents.base import Question, StopReason, Trajectory
-from agents.checks import contract_findings, fulfilled
+from agents.drafts import Draft, Drafts, Select
 from agents.episode import Episode, Parts, run_episode, show
 from agents.prompts import Attempt
-from sandbox.base import Execution
 
 NextRetrieval = Literal["critic", "draft", "traceback", "off"]
 _NAME = re.compile(r"\b[A-Za-z_][\w.]*[A-Za-z0-9]\b")
@@ -41,13 +40,20 @@ class Reflect:
     feedback_traceback, feedback_values, feedback_critic
         What of the last run the next prompt contains.
     retrieve_next
-        Where the next query comes from; ``off`` keeps the first documents.
+        Where the next query comes from: the ``critic``, the names that the ``draft`` uses, the
+        ``traceback`` and the findings; ``off`` keeps the first documents.
+    keep_documents
+        Whether the documents of the question stay beside those of the next query.
     check_contract
         Compare the returned dict with the formats in the question; without it only a missing
         key, ``None`` or a failed run makes another iteration.
+    check_introspection
+        Look every import, attribute and argument of a draft up in the installed libraries before
+        it runs; the next prompt lists what is not there and what is near, and the documents of
+        what was misused are retrieved.
     select
-        ``last`` draft, or ``best``: the one with the most properties in the format asked for, the
-        latest of equals.
+        Which draft is the answer; see :class:`agents.drafts.Drafts`. With ``agreement`` a clean
+        draft ends the episode only when another one returned the same.
     """
 
     name = "reflect"
@@ -63,8 +69,10 @@ class Reflect:
         feedback_values: bool = True,
         feedback_critic: bool = True,
         retrieve_next: NextRetrieval = "critic",
+        keep_documents: bool = True,
         check_contract: bool = True,
-        select: Literal["last", "best"] = "best",
+        check_introspection: bool = True,
+        select: Select = "best",
     ) -> None:
         self.parts = parts
         self.k = k
@@ -73,7 +81,9 @@ class Reflect:
         self.feedback_values = feedback_values
         self.feedback_critic = feedback_critic
         self.retrieve_next = retrieve_next
+        self.keep_documents = keep_documents
         self.check_contract = check_contract
+        self.check_introspection = check_introspection
         self.select = select
 
     async def solve(self, question: Question, *, seed: int = 0) -> Trajectory:
@@ -82,49 +92,41 @@ class Reflect:
 
     async def _steps(self, episode: Episode) -> StopReason:
         prompt = episode.question.prompt
+        drafts = Drafts(
+            episode,
+            select=self.select,
+            formats=formats_of(episode.question, checked=self.check_contract),
+            introspect=self.check_introspection,
+        )
         first = await episode.retrieve(prompt, self.k)
-        latest: list[Document] = []
+        documents = first
         attempts: list[Attempt] = []
-        best: tuple[int, Answer] | None = None
         for number in range(1, self.max_iterations + 1):
-            documents = _merge(first, latest)
-            answer = await episode.draft(prompts.generate(prompt, documents, attempts))
-            if answer is None:
-                return "format_error" if best is None else "iterations"
-            execution = await episode.execute(answer)
-            findings = self._findings(execution, episode.question)
-            episode.check(findings)
-            quality = fulfilled(execution, episode.question.formats)
-            if self.select == "best" and best is not None and best[0] > quality:
-                episode.answer = best[1]
-            else:
-                best = (quality, answer)
-            if not findings:
+            draft = await drafts.attempt(prompts.generate(prompt, documents, attempts))
+            if draft is None:
+                continue
+            if drafts.settled:
                 return "answered"
-            if number == self.max_iterations:
-                break
-            attempts.append(self._attempt(number, answer, execution, findings))
-            latest = await self._reflect(episode, documents, attempts, latest)
-        return "iterations"
+            if number == self.max_iterations or not draft.findings:
+                continue
+            attempts.append(self._attempt(number, draft))
+            found = await self._reflect(episode, documents, attempts, draft)
+            if found:
+                documents = merge(first, found) if self.keep_documents else found
+        return "iterations" if drafts.tried else "format_error"
 
-    def _findings(self, execution: Execution, question: Question) -> list[str]:
-        formats = question.formats
-        if not self.check_contract:
-            formats = dict.fromkeys(formats, "")
-        return contract_findings(execution, formats)
-
-    def _attempt(
-        self, number: int, answer: Answer, execution: Execution, findings: Sequence[str]
-    ) -> Attempt:
+    def _attempt(self, number: int, draft: Draft) -> Attempt:
+        execution = draft.execution
         printed = "\n".join(part for part in (execution.stdout, execution.stderr) if part)
         return Attempt(
             number=number,
-            code=answer.code,
+            code=draft.answer.code,
             outcome=str(execution.outcome),
             traceback=(execution.error or "")[-_TAIL:] if self.feedback_traceback else "",
             returned=show(execution.result, _TAIL) if self.feedback_values else "",
             printed=printed[-_TAIL:] if self.feedback_values else "",
-            checks=tuple(findings) if self.check_contract else (),
+            checks=draft.findings if self.check_contract else (),
+            library=tuple(str(miss) for miss in draft.misses),
         )
 
     async def _reflect(
@@ -132,29 +134,57 @@ class Reflect:
         episode: Episode,
         documents: Sequence[Document],
         attempts: list[Attempt],
-        latest: list[Document],
+        draft: Draft,
     ) -> list[Document]:
         """Critique the last attempt (in place) and return the documents it leads to."""
         last, query = attempts[-1], ""
         if self.feedback_critic or self.retrieve_next == "critic":
-            messages = prompts.criticise(episode.question.prompt, documents, attempts)
-            reply = await episode.ask("critique", messages)
-            feedback, found = _FEEDBACK.search(reply), _QUERY.search(reply)
+            feedback, asked = await critique(episode, documents, attempts)
             if self.feedback_critic:
-                text = feedback[1] if feedback else reply.strip()
-                attempts[-1] = Attempt(**{**vars(last), "critique": text[:_TAIL]})
+                attempts[-1] = replace(last, critique=feedback)
             if self.retrieve_next == "critic":
-                query = found[1] if found else ""
+                query = asked
         if self.retrieve_next == "draft":
-            query = " ".join(imported_names(last.code))
+            query = " ".join(used_names(last.code))
         elif self.retrieve_next == "traceback":
-            query = " ".join([*last.traceback.splitlines()[-1:], *last.checks])
-        return await self._retrieve(episode, query) or latest
+            query = " ".join([*last.traceback.splitlines()[-1:], *draft.findings])
+        if self.retrieve_next == "off":
+            return []
+        misused = [miss.owner for miss in draft.misses if miss.owner]
+        return await look_up(episode, query, self.k, also=misused)
 
-    async def _retrieve(self, episode: Episode, query: str) -> list[Document]:
-        """Exact documents of the names in ``query`` first, then the search's."""
-        exact = await episode.lookup(_NAME.findall(query), self.k)
-        return _merge(exact, await episode.retrieve(query, self.k))[: 2 * self.k]
+
+def formats_of(question: Question, *, checked: bool) -> dict[str, str]:
+    """Property names with the formats that are checked; a format of no text fits everything."""
+    return dict(question.formats) if checked else dict.fromkeys(question.formats, "")
+
+
+async def critique(
+    episode: Episode, documents: Sequence[Document], attempts: Sequence[Attempt]
+) -> tuple[str, str]:
+    """Ask for feedback on the last attempt and for the next search query."""
+    messages = prompts.criticise(episode.question.prompt, documents, attempts)
+    reply = await episode.ask("critique", messages)
+    feedback, query = _FEEDBACK.search(reply), _QUERY.search(reply)
+    text = feedback[1] if feedback else reply.strip()
+    return text[:_TAIL], query[1] if query else ""
+
+
+async def look_up(
+    episode: Episode, query: str, k: int, *, also: Sequence[str] = ()
+) -> list[Document]:
+    """Exact documents of ``also`` and of the names in ``query`` first, then the search's."""
+    exact = await episode.lookup([*also, *_NAME.findall(query)], k)
+    return merge(exact, await episode.retrieve(query, k))[: 2 * k]
+
+
+def used_names(code: str) -> list[str]:
+    """Dotted names that a draft imports, then what it calls on them, in order."""
+    imported = imported_names(code)
+    short = {name.rpartition(".")[2]: name for name in imported}
+    called = re.findall(r"\b([A-Za-z_]\w*)\.([a-z_]\w*)\(", code)
+    methods = [f"{short[owner]}.{method}" for owner, method in called if owner in short]
+    return list(dict.fromkeys([*imported, *methods]))
 
 
 def imported_names(code: str) -> list[str]:
@@ -168,7 +198,7 @@ def imported_names(code: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _merge(first: Sequence[Document], second: Sequence[Document]) -> list[Document]:
+def merge(first: Sequence[Document], second: Sequence[Document]) -> list[Document]:
     """Both lists, each document once."""
     merged = {str(d.metadata.get("id")): d for d in [*first, *second]}
     return list(merged.values())

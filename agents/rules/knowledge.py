@@ -109,7 +109,16 @@ class Knowledge:
         if "." in name:
             same = [s for s in same if s.qualname.startswith(first + ".")]
         exact = {s.qualname for s in same}
-        return same[0] if len(exact) == 1 else None
+        return same[0] if len(exact) == 1 else self._listed(name)
+
+    def _listed(self, name: str) -> Symbol | None:
+        """What the document of a module says of one of its functions or classes."""
+        module, _, last = name.rpartition(".")
+        members = self.symbols[module].members if module in self.symbols else ()
+        found = next((member for member in members if member.name == last), None)
+        if found is None or found.kind not in {"function", "class"}:
+            return None
+        return Symbol(name, found.kind, found.signature, text=found.text)
 
     def members(self, module: str) -> list[Member]:
         """Functions and classes of a module, from its own document or from theirs."""

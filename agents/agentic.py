@@ -1,0 +1,159 @@
+"""``agentic``: decompose, retrieve, rerank, recognise names, look them up, rerank, generate.
+
+Every choice of the model is by number or by name: documents are never written out again. What
+cannot be read from a reply is recorded as a check, and the step leaves its input as it was.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+from langchain_core.documents import Document
+
+from agents import prompts
+from agents.base import Question, StopReason, Trajectory
+from agents.episode import Episode, Parts, run_episode
+from agents.introspect import find_sources
+from agents.reflect import merge
+
+_NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+NEAR = 10  # documents among which a name that does not exist is looked for
+
+
+class Agentic:
+    """A pipeline of retrieval steps before one generation.
+
+    Parameters
+    ----------
+    parts
+        Model, retriever, sandbox (for the source of what is looked up).
+    k
+        Documents per query (published: 5).
+    queries
+        Search queries at most (published: 4).
+    top
+        Documents that a rerank keeps (published: 5).
+    names
+        Classes, methods and functions that are looked up at most.
+    sources
+        How many of them are also shown as source code; 0 shows none and needs no sandbox.
+    """
+
+    name = "agentic"
+    uses_retrieval = True
+
+    def __init__(
+        self,
+        parts: Parts,
+        *,
+        k: int = 5,
+        queries: int = 4,
+        top: int = 5,
+        names: int = 8,
+        sources: int = 3,
+    ) -> None:
+        self.parts = parts
+        self.k = k
+        self.queries = queries
+        self.top = top
+        self.names = names
+        self.sources = sources
+
+    async def solve(self, question: Question, *, seed: int = 0) -> Trajectory:
+        """See :class:`agents.base.Agent`."""
+        return await run_episode(self.parts, question, seed, self._steps)
+
+    async def _steps(self, episode: Episode) -> StopReason:
+        prompt = episode.question.prompt
+        found: list[Document] = []
+        for query in await self._decompose(episode):
+            found = merge(found, await episode.retrieve(query, self.k))
+        found = await self._rerank(episode, found)
+        names = await self._names(episode, found)
+        looked_up = await episode.lookup(names, self.names)
+        documents = await self._rerank(episode, merge(looked_up, found))
+        sources = await self._sources(episode, documents, looked_up)
+        answer = await episode.draft(prompts.generate(prompt, documents, sources=sources))
+        return "answered" if answer else "format_error"
+
+    async def _decompose(self, episode: Episode) -> list[str]:
+        reply = await episode.ask(
+            "decompose", prompts.decompose(episode.question.prompt, self.queries)
+        )
+        queries = _lines(reply, "queries")[: self.queries]
+        if not queries:
+            episode.check(["decompose: no query could be read; the question itself is the query"])
+        return queries or [episode.question.prompt]
+
+    async def _rerank(self, episode: Episode, documents: list[Document]) -> list[Document]:
+        if len(documents) <= self.top:
+            return documents
+        messages = prompts.rerank(episode.question.prompt, documents, self.top)
+        reply = await episode.ask("rerank", messages)
+        chosen = indices(reply, len(documents))[: self.top]
+        if not chosen:
+            episode.check(["rerank: no number could be read; the order of retrieval is kept"])
+            return documents[: self.top]
+        return [documents[index] for index in chosen]
+
+    async def _names(self, episode: Episode, documents: Sequence[Document]) -> list[str]:
+        """Names that the model asks for, each as the symbol table has it."""
+        messages = prompts.names(episode.question.prompt, documents, self.names)
+        reply = await episode.ask("names", messages)
+        asked = [m[0] for line in _lines(reply, "names") if (m := _NAME.search(line))]
+        if not asked:
+            episode.check(["names: no name could be read; nothing is looked up"])
+        resolved, notes = [], []
+        for name in dict.fromkeys(asked[: self.names]):
+            known = await self._resolve(episode, name)
+            if known is None:
+                notes.append(f"names: `{name}` is not in the symbol table, nor is one like it")
+            else:
+                resolved.append(known)
+                if known != name and known.rpartition(".")[2] != name.rpartition(".")[2]:
+                    notes.append(f"names: `{name}` does not exist; `{known}` is nearest")
+        if notes:
+            episode.check(notes)
+        return resolved
+
+    async def _resolve(self, episode: Episode, name: str) -> str | None:
+        """``name`` itself where the corpus has it, else the symbol whose name is most like it."""
+        retriever = episode.parts.retriever
+        if retriever is None:
+            return name
+        if await retriever.lookup(name) is not None:
+            return name
+        like = await retriever.search(name, k=NEAR)
+        table = {str(d.metadata["qualname"]).rpartition(".")[2].lower(): d for d in reversed(like)}
+        short = name.rpartition(".")[2].lower()
+        near = get_close_matches(short, table, n=1, cutoff=0.75)
+        return str(table[near[0]].metadata["qualname"]) if near else None
+
+    async def _sources(
+        self, episode: Episode, documents: Sequence[Document], looked_up: Sequence[Document]
+    ) -> dict[str, str]:
+        """Source of the functions and methods among the documents that were asked for by name."""
+        asked = {str(document.metadata.get("id")) for document in looked_up}
+        names = [
+            str(document.metadata.get("qualname"))
+            for document in documents
+            if str(document.metadata.get("id")) in asked
+            and document.metadata.get("kind") in {"function", "method", "property"}
+        ]
+        return await find_sources(episode, names[: self.sources])
+
+
+def indices(reply: str, count: int) -> list[int]:
+    """Positions (from 0) that a rerank reply names, each once, those out of range left out."""
+    match = re.search(r"<indices>(.*?)</indices>", reply, re.DOTALL)
+    numbers = [int(n) - 1 for n in re.findall(r"\d{1,6}", match[1])] if match else []
+    return [n for n in dict.fromkeys(numbers) if 0 <= n < count]
+
+
+def _lines(reply: str, tag: str) -> list[str]:
+    match = re.search(rf"<{tag}>(.*?)</{tag}>", reply, re.DOTALL)
+    lines = match[1].splitlines() if match else []
+    cleaned = [re.sub(r"^\s*(?:[-*]|\d+[.)])\s*", "", line).strip() for line in lines]
+    return list(dict.fromkeys(line for line in cleaned if line))

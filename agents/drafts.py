@@ -1,0 +1,151 @@
+"""The executed drafts of one episode, and which of them is its answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from langchain_core.messages import BaseMessage
+
+from agents.answer import Answer
+from agents.checks import contract_findings, fulfilled
+from agents.episode import Episode
+from agents.introspect import Miss, find_misses
+from sandbox.base import Execution
+
+Select = Literal["last", "best", "agreement"]
+SAME = 1e-3  # relative difference at which two drafts still return the same number
+
+
+@dataclass(frozen=True)
+class Draft:
+    """One draft and what became of it.
+
+    Attributes
+    ----------
+    findings
+        How the result departs from what the question asks for; empty for a clean draft.
+    misses
+        Names that the installed libraries do not have.
+    quality
+        Number of properties in the format asked for.
+    """
+
+    answer: Answer
+    execution: Execution
+    findings: tuple[str, ...]
+    misses: tuple[Miss, ...]
+    quality: int
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """What it returned, empty when it returned no dict."""
+        result = self.execution.result
+        return result if isinstance(result, Mapping) else {}
+
+
+class Drafts:
+    """Asks for drafts and executes them; the episode's answer is always the chosen one.
+
+    Parameters
+    ----------
+    select
+        ``last``; ``best``: the one with the most properties in the format asked for, the latest
+        of equals; ``agreement``: the one whose values most other drafts return too, then as
+        ``best``. Agreement needs no verifier: independent drafts that err seldom err alike.
+    formats
+        What the result is compared with.
+    introspect
+        Look the names of every draft up in the installed libraries before it runs.
+    """
+
+    def __init__(
+        self,
+        episode: Episode,
+        *,
+        select: Select,
+        formats: Mapping[str, str],
+        introspect: bool = False,
+    ) -> None:
+        self.tried: list[Draft] = []
+        self._episode = episode
+        self._select = select
+        self._formats = formats
+        self._introspect = introspect
+
+    async def attempt(self, messages: Sequence[BaseMessage]) -> Draft | None:
+        """Ask for a draft, check and execute it; ``None`` when no code could be read."""
+        episode = self._episode
+        answer = await episode.draft(messages)
+        if answer is None:
+            return None
+        if self.tried and self._select != "last":
+            self._choose()  # stands until the new one has been executed
+        misses: list[Miss] = []
+        if self._introspect:
+            misses = await find_misses(episode, answer.code)
+        execution = await episode.execute(answer)
+        findings = contract_findings(execution, self._formats)
+        episode.check(findings)
+        quality = fulfilled(execution, self._formats)
+        draft = Draft(answer, execution, tuple(findings), tuple(misses), quality)
+        self.tried.append(draft)
+        self._choose()
+        return draft
+
+    @property
+    def settled(self) -> bool:
+        """Whether the last draft is clean and, where agreement decides, not the only one."""
+        last = self.tried[-1]
+        if last.findings or self._select != "agreement":
+            return not last.findings
+        clean = [draft for draft in self.tried[:-1] if not draft.findings]
+        wanted = len(self._formats or last.values)
+        return any(agreeing(last, other) == wanted for other in clean)
+
+    def _choose(self) -> None:
+        self._episode.answer = choose(self.tried, self._select).answer
+
+
+def choose(drafts: Sequence[Draft], select: Select) -> Draft:
+    """The draft that is the answer; see :class:`Drafts`."""
+    if select == "last":
+        return drafts[-1]
+    latest_first = list(reversed(drafts))
+    if select == "best":
+        return max(latest_first, key=lambda draft: draft.quality)
+    return max(
+        latest_first,
+        key=lambda draft: (
+            sum(agreeing(draft, other) for other in drafts if other is not draft),
+            draft.quality,
+        ),
+    )
+
+
+def agreeing(one: Draft, other: Draft) -> int:
+    """Number of keys under which two drafts returned the same value (``None`` agrees with none)."""
+    return sum(
+        key in other.values and value is not None and same(value, other.values[key])
+        for key, value in one.values.items()
+    )
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two returned values are the same but for rounding."""
+    if isinstance(one, np.ndarray | tuple):
+        one = list(one)
+    if isinstance(other, np.ndarray | tuple):
+        other = list(other)
+    if isinstance(one, bool | np.bool_) or isinstance(other, bool | np.bool_):
+        return type(one) is type(other) and bool(one == other)
+    if isinstance(one, int | float | np.number) and isinstance(other, int | float | np.number):
+        return math.isclose(float(one), float(other), rel_tol=SAME)
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return type(one) is type(other) and repr(one) == repr(other)

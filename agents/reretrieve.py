@@ -1,0 +1,85 @@
+"""``reretrieve``: the control whose feedback only chooses the next documents.
+
+This is what the code released with the published comparison does: a critic sees the draft and its
+execution and asks for other documents; the generator starts over with those and sees neither
+draft nor traceback nor critique.
+"""
+
+from __future__ import annotations
+
+from agents import prompts
+from agents.base import Question, StopReason, Trajectory
+from agents.drafts import Drafts, Select
+from agents.episode import Episode, Parts, run_episode, show
+from agents.prompts import Attempt
+from agents.reflect import critique, formats_of, look_up
+
+_TAIL = 3000  # characters of a traceback or of printed text that the critic sees
+
+
+class Reretrieve:
+    """Retrieval by the critic, generation from scratch.
+
+    Parameters
+    ----------
+    parts
+        Model, retriever, sandbox.
+    k
+        Documents per retrieval (published: 5).
+    max_iterations
+        Drafts at most (published: 5).
+    check_contract
+        Compare the returned dict with the formats in the question; the released code only looks
+        for missing keys and ``None``.
+    select
+        Which draft is the answer; see :class:`agents.drafts.Drafts`.
+    """
+
+    name = "reretrieve"
+    uses_retrieval = True
+
+    def __init__(
+        self,
+        parts: Parts,
+        *,
+        k: int = 5,
+        max_iterations: int = 5,
+        check_contract: bool = False,
+        select: Select = "last",
+    ) -> None:
+        self.parts = parts
+        self.k = k
+        self.max_iterations = max_iterations
+        self.check_contract = check_contract
+        self.select = select
+
+    async def solve(self, question: Question, *, seed: int = 0) -> Trajectory:
+        """See :class:`agents.base.Agent`."""
+        return await run_episode(self.parts, question, seed, self._steps)
+
+    async def _steps(self, episode: Episode) -> StopReason:
+        prompt = episode.question.prompt
+        formats = formats_of(episode.question, checked=self.check_contract)
+        drafts = Drafts(episode, select=self.select, formats=formats)
+        documents = await episode.retrieve(prompt, self.k)
+        for number in range(1, self.max_iterations + 1):
+            draft = await drafts.attempt(prompts.generate(prompt, documents))
+            if draft is None:
+                continue
+            if drafts.settled:
+                return "answered"
+            if number == self.max_iterations or not draft.findings:
+                continue
+            execution = draft.execution
+            seen = Attempt(
+                number=number,
+                code=draft.answer.code,
+                outcome=str(execution.outcome),
+                traceback=(execution.error or "")[-_TAIL:],
+                returned=show(execution.result, _TAIL),
+                printed="\n".join(filter(None, [execution.stdout, execution.stderr]))[-_TAIL:],
+                checks=draft.findings,
+            )
+            _, query = await critique(episode, documents, [seen])
+            documents = await look_up(episode, query, self.k) or documents
+        return "iterations" if drafts.tried else "format_error"
