@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import (
@@ -61,7 +62,9 @@ class RetrievalConfig(BaseModel):
         Ask also once per listed property, and fuse the rankings.
     evidence
         Weights of what the structure of the library adds; see
-        :class:`retrieval.evidence.Evidence`.
+        :class:`retrieval.evidence.Evidence`. Sources of chunks do not use it.
+    pages
+        For ``official_doc``: folder with the documentation; docstrings when not given.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -73,6 +76,7 @@ class RetrievalConfig(BaseModel):
     k: PositiveInt = 5
     per_property: bool = False
     evidence: EvidenceConfig = EvidenceConfig()
+    pages: Path | None = None
     writer: WriterConfig = WriterConfig()
 
 

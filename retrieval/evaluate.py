@@ -25,6 +25,7 @@ from indexes.corpus import cache_root
 from indexes.embedding import EmbeddingError, build_embedding
 from retrieval.base import RetrievalError, Retriever
 from retrieval.factory import get_retriever
+from retrieval.linking import covered
 from retrieval.measures import Estimate, bootstrap, paired, recall, reciprocal_rank
 from sandbox.base import SandboxError
 from sandbox.environments import site_packages
@@ -133,9 +134,7 @@ async def evaluate(
     with meter(f"{retriever.name}", len(queries), show=True) as progress:
         for query in queries:
             documents = await retriever.search(query.masked() if masked else query.text, k=depth)
-            found = [
-                frozenset(d.metadata.get("covers") or [d.metadata["qualname"]]) for d in documents
-            ]
+            found = [frozenset(covered(document)) for document in documents]
             gold = query.wanted(options.kinds)
             for k in options.k:
                 recalls[k].append(recall(found, gold, k))

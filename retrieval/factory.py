@@ -10,17 +10,26 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 
 from docgen.writer import WriteOptions
+from indexes.chunks import code_corpus, official_doc_corpus
 from indexes.corpus import Corpus, CorpusError
 from indexes.dense import dense_index
 from indexes.embedding import EmbeddingError
 from indexes.llm_doc import Writer, llm_doc_corpus
+from indexes.semantic import semantic_corpus
 from indexes.store import LexicalKind, lexical_index
 from retrieval.base import RetrievalError, Retriever
 from retrieval.config import RetrievalConfig, RetrievalConfigError, read_config
 from retrieval.evidence import Evidence, SymbolRanker
 from retrieval.linking import Linker
-from retrieval.retriever import CorpusRetriever
-from retrieval.scorers import DenseScorer, FusedScorer, LexicalScorer, PerPropertyScorer, Scorer
+from retrieval.retriever import CorpusRetriever, Ranker
+from retrieval.scorers import (
+    DenseScorer,
+    FusedScorer,
+    LexicalScorer,
+    PerPropertyScorer,
+    Scorer,
+    ScoreRanker,
+)
 
 
 async def get_retriever(
@@ -69,18 +78,14 @@ async def get_retriever(
             writer=writer,
             writer_name=writer_name,
             cache=cache,
+            embedding=embedding,
             progress=progress,
         )
         scorer = await _scorer(settings, corpus, embedding, progress=progress)
     except (CorpusError, EmbeddingError) as error:
         raise RetrievalError(str(error)) from error
     linker = Linker(corpus.documents, corpus.aliases)
-    ranker = SymbolRanker(
-        scorer,
-        corpus.documents,
-        linker,
-        Evidence(**settings.evidence.model_dump()),
-    )
+    ranker = _ranker(settings, scorer, corpus, linker)
     return CorpusRetriever(settings.name, corpus, ranker, linker)
 
 
@@ -92,30 +97,51 @@ async def _corpus(
     writer: BaseChatModel | None,
     writer_name: str,
     cache: Path,
+    embedding: Embeddings | None,
     progress: bool,
 ) -> Corpus:
-    if settings.source != "llm_doc":
-        raise RetrievalConfigError(f"retrieval.source={settings.source}: not available")
+    if settings.source == "code":
+        return code_corpus(packages, site_packages, cache=cache)
+    if settings.source == "official_doc":
+        return official_doc_corpus(packages, site_packages, cache=cache, pages=settings.pages)
     if writer is None:
         raise RetrievalConfigError(f"retrieval.source={settings.source} needs a model that writes")
     options = settings.writer
-    return await llm_doc_corpus(
+    author = Writer(
+        writer,
+        writer_name,
+        WriteOptions(
+            concurrency=options.concurrency,
+            attempts=options.attempts,
+            timeout=options.timeout,
+            max_calls=options.max_calls,
+        ),
+        options.accept_missing,
+    )
+    if settings.source == "llm_doc":
+        return await llm_doc_corpus(
+            packages, site_packages, writer=author, cache=cache, show_progress=progress
+        )
+    if embedding is None:
+        raise RetrievalConfigError(
+            "retrieval.source=llm_doc_semantic needs an embedding: embedding=openai or hashing"
+        )
+    return await semantic_corpus(
         packages,
         site_packages,
-        writer=Writer(
-            writer,
-            writer_name,
-            WriteOptions(
-                concurrency=options.concurrency,
-                attempts=options.attempts,
-                timeout=options.timeout,
-                max_calls=options.max_calls,
-            ),
-            options.accept_missing,
-        ),
+        writer=author,
+        embedding=embedding,
         cache=cache,
         show_progress=progress,
     )
+
+
+def _ranker(settings: RetrievalConfig, scorer: Scorer, corpus: Corpus, linker: Linker) -> Ranker:
+    """Documents of symbols are ranked with what their structure tells; chunks as they score."""
+    if settings.source == "llm_doc":
+        evidence = Evidence(**settings.evidence.model_dump())
+        return SymbolRanker(scorer, corpus.documents, linker, evidence)
+    return ScoreRanker(scorer)
 
 
 async def _scorer(

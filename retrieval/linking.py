@@ -23,7 +23,7 @@ class Linker:
     Parameters
     ----------
     documents
-        Documents of symbols; chunks are ignored.
+        Documents of symbols, or chunks with the symbols that they cover.
     aliases
         Other import paths -> qualified names.
     """
@@ -34,11 +34,9 @@ class Linker:
         self._short: dict[str, set[str]] = {}
         for document in documents:
             metadata = document.metadata
-            if metadata["kind"] == "chunk":
-                continue
-            qualname = str(metadata["qualname"])
-            self._kinds[qualname] = str(metadata["kind"])
-            self._short.setdefault(qualname.rpartition(".")[2], set()).add(qualname)
+            for qualname in covered(document):
+                self._kinds.setdefault(qualname, str(metadata["kind"]))
+                self._short.setdefault(qualname.rpartition(".")[2], set()).add(qualname)
 
     def resolve(self, name: str) -> str | None:
         """Qualified name of an exact path, a re-export, or an unambiguous short name.
@@ -79,6 +77,13 @@ class Linker:
             return set(self._short.get(short, ()))
         paths = (self._exact(f"{qualname}.{short}") for qualname in self._candidates(owner))
         return {path for path in paths if path is not None}
+
+
+def covered(document: Document) -> list[str]:
+    """Qualified names of the symbols that a document describes."""
+    metadata = document.metadata
+    names = metadata["covers"] if metadata["kind"] == "chunk" else [metadata["qualname"]]
+    return [str(name) for name in names]
 
 
 def _imports(query: str) -> Iterator[str]:

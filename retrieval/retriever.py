@@ -9,7 +9,7 @@ from langchain_core.documents import Document
 
 from indexes.corpus import Corpus
 from retrieval.base import RetrievalError
-from retrieval.linking import Linker
+from retrieval.linking import Linker, covered
 from retrieval.scorers import DEPTH, Ranking
 
 
@@ -31,7 +31,8 @@ class CorpusRetriever:
         self._linker = linker
         self._by_qualname: dict[str, Document] = {}
         for document in corpus.documents:
-            self._by_qualname.setdefault(str(document.metadata["qualname"]), document)
+            for qualname in covered(document):
+                self._by_qualname.setdefault(qualname, document)
 
     async def search(self, query: str, *, k: int) -> Sequence[Document]:
         """The ``k`` best documents for ``query``; fewer when fewer match at all.
@@ -47,7 +48,10 @@ class CorpusRetriever:
         return [self._answer(position, score) for position, score in ranking[:k]]
 
     async def lookup(self, name: str) -> Document | None:
-        """A symbol's document by qualified name, import path, or unambiguous short name."""
+        """A symbol's document by qualified name, import path, or unambiguous short name.
+
+        In a corpus of chunks: the chunk in which the symbol's description begins.
+        """
         qualname = self._linker.resolve(name)
         document = self._by_qualname.get(qualname) if qualname is not None else None
         return None if document is None else document.model_copy(deep=True)

@@ -100,6 +100,23 @@ class PerPropertyScorer:
         return fuse([whole, *parts], [float(len(parts)), *([1.0] * len(parts))])
 
 
+class ScoreRanker:
+    """Ranks by the scores themselves."""
+
+    def __init__(self, scorer: Scorer) -> None:
+        self._scorer = scorer
+
+    async def rank(self, query: str, depth: int) -> Ranking:
+        """At most ``depth`` positions, best first.
+
+        Raises
+        ------
+        RetrievalError
+            When the scoring failed.
+        """
+        return top(await self._scorer.scores(query), depth)
+
+
 def top(scores: Scores, depth: int) -> Ranking:
     """The ``depth`` best documents with a positive score, ties by position."""
     if depth < len(scores):

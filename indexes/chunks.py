@@ -1,0 +1,191 @@
+"""The sources ``code`` and ``official_doc``: texts of the package, split recursively.
+
+Published settings: 1000 characters with an overlap of 50.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from langchain_core.documents import Document
+from langchain_text_splitters import RecursiveCharacterTextSplitter
+
+from docgen.library import build_library
+from docgen.sources import SourceFile, distribution_versions, sources_digest
+from docgen.symbols import Library, digest
+from indexes.corpus import (
+    Corpus,
+    CorpusError,
+    Manifest,
+    building,
+    corpus_folder,
+    read_corpus,
+    write_corpus,
+)
+from indexes.llm_doc import package_sources
+from indexes.pages import read_page
+
+CHUNK_SIZE, CHUNK_OVERLAP = 1000, 50
+_PAGES = (".html", ".rst", ".md", ".txt")
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text to be split, and where in it which symbol begins.
+
+    Attributes
+    ----------
+    marks
+        Pairs of character offset and qualified name, sorted.
+    """
+
+    content: str
+    module: str
+    path: str
+    package: str
+    version: str | None
+    marks: Sequence[tuple[int, str]] = ()
+
+
+def code_corpus(packages: Sequence[str], folder: Path, *, cache: Path) -> Corpus:
+    """Chunks of the source code.
+
+    Raises
+    ------
+    CorpusError
+        When a package is not there.
+    """
+    sources = package_sources(packages, folder)
+    wanted = _manifest("code", packages, sources, {})
+    with building(corpus_folder(cache, wanted)):
+        cached = read_corpus(cache, wanted)
+        if cached is not None:
+            return cached
+        library = build_library(sources).public()
+        texts = [_code_text(source, library) for source in sources]
+        return write_corpus(cache, wanted, split(texts, "code"), library.aliases)
+
+
+def official_doc_corpus(
+    packages: Sequence[str], folder: Path, *, cache: Path, pages: Path | None
+) -> Corpus:
+    """Chunks of the documentation that the authors of the package wrote.
+
+    Parameters
+    ----------
+    pages
+        Folder with the package's documentation (a checkout's ``docs``, or built Sphinx HTML);
+        every ``.html``, ``.rst``, ``.md`` and ``.txt`` below it is read. Without it, the API
+        reference is made from the docstrings, as Sphinx does.
+
+    Raises
+    ------
+    CorpusError
+        When a package or ``pages`` is not there.
+    """
+    sources = package_sources(packages, folder)
+    if pages is not None and not pages.is_dir():
+        raise CorpusError(f"documentation folder {pages} does not exist")
+    found = list(_pages(pages)) if pages is not None else []
+    if pages is not None and not found:
+        raise CorpusError(f"{pages} holds no {', '.join(_PAGES)} file")
+    wanted = _manifest("official_doc", packages, sources, {"pages": _pages_digest(found)})
+    with building(corpus_folder(cache, wanted)):
+        cached = read_corpus(cache, wanted)
+        if cached is not None:
+            return cached
+        library = build_library(sources).public()
+        texts = found or [_docstring_text(source, library) for source in sources]
+        return write_corpus(cache, wanted, split(texts, "official_doc"), library.aliases)
+
+
+def split(texts: Iterable[Text], corpus: str) -> list[Document]:
+    """Chunks with the metadata of a corpus; ``covers`` lists the symbols that begin in a chunk."""
+    splitter = RecursiveCharacterTextSplitter(
+        chunk_size=CHUNK_SIZE, chunk_overlap=CHUNK_OVERLAP, add_start_index=True
+    )
+    documents: list[Document] = []
+    for text in texts:
+        for number, chunk in enumerate(splitter.create_documents([text.content])):
+            start = int(chunk.metadata["start_index"])
+            end = start + len(chunk.page_content)
+            metadata = chunk_metadata(text, corpus, number, start, end)
+            documents.append(Document(page_content=chunk.page_content, metadata=metadata))
+    return documents
+
+
+def chunk_metadata(text: Text, corpus: str, number: int, start: int, end: int) -> dict[str, Any]:
+    """Metadata of the chunk ``[start, end)`` of a text."""
+    offsets = [offset for offset, _ in text.marks]
+    first, last = bisect.bisect_left(offsets, start), bisect.bisect_left(offsets, end)
+    covers = [name for _, name in text.marks[first:last]]
+    if not covers and first:
+        covers = [text.marks[first - 1][1]]  # the middle of a long definition
+    return {
+        "id": f"{corpus}:{text.path}:{number}",
+        "qualname": covers[0] if len(covers) == 1 else text.module,
+        "kind": "chunk",
+        "path": text.path,
+        "package": text.package,
+        "version": text.version,
+        "corpus": corpus,
+        "covers": covers,
+    }
+
+
+def _manifest(
+    source: str, packages: Sequence[str], sources: Sequence[SourceFile], extra: Mapping[str, Any]
+) -> Manifest:
+    return Manifest(
+        source=source,
+        packages=tuple(packages),
+        versions=distribution_versions(sources),
+        sources_digest=sources_digest(sources),
+        writer=None,
+        settings={"chunk_size": CHUNK_SIZE, "chunk_overlap": CHUNK_OVERLAP, **extra},
+    )
+
+
+def _code_text(source: SourceFile, library: Library) -> Text:
+    starts = [0]
+    for line in source.text.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    marks = sorted(
+        (starts[min(symbol.first_line - 1, len(starts) - 1)], symbol.qualname)
+        for symbol in library.symbols.values()
+        if symbol.path == source.path and symbol.kind != "module"
+    )
+    return Text(source.text, source.module, source.path, source.package, source.version, marks)
+
+
+def _docstring_text(source: SourceFile, library: Library) -> Text:
+    """The API reference of a module: every signature with its docstring, in source order."""
+    symbols = [s for s in library.symbols.values() if s.path == source.path]
+    content = ""
+    marks: list[tuple[int, str]] = []
+    for symbol in sorted(symbols, key=lambda s: (s.kind != "module", s.first_line, s.qualname)):
+        marks.append((len(content), symbol.qualname))
+        heading = symbol.qualname
+        if symbol.signature:
+            heading = f"{symbol.qualname.rpartition('.')[0]}.{symbol.signature}"
+        content += f"{heading}\n\n{symbol.docstring}\n\n".replace("\n\n\n\n", "\n\n")
+    return Text(content, source.module, source.path, source.package, source.version, marks)
+
+
+def _pages(folder: Path) -> Iterator[Text]:
+    for path in sorted(folder.rglob("*")):
+        relative = path.relative_to(folder)
+        hidden = any(part.startswith((".", "_")) for part in relative.parts)
+        if path.suffix in _PAGES and path.is_file() and not hidden:
+            content, marks = read_page(path)
+            module = relative.with_suffix("").as_posix().replace("/", ".")
+            if content.strip():
+                yield Text(content, module, relative.as_posix(), folder.name, None, marks)
+
+
+def _pages_digest(pages: Sequence[Text]) -> str | None:
+    return digest(*(part for p in pages for part in (p.path, p.content))) if pages else None
