@@ -112,11 +112,11 @@ class Knowledge:
         return same[0] if len(exact) == 1 else self._listed(name)
 
     def _listed(self, name: str) -> Symbol | None:
-        """What the document of a module says of one of its functions or classes."""
+        """What the document of a module says of one of its functions."""
         module, _, last = name.rpartition(".")
         members = self.symbols[module].members if module in self.symbols else ()
         found = next((member for member in members if member.name == last), None)
-        if found is None or found.kind not in {"function", "class"}:
+        if found is None or found.kind != "function":
             return None
         return Symbol(name, found.kind, found.signature, text=found.text)
 
