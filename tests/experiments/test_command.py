@@ -58,7 +58,7 @@ def test_every_combination_of_a_sweep():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["system=foo"], ["system=foo", "rag, reflect, single"]),
+        (["system=foo"], ["system=foo", "choose from", "reflect"]),
         (["-m", "system=rag,foo"], ["system=foo", "choose from"]),
         (["sytem=rag"], ["sytem", "did you mean system?", "benchmark"]),
         (["+sead=1"], ["sead", "seeds"]),

@@ -39,7 +39,7 @@ def without_clock(summary):
     return {key: value for key, value in summary.items() if key not in WALL_CLOCK}
 
 
-async def test_counts_of_a_whole_run(configure):
+async def test_counts_of_a_whole_run_and_that_the_same_command_repeats_nothing(configure):
     folder, summary, _ = await run(configure())
     assert summary["questions"] == summary["answers"] == 6
     assert summary["runnable"] == 3
@@ -59,16 +59,14 @@ async def test_counts_of_a_whole_run(configure):
     assert rows["plain"].reasons["one"].startswith("exception: ValueError")
     assert rows["loop"].passed == {"never": False}
 
-
-async def test_the_same_configuration_repeats_nothing(configure):
-    folder, first, _ = await run(configure())
     before = (folder / "results.jsonl").read_bytes()
-    _, second, said = await run(configure())
+    _, again, said = await run(configure())
     assert (folder / "results.jsonl").read_bytes() == before
-    assert second == first
+    assert again == summary
     assert "6 of them finished before" in said
 
 
+@pytest.mark.long
 async def test_more_seeds_and_fewer_questions_use_the_same_folder(configure):
     folder, _, _ = await run(configure(ids=["cubic"]))
     _, summary, _ = await run(configure(ids=["cubic", "lists"], seeds=2))
@@ -96,6 +94,7 @@ async def test_infrastructure_is_unknown_and_tried_again(configure):
     assert [row.question_id for row in read_rows(folder / "results.jsonl")].count("cubic") == 2
 
 
+@pytest.mark.long
 async def test_unavailable_questions_are_named_not_scored(configure):
     ids = ["cubic", "lists"]
     _, summary, _ = await run(configure(ids=ids, benchmark={"unavailable": ["cubic"]}))
@@ -103,6 +102,7 @@ async def test_unavailable_questions_are_named_not_scored(configure):
     assert (summary["questions"], summary["answers"], summary["complete"]) == (1, 1, True)
 
 
+@pytest.mark.long
 async def test_a_run_budget_stops_cleanly_and_goes_on_later(configure):
     ids = ["cubic", "formula", "lists"]
     limits = {"cost_usd": 0.015}
@@ -114,6 +114,7 @@ async def test_a_run_budget_stops_cleanly_and_goes_on_later(configure):
     assert summary["answers"] == 3
 
 
+@pytest.mark.long
 async def test_a_budget_in_dollars_needs_a_price(configure):
     config = configure(
         ids=["cubic", "lists"],
@@ -127,6 +128,7 @@ async def test_a_budget_in_dollars_needs_a_price(configure):
     assert "price of the model is unknown" in said
 
 
+@pytest.mark.long
 async def test_another_configuration_in_the_same_folder_is_refused(configure):
     await run(configure(ids=["cubic"]))
     with pytest.raises(ConfigError, match=r"benchmark\.level was None, now goal|level"):
