@@ -90,6 +90,11 @@ class Bubblewrap:
                 command += ["--ro-bind", name, name]
         for source, name in zip(shown[1:], ("lib", "bin"), strict=False):
             command += ["--ro-bind", source, f"{environment.base}/{name}"]
+        # The base's own packages are no part of the environment: something empty covers them.
+        for folder in (f"lib/{environment.python}/site-packages", "lib/python3/dist-packages"):
+            if (environment.prefix / folder).is_dir():
+                place = f"{environment.base}/{folder}"
+                command += ["--tmpfs", place, "--remount-ro", place]
         command += ["--ro-bind", f"{shown[0]}/lib", "/env/lib", "--symlink", "lib", "/env/lib64"]
         command += ["--ro-bind", f"{shown[0]}/{environments.INSIDE}", "/env/pyvenv.cfg"]
         command += ["--symlink", f"{environment.base}/bin/{environment.python}", "/env/bin/python"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
 import struct
 from typing import Any
@@ -24,7 +25,7 @@ from sandbox.bubblewrap import child_environment
 from sandbox.worker import INPUTS_LIMIT, LOADER, Channel
 
 FORK_SERVER_MB = 512  # the libraries in memory, next to what a run may use
-LABEL = "matsmith.sandbox"
+LABEL = "matsmith.sandbox"  # its value is the process id of the host
 _ENGINE_ERRORS = (docker.errors.DockerException, requests.exceptions.RequestException, OSError)
 
 
@@ -129,7 +130,7 @@ class Docker:
             environment=child_environment(self._config),
             working_dir="/",
             user="0:0",
-            labels={LABEL: "1"},
+            labels={LABEL: str(os.getpid())},
             host_config=self._limits(),
         )
         container = str(created["Id"])
@@ -164,6 +165,8 @@ class Docker:
             tmpfs={
                 "/tmp": scratch,  # noqa: S108
                 "/dev/shm": scratch,  # noqa: S108
+                # Message queues would outlive a run: something empty in the place of the engine's.
+                "/dev/mqueue": "ro,noexec,nosuid,nodev,size=4k,mode=555",
                 "/inputs": f"{private},size={INPUTS_LIMIT * 2},mode=711",
             },
             ulimits=[

@@ -106,7 +106,8 @@ class PooledSandbox:
         kept = False
         try:
             execution = await worker.run(code, entry, timeout, inputs)
-            kept = worker.runs < self._recycle_after and worker in self._busy
+            worn = worker.runs >= self._recycle_after or not worker.clean
+            kept = not worn and worker in self._busy
         finally:  # also when this task is cancelled: the state of the worker is unknown then
             self._busy.discard(worker)
             if kept:

@@ -19,8 +19,10 @@ KNOWN = {
     "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "MALLOC_ARENA_MAX",
     "LD_LIBRARY_PATH",
 }  # fmt: skip
-FOLDERS = """/ /usr /usr/bin /env /env/lib /dev /etc /proc /inputs /sys /var /var/tmp /run /opt
-/home /root /python /mnt /srv"""
+FOLDERS = (
+    "/ /usr /usr/bin /env /env/lib /dev /dev/mqueue /etc /proc /inputs /sys /var /var/tmp /run"
+    " /opt /home /root /python /mnt /srv"
+)
 SECRETS = "/etc/shadow /etc/gshadow /etc/ssh/ssh_host_rsa_key /proc/kcore /dev/mem"
 ENGINES = "/var/run/docker.sock /run/docker.sock /run/podman/podman.sock"
 NUMBERS = {

@@ -10,7 +10,8 @@ id of its own (container). The bytes a child writes as its result are passed on 
 Frames, both ways: 4 bytes big-endian length of a JSON header, the header, then the blobs whose
 lengths the header lists under ``blobs``.
 """
-# ruff: noqa: PTH101, PTH102, PTH103, PTH108, PTH112, PTH114, PTH118, PTH120, PTH123, PTH208, PTH211
+# ruff: noqa: PTH101, PTH102, PTH103, PTH104, PTH106, PTH108, PTH110, PTH112, PTH118, PTH120
+# ruff: noqa: PTH123, PTH208, PTH211
 # (plain os calls: this file works on descriptors, mount points and /proc)
 
 from __future__ import annotations
@@ -307,11 +308,12 @@ class Jail:
         """How often the kernel killed for memory so far."""
         return 0
 
-    def sweep(self, child: int) -> None:
-        """After (or to end) a run: no process and no file of it is left. Reaps the child."""
+    def sweep(self, child: int) -> bool:
+        """End a run. True: no process and no file of it is left; else the worker has to go."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
         shutil.rmtree(self.folder, ignore_errors=True)
+        return not os.path.exists(self.folder)
 
     def _link(self, mounts: list[tuple[str, str]]) -> None:
         for source, target in mounts:
@@ -382,10 +384,11 @@ class NamespaceJail(Jail):
             return total
         return sum(_proportional(pid) for pid in pids)
 
-    def sweep(self, child: int) -> None:
+    def sweep(self, child: int) -> bool:
         """See :meth:`Jail.sweep`: with pid 1, the kernel ends the whole namespace."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
+        return True
 
 
 class UserJail(Jail):
@@ -399,6 +402,7 @@ class UserJail(Jail):
         self.filter = seccomp_program(platform.machine())
         # Containers share the kernel's count of processes per id: start somewhere else each time.
         self.user = self.FIRST + int.from_bytes(os.urandom(4), "big") % self.COUNT
+        self.order, self.answer = self._start_sweeper()
         prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: daemons of a run end up here
         prctl(4, 0)  # PR_SET_DUMPABLE
         os.chmod(INPUTS, 0o711)  # noqa: S103 - names of inputs cannot be listed
@@ -426,28 +430,54 @@ class UserJail(Jail):
                         return int(line.split()[1])
         return 0
 
-    def sweep(self, child: int) -> None:  # noqa: ARG002 - kills by user id
+    def sweep(self, child: int) -> bool:  # noqa: ARG002 - kills by user id
         """See :meth:`Jail.sweep`.
 
         The sweeper's real id is not the run's, so what it kills cannot kill it first.
         """
+        os.write(self.order, struct.pack("I", self.user))
+        return os.read(self.answer, 1) == b"\0"
+
+    def _start_sweeper(self) -> tuple[int, int]:
+        """Fork it now, while this process is small: a fork after the imports costs milliseconds.
+
+        Twice, and before this process adopts orphans, so that it is not among the children
+        that are waited for after a run.
+        """
+        (orders, order), (answer, answers) = os.pipe(), os.pipe()
+        middle = os.fork()
+        if middle == 0:
+            if os.fork() == 0:
+                kept = [os.dup2(fd, number) for number, fd in enumerate((orders, answers), 100)]
+                os.closerange(3, 100)
+                _sweep_on_order(self.SWEEPER, *kept)
+            os._exit(0)
+        os.waitpid(middle, 0)
+        os.close(orders)
+        os.close(answers)
+        return order, answer
+
+
+JAILS: dict[str, type[Jail]] = {"none": Jail, "namespace": NamespaceJail, "user": UserJail}
+
+
+def _sweep_on_order(real: int, orders: int, answers: int) -> NoReturn:
+    while len(order := os.read(orders, 4)) == 4:
+        user = struct.unpack("I", order)[0]
         helper = os.fork()
         if helper == 0:
             try:
-                _become(self.SWEEPER, self.user)
+                _become(real, user)
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(-1, signal.SIGKILL)
                 for folder in ("/tmp", "/dev/shm"):  # noqa: S108
-                    _clear(folder, self.user)
+                    _clear(folder, user)
                 os._exit(0)
             except BaseException:  # noqa: BLE001 - reported by the exit status
                 os._exit(1)
         _, status = os.waitpid(helper, 0)
-        if status != 0:
-            raise RuntimeError(f"the processes or files of user {self.user} could not be removed")
-
-
-JAILS: dict[str, type[Jail]] = {"none": Jail, "namespace": NamespaceJail, "user": UserJail}
+        os.write(answers, b"\0" if status == 0 else b"\1")
+    os._exit(0)
 
 
 def _become(real: int, effective: int) -> None:
@@ -457,17 +487,27 @@ def _become(real: int, effective: int) -> None:
 
 
 def _clear(folder: str, user: int) -> None:
-    for entry in os.scandir(folder):
-        if entry.stat(follow_symlinks=False).st_uid != user:
-            continue
-        if entry.is_dir(follow_symlinks=False):
-            for place, folders, _ in os.walk(entry.path):
-                for name in (place, *(os.path.join(place, item) for item in folders)):
-                    if not os.path.islink(name):
-                        os.chmod(name, 0o700)
-            shutil.rmtree(entry.path)
-        else:
-            os.unlink(entry.path)
+    """Remove what the user owns below ``folder``, however deep, whatever its permissions.
+
+    Every folder inside a folder is first moved up to the top: no recursion, no long paths.
+    """
+    count = 0
+    while found := [
+        item for item in os.scandir(folder) if item.stat(follow_symlinks=False).st_uid == user
+    ]:
+        for item in found:
+            if not item.is_dir(follow_symlinks=False):
+                os.unlink(item.path)
+                continue
+            os.chmod(item.path, 0o700)
+            for inner in os.scandir(item.path):
+                if inner.is_dir(follow_symlinks=False):
+                    os.chmod(inner.path, 0o700)
+                    count += 1
+                    os.rename(inner.path, os.path.join(folder, f"removed-{os.getpid()}-{count}"))
+                else:
+                    os.unlink(inner.path)
+            os.rmdir(item.path)
 
 
 def _raise_oom_score() -> None:
@@ -528,12 +568,15 @@ def child(jail: Jail, request: Mapping[str, Any], code: bytes, fds: list[int]) -
     except BaseException:  # noqa: BLE001 - told to the server, which tells the host
         os.write(setup, traceback.format_exc().encode())
         os._exit(70)
-    os.close(setup)
-    message = _execute(code, str(request["entry"]), os.path.join(jail.folder, "main.py"))
-    view = memoryview(message)
-    while view:
-        view = view[os.write(3, view) :]
-    os._exit(0)
+    try:
+        os.close(setup)
+        message = _execute(code, str(request["entry"]), os.path.join(jail.folder, "main.py"))
+        view = memoryview(message)
+        while view:
+            view = view[os.write(3, view) :]
+        os._exit(0)
+    finally:  # whatever the code did to its descriptors: never back into the server
+        os._exit(71)
 
 
 def _execute(code: bytes, entry: str, path: str) -> bytes:
@@ -617,10 +660,10 @@ class Server:
         config, _ = self.receive()
         started = time.monotonic()
         try:
+            self.jail = JAILS[config["jail"]](config)
             warmup: dict[str, Any] = {"__name__": "warmup"}
             compiled = compile(config["warmup"], "warmup.py", "exec", dont_inherit=True)
             exec(compiled, warmup)  # noqa: S102 - a file of ours
-            self.jail = JAILS[config["jail"]](config)
             gc.collect()
             gc.freeze()  # fewer pages are copied by children
             gc.disable()
@@ -667,7 +710,9 @@ class Server:
         try:
             for _, end in pipes:
                 os.close(end)
-            status, reason, streams = self.watch(pid, reads, started + float(request["timeout"]))
+            status, reason, clean, streams = self.watch(
+                pid, reads, started + float(request["timeout"])
+            )
         finally:
             for end in reads:
                 os.close(end)
@@ -677,12 +722,14 @@ class Server:
             raise RuntimeError(f"the jail could not be set up:\n{failure.decode(errors='replace')}")
         if reason is None and self.jail.oom_kills() > kills:
             reason = "memory"
-        header = {"error": None, "seconds": seconds, "reason": reason, "status": status}
+        header = {
+            "error": None, "seconds": seconds, "reason": reason, "status": status, "clean": clean
+        }  # fmt: skip
         return header, streams
 
     def watch(  # noqa: C901 - one loop over everything that can end a run
         self, pid: int, reads: list[int], deadline: float
-    ) -> tuple[int, str | None, list[bytes]]:
+    ) -> tuple[int, str | None, bool, list[bytes]]:
         """Read the child's pipes until it ends or must be ended; nothing of it lives after."""
         pidfd = os.pidfd_open(pid)
         streams = [bytearray() for _ in reads]
@@ -723,7 +770,7 @@ class Server:
                     looked = time.monotonic()
         finally:
             os.close(pidfd)
-            self.jail.sweep(pid)
+            clean = self.jail.sweep(pid)
             _, status = os.waitpid(pid, 0)
             with contextlib.suppress(ChildProcessError):
                 while True:  # adopted orphans: all of them were killed by the sweep
@@ -734,7 +781,7 @@ class Server:
                     drain(end)
         if reason is None and sizes[2] > FLOOD:
             reason = "bad_result"
-        return status, reason, [bytes(stream) for stream in streams]
+        return status, reason, clean, [bytes(stream) for stream in streams]
 
 
 def main() -> None:

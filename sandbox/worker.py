@@ -201,6 +201,7 @@ class Worker:
         self._kept: dict[str, int] = {}
         self.startup = startup
         self.runs = 0
+        self.clean = True  # false: the last run left something behind, the worker has to go
 
     @classmethod
     async def start(cls, backend: Backend, config: SandboxConfig, warmup: str) -> Worker:
@@ -289,6 +290,7 @@ class Worker:
             stdout, stderr, message = streams
             reason, status = header["reason"], int(header["status"])
             seconds = float(header["seconds"])
+            self.clean = header["clean"] is True
         except (ValueError, KeyError, TypeError) as error:
             raise WorkerError(f"a malformed answer: {error}") from error
         outcome, value, payload, text = judge(reason, status, message)

@@ -1,0 +1,1 @@
+"""Hostile code in the sandbox, numbered as in docs/sandbox.md."""

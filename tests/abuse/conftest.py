@@ -1,0 +1,140 @@
+"""One small sandbox per backend for the whole session, and what an attack must leave behind."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from sandbox import bubblewrap, images
+from sandbox.base import Execution, Outcome, SandboxConfig
+from sandbox.docker import ContainerChannel
+from sandbox.factory import get_sandbox
+from sandbox.pool import PooledSandbox
+from sandbox.worker import ProcessChannel
+
+MARKER = "MATSMITH_HOST_MARKER"
+SMALL = SandboxConfig(workers=1, memory_mb=384, max_processes=24, disk_mb=16)
+
+HONEST = """
+import os, random
+import numpy
+from pymatgen.core import Composition
+
+def honest():
+    scratch = sorted(os.listdir("/tmp")) + sorted(os.listdir(os.getcwd()))
+    if os.path.isdir("/dev/shm"):
+        scratch += os.listdir("/dev/shm")
+    return {
+        "formula": Composition("Fe2O3").reduced_formula,
+        "sum": float(numpy.arange(4).sum()),
+        "scratch": scratch,
+        "processes": len([name for name in os.listdir("/proc") if name.isdigit()]),
+        "descriptors": sum(_open(number) for number in range(256)),
+    }
+
+def _open(number):
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True
+"""
+
+
+def reason_to_skip(backend: str) -> str | None:
+    """Why this backend cannot be tested here."""
+    if backend == "bubblewrap":
+        return bubblewrap.problem()
+    engine = images.find(backend)
+    if engine is None:
+        return f"no {backend} engine answers"
+    if not images.exists(engine, "live"):
+        return f"{backend} has no image: python -m sandbox build backend={backend}"
+    return None
+
+
+BACKENDS = [
+    pytest.param("bubblewrap"),
+    pytest.param("docker", marks=pytest.mark.docker),
+    pytest.param("podman", marks=pytest.mark.docker),
+]
+
+
+def descendants(pid: int) -> set[int]:
+    """All processes below ``pid`` on the host."""
+    parents: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            parents[int(entry.name)] = int(fields[1])
+    found: set[int] = set()
+    grown = {pid}
+    while grown:
+        grown = {child for child, parent in parents.items() if parent in grown} - found
+        found |= grown
+    return found
+
+
+@dataclass
+class Lab:
+    """A sandbox under attack."""
+
+    sandbox: PooledSandbox
+    before: object
+
+    def processes(self) -> int:
+        """Processes of the only worker, counted from outside."""
+        (worker,) = self.sandbox._idle
+        channel = worker._channel
+        if isinstance(channel, ContainerChannel):
+            return len(channel._engine.client.api.top(channel.container)["Processes"])
+        assert isinstance(channel, ProcessChannel)
+        return len(descendants(channel.pid))
+
+    async def attack(
+        self, code: str, *expected: Outcome, timeout: float = 2.0, entry: str = "attack"
+    ) -> Execution:
+        """Run hostile code; the same worker must serve the next run as if nothing had been."""
+        if not self.sandbox._idle:  # an attack that failed before this one: start anew
+            await self.sandbox.run(HONEST, "honest", timeout=30)
+        (worker,) = self.sandbox._idle
+        processes = self.processes()
+        done = await self.sandbox.run(textwrap.dedent(code), entry, timeout=timeout)
+        assert done.outcome in expected, f"{done.outcome}: {done.error} {done.result}"
+        assert self.sandbox._idle == [worker], "the worker did not survive"
+        assert self.processes() == processes, "a process was left behind"
+        after = await self.sandbox.run(HONEST, "honest", timeout=30)
+        assert after.outcome is Outcome.OK, after.error
+        assert after.result == self.before
+        return done
+
+
+@pytest.fixture(scope="session")
+def marked_environment() -> Iterator[str]:
+    """A variable of the host that no code may see."""
+    os.environ[MARKER] = "host-secret-4711"
+    yield os.environ[MARKER]
+    del os.environ[MARKER]
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session", params=BACKENDS)
+async def lab(request: pytest.FixtureRequest, marked_environment: str) -> AsyncIterator[Lab]:
+    """A warm sandbox with small limits."""
+    backend = request.param
+    reason = reason_to_skip(backend)
+    if reason:
+        pytest.skip(reason)
+    config = SandboxConfig(**{**vars(SMALL), "backend": backend})
+    async with get_sandbox(config) as sandbox:
+        before = await sandbox.run(HONEST, "honest", timeout=30)
+        assert before.outcome is Outcome.OK, before.error
+        yield Lab(sandbox, before.result)

@@ -1,0 +1,192 @@
+"""Cases 38 to 40: workers and hosts that die, workers side by side."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from sandbox import images
+from sandbox.base import Outcome, SandboxConfig, SandboxError
+from sandbox.docker import LABEL, ContainerChannel
+from sandbox.factory import get_sandbox
+from sandbox.pool import PooledSandbox
+from tests.abuse.conftest import BACKENDS, descendants, reason_to_skip
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+HOST = """
+import asyncio, sys
+CODE = "import time, subprocess\\nsubprocess.Popen(['sleep', '600'])\\ntime.sleep(600)"
+from sandbox.base import SandboxConfig
+from sandbox.factory import get_sandbox
+
+async def main():
+    async with get_sandbox(SandboxConfig(backend=sys.argv[1], workers=1)) as sandbox:
+        print("ready", flush=True)
+        await sandbox.run(CODE, "", timeout=600)
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    reason = reason_to_skip(name)
+    if reason:
+        pytest.skip(reason)
+    return name
+
+
+def alive(pids: set[int]) -> set[int]:
+    """Those that still run (a zombie does not)."""
+    running = set()
+    for pid in pids:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            continue
+        if state not in {"Z", "X"}:
+            running.add(pid)
+    return running
+
+
+def mounts() -> int:
+    """How many there are on the host."""
+    return Path("/proc/mounts").read_text().count("\n")
+
+
+async def until(condition, seconds: float = 20.0) -> None:  # type: ignore[no-untyped-def]
+    """Wait for a condition; fails when it never comes."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it never came"
+        await asyncio.sleep(0.05)
+
+
+def containers(backend: str, host: int) -> list[object]:
+    engine = images.require(backend)
+    return list(engine.client.containers.list(all=True, filters={"label": f"{LABEL}={host}"}))
+
+
+@pytest.mark.parametrize("busy", [True, False], ids=["running", "idle"])
+async def test_38_a_killed_host_leaves_nothing(backend: str, busy: bool) -> None:
+    script = (
+        HOST
+        if busy
+        else HOST.replace(
+            "await sandbox.run", "await asyncio.sleep(600)\n        await sandbox.run"
+        )
+    )
+    mounts_before = Path("/proc/mounts").read_text().count("\n")
+    host = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", script, backend, stdout=asyncio.subprocess.PIPE, cwd=REPOSITORY
+    )
+    assert host.stdout is not None
+    assert await asyncio.wait_for(host.stdout.readline(), 60) == b"ready\n"
+    await asyncio.sleep(0.5)  # well inside the run
+    below = descendants(host.pid)
+    if backend == "bubblewrap":
+        assert len(below) >= (5 if busy else 3)
+    else:
+        assert len(containers(backend, host.pid)) == 1
+    host.send_signal(signal.SIGKILL)
+    await host.wait()
+    await until(lambda: not alive(below))
+    if backend != "bubblewrap":
+        await until(lambda: not containers(backend, host.pid))
+    await until(lambda: mounts() <= mounts_before)
+
+
+def kill_worker(sandbox: PooledSandbox) -> None:
+    """Kill the fork server itself, from outside."""
+    (worker,) = sandbox._busy
+    channel = worker._channel
+    if isinstance(channel, ContainerChannel):
+        channel._engine.client.api.kill(channel.container)
+        return
+    below = descendants(channel.pid)  # type: ignore[attr-defined]
+    servers = [
+        pid
+        for pid in below
+        if b"-P" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        and b"bwrap" not in Path(f"/proc/{pid}/cmdline").read_bytes()
+    ]
+    os.kill(min(servers), signal.SIGKILL)  # the server is older than its child
+
+
+async def test_39_a_worker_killed_during_a_run_is_replaced(
+    backend: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    code = "import time\ndef f():\n    time.sleep(1.5)\n    return 'right'"
+    async with get_sandbox(SandboxConfig(backend=backend, workers=1)) as sandbox:
+        (first,) = sandbox._idle
+        run = asyncio.create_task(sandbox.run(code, "f", timeout=30))
+        await asyncio.sleep(0.5)
+        kill_worker(sandbox)
+        done = await run
+        assert done.outcome is Outcome.OK
+        assert done.result == "right"
+        assert sandbox._idle != [first]
+        assert "trying again" in caplog.text
+
+
+async def test_39_a_worker_that_always_dies_is_an_error_of_the_sandbox(backend: str) -> None:
+    code = "import time\ndef f():\n    time.sleep(1.5)\n    return 'right'"
+    async with get_sandbox(SandboxConfig(backend=backend, workers=1)) as sandbox:
+        run = asyncio.create_task(sandbox.run(code, "f", timeout=30))
+        for _ in range(2):
+            await until(lambda: sandbox._busy)
+            await asyncio.sleep(0.3)
+            kill_worker(sandbox)
+            await until(lambda: not sandbox._busy)
+        with pytest.raises(SandboxError, match=r"two .* workers failed"):
+            await run
+        healthy = await sandbox.run("def f():\n    return 1", "f", timeout=30)
+        assert healthy.result == 1
+
+
+async def test_40_workers_side_by_side_never_see_each_other(backend: str) -> None:
+    victim = """
+import os, time
+def f():
+    for folder in ("/tmp", "/dev/shm"):
+        with open(os.path.join(folder, "secret-of-victim"), "w") as file:
+            file.write("victim")
+    time.sleep(3)
+    return os.getpid(), sorted(os.listdir("/tmp"))
+"""
+    spy = """
+import os, socket, time
+def f():
+    end, found = time.monotonic() + 2.5, set()
+    while time.monotonic() < end:
+        for folder in ("/tmp", "/dev/shm", "/tmp/run"):
+            found.update(name for name in os.listdir(folder) if "victim" in name)
+        for name in os.listdir("/proc"):
+            try:
+                with open(f"/proc/{name}/cmdline") as file:
+                    file.read()
+                text = open(f"/proc/{name}/environ").read() if name != str(os.getpid()) else ""
+            except OSError:
+                continue
+            if text:
+                found.add(name)
+    return sorted(found)
+"""
+    async with get_sandbox(SandboxConfig(backend=backend, workers=2)) as sandbox:
+        await asyncio.gather(*(sandbox.run("pass", "", timeout=30) for _ in range(2)))
+        one, two = await asyncio.gather(
+            sandbox.run(victim, "f", timeout=60), sandbox.run(spy, "f", timeout=60)
+        )
+        assert one.outcome is Outcome.OK, one.error
+        assert "secret-of-victim" in one.result[1]
+        assert two.outcome is Outcome.OK, two.error
+        spied = [name for name in two.result if name not in {"self", "thread-self"}]
+        assert spied == []
