@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from langchain_core.embeddings import Embeddings
 from rich.console import Console
 
 from agents.base import Agent
@@ -16,6 +17,7 @@ from agents.episode import Parts
 from agents.models import ModelClient, ModelConfig, build_model
 from experiments.config import ConfigError, RunConfig, load_class
 from experiments.tasks import Benchmark, Task
+from indexes.embedding import EmbeddingError, build_embedding
 from retrieval.base import Retriever
 from retrieval.config import RetrievalConfig
 from retrieval.factory import get_retriever
@@ -98,6 +100,20 @@ def build_client(config: RunConfig) -> ModelClient:
         raise ConfigError(str(error)) from error
 
 
+def build_vectors(config: RunConfig) -> Embeddings | None:
+    """Make the embedding; ``None`` for ``embedding=none``.
+
+    Raises
+    ------
+    ConfigError
+        When a key or value is wrong, or the endpoint needs a key that is not set.
+    """
+    try:
+        return build_embedding(config.embedding.model_dump())
+    except EmbeddingError as error:
+        raise ConfigError(str(error)) from error
+
+
 async def build_laboratory(
     config: RunConfig,
     benchmark: Benchmark,
@@ -160,7 +176,7 @@ async def _build_retriever(
         site_packages=packages_folder,
         writer=writer.chat,
         writer_name=writer.name,
-        embedding=None,
+        embedding=build_vectors(config),
         cache=environments.cache_folder(),
         progress=True,
     )

@@ -1,0 +1,34 @@
+"""docs/adding-a-benchmark.md, followed literally."""
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from experiments import command
+from experiments.build import build_benchmark
+from experiments.config import validate
+from experiments.scoring import verify_here
+from sandbox.runner import dumps
+
+GUIDE = Path(__file__).parents[2] / "docs" / "adding-a-benchmark.md"
+
+
+def test_the_guide_works(tmp_path, monkeypatch):
+    text = GUIDE.read_text()
+    source, config = (
+        re.search(rf"```{kind}\n(.*?)```", text, re.S)[1] for kind in ("python", "yaml")
+    )
+    conf = shutil.copytree(command.CONF, tmp_path / "conf")
+    (conf / "benchmark" / "mine.yaml").write_text(
+        config.replace("experiments.benchmarks.mine", "a_new_benchmark")
+    )
+    (tmp_path / "a_new_benchmark.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    (overrides,) = command.expand(command.parse(["benchmark=mine"], conf), multirun=False)
+    benchmark, (task,) = build_benchmark(validate(command.compose_plain(overrides, conf)))
+    assert benchmark.name == "mine"
+    assert verify_here(task.properties, dumps({"volume": 64.01}))["volume"] == (True, "")
+    assert not verify_here(task.properties, dumps({"volume": 64.64}))["volume"][0]
+    assert "mine" in command.help_text(conf)
+    sys.modules.pop("a_new_benchmark")
