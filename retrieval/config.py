@@ -51,6 +51,19 @@ class EvidenceConfig(BaseModel):
     links: NonNegativeFloat = Field(1.0, description="for symbols that the query names")
 
 
+class GraphConfig(BaseModel):
+    """How the knowledge graph is built and asked (``mode: graph``)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    build: Literal["symbols", "model"] = Field(
+        "symbols", description="from the symbol graph without a model, or by the model"
+    )
+    mode: Literal["local", "global", "hybrid", "mix", "naive"] = Field(
+        "mix", description="LightRAG's query mode"
+    )
+
+
 class RetrievalConfig(BaseModel):
     """One retriever.
 
@@ -63,6 +76,8 @@ class RetrievalConfig(BaseModel):
     evidence
         Weights of what the structure of the library adds; see
         :class:`retrieval.evidence.Evidence`. Sources of chunks do not use it.
+    default_embedding
+        Used with ``embedding=none``, for what cannot do without vectors.
     pages
         For ``official_doc``: folder with the documentation; docstrings when not given.
     """
@@ -76,6 +91,8 @@ class RetrievalConfig(BaseModel):
     k: PositiveInt = 5
     per_property: bool = False
     evidence: EvidenceConfig = EvidenceConfig()
+    graph: GraphConfig = GraphConfig()
+    default_embedding: Literal["hashing"] | None = None
     pages: Path | None = None
     writer: WriterConfig = WriterConfig()
 
@@ -101,7 +118,11 @@ def _explain(mistake: Mapping[str, Any]) -> str:
     location = [str(part) for part in mistake["loc"]]
     key = ".".join(["retrieval", *location])
     if mistake["type"] == "extra_forbidden":
-        groups: dict[str, type[BaseModel]] = {"writer": WriterConfig, "evidence": EvidenceConfig}
+        groups: dict[str, type[BaseModel]] = {
+            "writer": WriterConfig,
+            "evidence": EvidenceConfig,
+            "graph": GraphConfig,
+        }
         model = groups.get(location[0], RetrievalConfig)
         return f"{key}: no such key; there are: {', '.join(model.model_fields)}"
     return f"{key}: {mistake['msg']} (got {mistake['input']!r})"

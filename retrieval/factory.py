@@ -13,7 +13,8 @@ from docgen.writer import WriteOptions
 from indexes.chunks import code_corpus, official_doc_corpus
 from indexes.corpus import Corpus, CorpusError
 from indexes.dense import dense_index
-from indexes.embedding import EmbeddingError
+from indexes.embedding import EmbeddingError, HashingEmbedding
+from indexes.graph import GraphError, graph_index
 from indexes.llm_doc import Writer, llm_doc_corpus
 from indexes.semantic import semantic_corpus
 from indexes.store import LexicalKind, lexical_index
@@ -25,6 +26,7 @@ from retrieval.retriever import CorpusRetriever, Ranker
 from retrieval.scorers import (
     DenseScorer,
     FusedScorer,
+    GraphScorer,
     LexicalScorer,
     PerPropertyScorer,
     Scorer,
@@ -70,6 +72,8 @@ async def get_retriever(
     settings = read_config(config)
     if settings.source == "none":
         return None
+    if embedding is None and settings.default_embedding == "hashing":
+        embedding = HashingEmbedding()
     try:
         corpus = await _corpus(
             settings,
@@ -81,8 +85,8 @@ async def get_retriever(
             embedding=embedding,
             progress=progress,
         )
-        scorer = await _scorer(settings, corpus, embedding, progress=progress)
-    except (CorpusError, EmbeddingError) as error:
+        scorer = await _scorer(settings, corpus, embedding, writer, progress=progress)
+    except (CorpusError, EmbeddingError, GraphError) as error:
         raise RetrievalError(str(error)) from error
     linker = Linker(corpus.documents, corpus.aliases)
     ranker = _ranker(settings, scorer, corpus, linker)
@@ -145,19 +149,33 @@ def _ranker(settings: RetrievalConfig, scorer: Scorer, corpus: Corpus, linker: L
 
 
 async def _scorer(
-    settings: RetrievalConfig, corpus: Corpus, embedding: Embeddings | None, *, progress: bool
+    settings: RetrievalConfig,
+    corpus: Corpus,
+    embedding: Embeddings | None,
+    writer: BaseChatModel | None,
+    *,
+    progress: bool,
 ) -> Scorer:
+    if settings.mode != "lexical" and embedding is None:
+        raise RetrievalConfigError(
+            f"retrieval.mode={settings.mode} needs an embedding: embedding=openai or hashing"
+        )
     scorers: list[Scorer] = []
     if settings.mode in {"lexical", "hybrid"}:
         kinds: tuple[LexicalKind, ...] = (
             ("tfidf", "bm25") if settings.lexical == "both" else (settings.lexical,)
         )
         scorers += [LexicalScorer(lexical_index(corpus, kind)) for kind in kinds]
-    if settings.mode in {"dense", "hybrid"}:
-        if embedding is None:
-            raise RetrievalConfigError(
-                f"retrieval.mode={settings.mode} needs an embedding: embedding=openai or hashing"
-            )
+    if settings.mode in {"dense", "hybrid"} and embedding is not None:
         scorers.append(DenseScorer(await dense_index(corpus, embedding, show_progress=progress)))
+    if settings.mode == "graph" and embedding is not None:
+        graph = await graph_index(
+            corpus,
+            embedding,
+            build=settings.graph.build,
+            model=writer,
+            show_progress=progress,
+        )
+        scorers.append(GraphScorer(graph, settings.graph.mode, corpus.documents))
     scorer = scorers[0] if len(scorers) == 1 else FusedScorer(scorers)
     return PerPropertyScorer(scorer) if settings.per_property else scorer

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import numpy as np
+from langchain_core.documents import Document
 from numpy.typing import NDArray
 
 from indexes.dense import DenseIndex
 from indexes.embedding import EmbeddingError
+from indexes.graph import GraphError, GraphIndex, GraphMode
 from indexes.lexical import LexicalIndex
 from retrieval.base import RetrievalError
 
@@ -19,6 +21,7 @@ Scores = NDArray[np.float32]
 Ranking = list[tuple[int, float]]
 """Positions in the corpus with their scores, best first."""
 
+_GRAPH_DEPTH = 40  # entities and relations asked for, as published
 DEPTH = 100  # documents of a ranking that count in a fusion
 _RRF_CONSTANT = 60  # Cormack, Clarke and Buettcher (2009): how slowly a rank's weight falls
 _PROPERTY = re.compile(r"^[ \t]*[-*][ \t]+`[A-Za-z_]\w*`[ \t]*:.*$", re.MULTILINE)
@@ -67,6 +70,36 @@ class DenseScorer:
             return await self._index.scores(query, DEPTH)
         except EmbeddingError as error:
             raise RetrievalError(str(error)) from error
+
+
+class GraphScorer:
+    """Scores by a knowledge graph: entities, ends of relations and chunks, fused."""
+
+    def __init__(self, index: GraphIndex, mode: GraphMode, documents: Sequence[Document]) -> None:
+        self._index = index
+        self._mode: GraphMode = mode
+        self._position = {str(d.metadata["qualname"]): i for i, d in enumerate(documents)}
+
+    async def scores(self, query: str) -> Scores:
+        """Sum of reciprocal ranks over the three lists that the graph returns.
+
+        Raises
+        ------
+        RetrievalError
+            When the query failed.
+        """
+        try:
+            found = await self._index.query(query, self._mode, _GRAPH_DEPTH)
+        except GraphError as error:
+            raise RetrievalError(str(error)) from error
+        lists = (found.entities, found.related, found.chunks)
+        return fuse([self._falling(names) for names in lists])
+
+    def _falling(self, names: Sequence[str]) -> Scores:
+        scores = np.zeros(len(self._position), dtype=np.float32)
+        for rank, name in enumerate(names, start=1):
+            scores[self._position[name]] = 1 / rank
+        return scores
 
 
 class FusedScorer:

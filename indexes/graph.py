@@ -1,0 +1,302 @@
+"""Knowledge graph of a corpus: LightRAG with NetworkX storage, everything it needs injected.
+
+Built from the symbol graph without any model call (``symbols``), or by the model as in the paper
+(``model``: it extracts entities and relations from the documents).
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from lightrag import LightRAG, QueryParam
+from lightrag.utils import EmbeddingFunc, Tokenizer
+from numpy.typing import NDArray
+
+from docgen.progress import meter
+from docgen.prompts import summary_of
+from indexes.corpus import Corpus, building
+from indexes.embedding import EmbeddingError, embedding_name
+
+_log = logging.getLogger(__name__)
+FORMAT = 1
+GraphMode = Literal["local", "global", "hybrid", "mix", "naive"]
+GraphBuild = Literal["symbols", "model"]
+
+_DESCRIPTION = 600  # characters of an entity's description
+_CHUNK = 6_000  # characters of a document that are kept as its chunk
+_CALLS = 12  # call relations per symbol
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*(?:\.\w+)+|[A-Za-z]+_\w+|[A-Z][a-z]+[A-Z]\w*")
+
+
+class GraphError(Exception):
+    """The graph cannot be built or queried; says what to do next."""
+
+
+class ByteTokenizer:
+    """Four bytes of UTF-8 are a token: exact, stateless, thread-safe, without downloads.
+
+    English text has about four characters per token, so the counts are fair estimates.
+    """
+
+    def encode(self, content: str) -> list[int]:
+        """Tokens of a text."""
+        data = content.encode("utf-8", errors="surrogatepass")
+        # the leading 1 keeps zero bytes
+        return [int.from_bytes(b"\x01" + data[i : i + 4], "big") for i in range(0, len(data), 4)]
+
+    def decode(self, tokens: list[int]) -> str:
+        """The text of tokens."""
+        parts = (token.to_bytes((token.bit_length() + 7) // 8, "big")[1:] for token in tokens)
+        return b"".join(parts).decode("utf-8", errors="replace")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a graph query returned, best first: qualified names of documents.
+
+    Attributes
+    ----------
+    entities, related, chunks
+        Symbols found as entities, as ends of relations, and as the sources of text chunks.
+    """
+
+    entities: tuple[str, ...]
+    related: tuple[str, ...]
+    chunks: tuple[str, ...]
+
+
+class GraphIndex:
+    """LightRAG over the documents of a corpus."""
+
+    def __init__(self, rag: LightRAG, corpus: Corpus) -> None:
+        self._rag = rag
+        self._names = {str(d.metadata["qualname"]) for d in corpus.documents}
+
+    async def query(self, query: str, mode: GraphMode, depth: int) -> Found:
+        """Ask the graph; no answer is generated.
+
+        The keywords that LightRAG would ask a model for are the identifiers of the query (low
+        level) and the query itself (high level).
+
+        Raises
+        ------
+        GraphError
+            When LightRAG or the embedding fails.
+        """
+        identifiers = list(dict.fromkeys(_IDENTIFIER.findall(query)))
+        param = QueryParam(
+            mode=mode,
+            top_k=depth,
+            chunk_top_k=depth,
+            hl_keywords=[query],
+            ll_keywords=identifiers or [query],
+            enable_rerank=False,
+            max_entity_tokens=1_000_000,
+            max_relation_tokens=1_000_000,
+            max_total_tokens=3_000_000,
+        )
+        try:
+            answer = await self._rag.aquery_data(query, param)
+        except Exception as error:
+            raise GraphError(f"the graph query failed: {error}") from error
+        data = answer.get("data") or {}
+        relations = data.get("relationships", [])
+        ends = (r[end] for r in relations for end in ("src_id", "tgt_id"))
+        return Found(
+            self._known(e["entity_name"] for e in data.get("entities", [])),
+            self._known(ends),
+            self._known(c["content"].partition("\n")[0] for c in data.get("chunks", [])),
+        )
+
+    async def close(self) -> None:
+        """Write and release the storages."""
+        await self._rag.finalize_storages()
+
+    def _known(self, names: Any) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for name in names if name in self._names))
+
+
+async def graph_index(
+    corpus: Corpus,
+    embedding: Embeddings,
+    *,
+    build: GraphBuild = "symbols",
+    model: BaseChatModel | None = None,
+    show_progress: bool,
+) -> GraphIndex:
+    """The graph of a corpus, loaded when it fits, else built.
+
+    Raises
+    ------
+    GraphError
+        When it cannot be built; a broken build is never left behind.
+    EmbeddingError
+        When the embedding fails.
+    """
+    name = embedding_name(embedding)
+    folder = corpus.folder.parent.parent / "indexes" / f"{corpus.folder.name}-graph-{build}-{name}"
+    stamp = {
+        "format": FORMAT,
+        "documents": corpus.manifest.documents_digest,
+        "embedding": name,
+        "build": build,
+    }
+    with building(folder):
+        if _read_stamp(folder) != stamp:
+            if folder.exists():
+                _log.warning("graph %s does not fit its corpus: building it again", folder)
+                shutil.rmtree(folder)
+            folder.mkdir(parents=True)
+            rag = await _open(folder, embedding, model)
+            try:
+                await _build(rag, corpus, build, show_progress=show_progress)
+            finally:
+                await rag.finalize_storages()
+            (folder / "stamp.json").write_text(json.dumps(stamp))
+        return GraphIndex(await _open(folder, embedding, model), corpus)
+
+
+async def _open(folder: Path, embedding: Embeddings, model: BaseChatModel | None) -> LightRAG:
+    try:
+        size = len(await embedding.aembed_query("dimension"))
+    except Exception as error:
+        raise EmbeddingError(f"embedding failed: {error}") from error
+
+    async def embed(texts: list[str]) -> NDArray[np.float32]:
+        return np.asarray(await embedding.aembed_documents(texts), dtype=np.float32)
+
+    for chatty in ("lightrag", "nano-vectordb"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+    rag = LightRAG(
+        working_dir=str(folder),
+        workspace=folder.name,  # its storages are shared by name within a process
+        tokenizer=Tokenizer("bytes", ByteTokenizer()),
+        embedding_func=EmbeddingFunc(embedding_dim=size, max_token_size=8192, func=embed),
+        llm_model_func=_completion(model),
+        entity_extract_max_gleaning=0,
+        enable_llm_cache=False,
+        vector_db_storage_cls_kwargs={"cosine_better_than_threshold": 0.05},
+    )
+    await rag.initialize_storages()
+    return rag
+
+
+async def _build(rag: LightRAG, corpus: Corpus, build: GraphBuild, *, show_progress: bool) -> None:
+    documents = [d for d in corpus.documents if d.metadata["kind"] != "chunk"]
+    with meter("Building the graph", len(documents), show=show_progress) as progress:
+        try:
+            if build == "symbols":
+                await rag.ainsert_custom_kg(symbol_graph(documents))
+                progress.advance(len(documents))
+                return
+            for document in documents:
+                await rag.ainsert(
+                    document.page_content[:_CHUNK],
+                    ids=str(document.metadata["id"]),
+                    file_paths=str(document.metadata["qualname"]),
+                )
+                progress.advance()
+        except Exception as error:
+            raise GraphError(f"building the graph failed: {error}") from error
+
+
+def symbol_graph(documents: Sequence[Document]) -> dict[str, list[dict[str, Any]]]:
+    """Entities, relations and chunks in LightRAG's custom form, from the facts of a corpus."""
+    known = {str(d.metadata["qualname"]) for d in documents}
+    chunks, entities = [], []
+    for document in documents:
+        name = str(document.metadata["qualname"])
+        facts, _, text = document.page_content.partition("\n---\n")
+        signature = next((x for x in facts.splitlines() if x.startswith("signature: ")), "")
+        description = f"{summary_of(text)}\n{signature}"[:_DESCRIPTION]
+        origin = {"source_id": name, "file_path": name}
+        chunks.append({"content": document.page_content[:_CHUNK], **origin})
+        entities.append(
+            {
+                "entity_name": name,
+                "entity_type": document.metadata["kind"],
+                "description": description,
+                **origin,
+            }
+        )
+    relationships = [
+        {
+            "src_id": source,
+            "tgt_id": target,
+            "description": f"{_short(source)} {verb} {_short(target)}",
+            "keywords": f"{verb} {_short(source)} {_short(target)}",
+            "weight": weight,
+            "source_id": source,
+            "file_path": source,
+        }
+        for source, target, verb, weight in _relations(documents, known)
+    ]
+    return {"chunks": chunks, "entities": entities, "relationships": relationships}
+
+
+def _relations(
+    documents: Sequence[Document], known: set[str]
+) -> Iterator[tuple[str, str, str, float]]:
+    """Each pair once, by its strongest relation."""
+    seen: set[frozenset[str]] = set()
+    for verb, key, weight in (
+        ("inherits from", "bases", 3.0),
+        ("has member", "members", 2.0),
+        ("needs", "types", 2.0),
+        ("calls", "calls", 1.0),
+    ):
+        for document in documents:
+            source = str(document.metadata["qualname"])
+            targets = [t for t in document.metadata[key] if t in known]
+            for target in targets[:_CALLS] if key == "calls" else targets:
+                pair = frozenset((source, target))
+                if len(pair) == 2 and pair not in seen:
+                    seen.add(pair)
+                    yield source, target, verb, weight
+
+
+def _short(qualname: str) -> str:
+    return ".".join(qualname.split(".")[-2:])
+
+
+def _completion(model: BaseChatModel | None) -> Any:
+    """LightRAG's model function over a LangChain model."""
+
+    async def complete(
+        prompt: str,
+        system_prompt: str | None = None,
+        history_messages: Sequence[dict[str, str]] | None = None,
+        **_: Any,
+    ) -> str:
+        if model is None:
+            raise GraphError("this graph was built without a model and must not need one")
+        messages = [
+            *([SystemMessage(system_prompt)] if system_prompt else []),
+            *(
+                (HumanMessage if m["role"] == "user" else AIMessage)(m["content"])
+                for m in history_messages or ()
+            ),
+            HumanMessage(prompt),
+        ]
+        return str((await model.ainvoke(messages)).text)
+
+    return complete
+
+
+def _read_stamp(folder: Path) -> Any:
+    try:
+        return json.loads((folder / "stamp.json").read_text())
+    except (OSError, ValueError):
+        return None
