@@ -17,7 +17,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "adding-a-benchmark.md"
 def test_the_guide_works(tmp_path, monkeypatch):
     text = GUIDE.read_text()
     source, config = (
-        re.search(rf"```{kind}\n(.*?)```", text, re.S)[1] for kind in ("python", "yaml")
+        re.search(rf"```{kind}\n(.*?)```", text, re.DOTALL)[1] for kind in ("python", "yaml")
     )
     conf = shutil.copytree(command.CONF, tmp_path / "conf")
     (conf / "benchmark" / "mine.yaml").write_text(
