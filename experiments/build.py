@@ -20,7 +20,6 @@ from experiments.tasks import Benchmark, Task
 from indexes.embedding import EmbeddingError, build_embedding
 from retrieval.base import Retriever
 from retrieval.config import RetrievalConfig
-from retrieval.factory import get_retriever
 from sandbox import environments
 from sandbox.base import Sandbox, SandboxConfig
 from sandbox.factory import get_sandbox
@@ -169,6 +168,11 @@ def _plain(limits: SandboxConfig) -> SandboxConfig:
 async def _build_retriever(
     config: RunConfig, benchmark: Benchmark, packages_folder: Path, client: ModelClient
 ) -> Retriever | None:
+    if config.retrieval.source == "none":
+        return None
+    # Its libraries (Chroma, LightRAG, scikit-learn) take seconds to import: not for --help.
+    from retrieval.factory import get_retriever  # noqa: PLC0415
+
     writer = client if config.writer == "model" else build_model(_RULES)
     return await get_retriever(
         config.retrieval,
