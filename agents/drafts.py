@@ -57,9 +57,10 @@ class Drafts:
         of equals; ``agreement``: the one whose values most other drafts return too, then as
         ``best``. Agreement needs no verifier: independent drafts that err seldom err alike.
     formats
-        What the result is compared with.
+        What the result is compared with; without any, every key that was returned must have a
+        value.
     introspect
-        Look the names of every draft up in the installed libraries before it runs.
+        Look the names of every draft that is not clean up in the installed libraries.
     """
 
     def __init__(
@@ -84,13 +85,16 @@ class Drafts:
             return None
         if self.tried and self._select != "last":
             self._choose()  # stands until the new one has been executed
-        misses: list[Miss] = []
-        if self._introspect:
-            misses = await find_misses(episode, answer.code)
         execution = await episode.execute(answer)
-        findings = contract_findings(execution, self._formats)
+        formats = self._formats
+        if not formats and isinstance(execution.result, Mapping):
+            formats = dict.fromkeys(map(str, execution.result), "")  # a question of the user's own
+        findings = contract_findings(execution, formats)
         episode.check(findings)
-        quality = fulfilled(execution, self._formats)
+        misses: list[Miss] = []
+        if self._introspect and findings:  # of a clean draft nothing is asked
+            misses = await find_misses(episode, answer.code)
+        quality = fulfilled(execution, formats)
         draft = Draft(answer, execution, tuple(findings), tuple(misses), quality)
         self.tried.append(draft)
         self._choose()

@@ -12,12 +12,15 @@ import difflib
 import enum
 import importlib
 import inspect
+import itertools
+import linecache
 import pkgutil
 import re
 import sys
 import types
 import typing
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -429,12 +432,22 @@ class Members:
 
 @lru_cache(maxsize=512)
 def _source(cls: type) -> str | None:
+    """Text of a class; ``inspect.getsource`` would parse the whole file each time."""
     if cls.__module__ in {"builtins", "typing", "abc", "collections.abc"}:
         return ""
-    try:
-        return inspect.getsource(cls)
-    except (OSError, TypeError):
-        return None
+    file = getattr(sys.modules.get(cls.__module__), "__file__", None) or ""
+    lines = linecache.getlines(file) if file.endswith(".py") else []
+    head = re.compile(rf"(\s*)class {re.escape(cls.__name__)}\b")
+    for start, line in enumerate(lines):
+        if match := head.match(line):
+            return line + "".join(_indented(lines[start + 1 :], len(match[1])))
+    return None
+
+
+def _indented(lines: list[str], depth: int) -> Iterator[str]:
+    """Lines until the next statement that is indented by no more than ``depth``."""
+    after = re.compile(rf"\s{{0,{depth}}}(?:class|def|async def|if|@|\w+\s*[:=])")
+    return itertools.takewhile(lambda line: not after.match(line), lines)
 
 
 def _returned(function: Any, owner: type | None) -> Known | None:

@@ -48,9 +48,9 @@ class Reflect:
         Compare the returned dict with the formats in the question; without it only a missing
         key, ``None`` or a failed run makes another iteration.
     check_introspection
-        Look every import, attribute and argument of a draft up in the installed libraries before
-        it runs; the next prompt lists what is not there and what is near, and the documents of
-        what was misused are retrieved.
+        Look every import, attribute and argument of a draft that is not clean up in the installed
+        libraries; the next prompt lists what is not there and what is near, and the documents of
+        what was misused are retrieved. Unlike a traceback it names every mistake at once.
     select
         Which draft is the answer; see :class:`agents.drafts.Drafts`. With ``agreement`` a clean
         draft ends the episode only when another one returned the same.
