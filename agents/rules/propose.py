@@ -15,9 +15,10 @@ from agents.rules.words import agreement, covered, likeness, name_words, pieces,
 HOP = 0.15  # what every further step of a chain costs
 MINIMUM = 0.35  # what a guess must reach to be tried
 # Methods that change their object, or write or convert it: asking one for a value spoils the rest.
-_CHANGES = ("from_", "as_", "to_", "set_", "add_", "make_", "remove_", "insert", "append", "apply_")
-_CHANGES += ("replace", "translate", "rotate", "sort", "merge", "perturb", "scale", "write", "show")
-_CHANGES += ("plot", "save", "pop", "clear", "extend", "update", "delete", "relax", "calculate_all")
+_CHANGES = tuple(
+    """from_ as_ to_ set_ add_ make_ remove_ insert append apply_ replace translate rotate sort merge
+    perturb scale write show plot save pop clear extend update delete relax""".split()
+)
 _SAME = {stem(w) for w in ("same", "equal", "equals", "equality", "equivalent", "identical")}
 _SAME |= {stem(w) for w in ("equivalence", "match", "matches", "consistent", "consistency")}
 _OTHER = {stem(w) for w in ("inequality", "different", "differs", "unequal", "distinct")}
