@@ -71,6 +71,9 @@ class RetrievalConfig(BaseModel):
     ----------
     k
         Documents per query when the caller does not say.
+    tokens
+        Estimated tokens that an answer may have in all; long documents are condensed to what
+        the query asks about. ``None``: whole documents.
     per_property
         Ask also once per listed property, and fuse the rankings.
     evidence
@@ -89,6 +92,7 @@ class RetrievalConfig(BaseModel):
     mode: Mode = "lexical"
     lexical: Literal["tfidf", "bm25", "both"] = "tfidf"
     k: PositiveInt = 5
+    tokens: PositiveInt | None = None
     per_property: bool = False
     evidence: EvidenceConfig = EvidenceConfig()
     graph: GraphConfig = GraphConfig()

@@ -24,6 +24,7 @@ from docgen.progress import meter
 from indexes.corpus import cache_root
 from indexes.embedding import EmbeddingError, build_embedding
 from retrieval.base import RetrievalError, Retriever
+from retrieval.budget import fit
 from retrieval.factory import get_retriever
 from retrieval.linking import covered
 from retrieval.measures import Estimate, bootstrap, paired, recall, reciprocal_rank
@@ -31,6 +32,7 @@ from sandbox.base import SandboxError
 from sandbox.environments import site_packages
 
 API = frozenset({"class", "function"})
+_DEPTH = 60  # documents looked at for a budget of tokens
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ class Row:
     masked: bool
     queries: int
     recall: Mapping[int, Estimate]
+    within: Mapping[int, Estimate]
     mrr: Estimate
     difference: Estimate | None
     characters: float
@@ -78,6 +81,9 @@ class Options(BaseModel):
         ("llm_doc",), description="configurations of conf/retrieval; the first is the reference"
     )
     k: tuple[int, ...] = Field((5, 10), description="documents looked at")
+    tokens: tuple[int, ...] = Field(
+        (), description="also the recall of what fits this many (estimated) tokens: 2000,4000"
+    )
     kinds: Literal["api", "all"] = Field(
         "api", description="api: classes and functions; all: methods and properties too"
     )
@@ -93,7 +99,7 @@ class Options(BaseModel):
     )
     out: Path | None = Field(None, description="also write the table as JSON")
 
-    @field_validator("gold", "retrieval", "k", "packages", mode="before")
+    @field_validator("gold", "retrieval", "k", "tokens", "packages", mode="before")
     @classmethod
     def _comma_separated(cls, value: object) -> object:
         if isinstance(value, int):
@@ -123,25 +129,44 @@ def read_queries(path: Path) -> list[Query]:
     return queries
 
 
+@dataclass
+class Measured:
+    """One value per query."""
+
+    recall: dict[int, list[float]]
+    within: dict[int, list[float]]
+    rank: list[float]
+    characters: list[int]
+
+
 async def evaluate(
     retriever: Retriever, queries: Sequence[Query], options: Options, *, masked: bool
-) -> tuple[dict[int, list[float]], list[float], float]:
-    """Recall per k and reciprocal rank per query, and the mean length of what was found."""
-    depth = max(options.k)
-    recalls: dict[int, list[float]] = {k: [] for k in options.k}
-    ranks: list[float] = []
-    characters = 0
+) -> Measured:
+    """Ask every query once and measure what was found.
+
+    Raises
+    ------
+    RetrievalError
+        When the retriever fails.
+    """
+    depth = max([*options.k, *([_DEPTH] if options.tokens else [])])
+    measured = Measured({k: [] for k in options.k}, {t: [] for t in options.tokens}, [], [])
     with meter(f"{retriever.name}", len(queries), show=True) as progress:
         for query in queries:
-            documents = await retriever.search(query.masked() if masked else query.text, k=depth)
+            text = query.masked() if masked else query.text
+            documents = await retriever.search(text, k=depth)
             found = [frozenset(covered(document)) for document in documents]
             gold = query.wanted(options.kinds)
             for k in options.k:
-                recalls[k].append(recall(found, gold, k))
-            ranks.append(reciprocal_rank(found, gold))
-            characters += sum(len(d.page_content) for d in documents[: min(options.k)])
+                measured.recall[k].append(recall(found, gold, k))
+            for budget in options.tokens:
+                fitting = len(fit(documents, text, budget))
+                measured.within[budget].append(recall(found, gold, fitting))
+            measured.rank.append(reciprocal_rank(found[: max(options.k)], gold))
+            first = documents[: min(options.k)]
+            measured.characters.append(sum(len(d.page_content) for d in first))
             progress.advance()
-    return recalls, ranks, characters / len(queries)
+    return measured
 
 
 async def table(options: Options) -> list[Row]:
@@ -163,20 +188,20 @@ async def table(options: Options) -> list[Row]:
         for masked in (False, True):
             reference: list[float] | None = None
             for name, retriever in zip(options.retrieval, retrievers, strict=True):
-                recalls, ranks, characters = await evaluate(
-                    retriever, queries, options, masked=masked
-                )
-                first = recalls[options.k[0]]
+                measured = await evaluate(retriever, queries, options, masked=masked)
+                first = measured.recall[options.k[0]]
+                within = {t: bootstrap(values) for t, values in measured.within.items()}
                 rows.append(
                     Row(
                         gold=path.stem,
                         retriever=name,
                         masked=masked,
                         queries=len(queries),
-                        recall={k: bootstrap(values) for k, values in recalls.items()},
-                        mrr=bootstrap(ranks),
+                        recall={k: bootstrap(values) for k, values in measured.recall.items()},
+                        within=within,
+                        mrr=bootstrap(measured.rank),
                         difference=None if reference is None else paired(first, reference),
-                        characters=characters,
+                        characters=sum(measured.characters) / len(queries),
                     )
                 )
                 reference = first if reference is None else reference
@@ -186,16 +211,9 @@ async def table(options: Options) -> list[Row]:
 def markdown(rows: Sequence[Row], options: Options) -> str:
     """The table as Markdown."""
     ks = options.k
-    head = [
-        "gold",
-        "retriever",
-        "names masked",
-        "queries",
-        *(f"R@{k}" for k in ks),
-        "MRR",
-        f"R@{ks[0]} - {options.retrieval[0]}",
-        f"characters in {min(ks)}",
-    ]
+    head = ["gold", "retriever", "names masked", "queries", *(f"R@{k}" for k in ks), "MRR"]
+    head += [f"R in {tokens} tokens" for tokens in options.tokens]
+    head += [f"R@{ks[0]} - {options.retrieval[0]}", f"characters in {min(ks)}"]
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     for row in rows:
         cells = [
@@ -205,6 +223,7 @@ def markdown(rows: Sequence[Row], options: Options) -> str:
             str(row.queries),
             *(str(row.recall[k]) for k in ks),
             str(row.mrr),
+            *(str(row.within[tokens]) for tokens in options.tokens),
             "" if row.difference is None else str(row.difference),
             f"{row.characters:.0f}",
         ]

@@ -90,7 +90,7 @@ async def get_retriever(
         raise RetrievalError(str(error)) from error
     linker = Linker(corpus.documents, corpus.aliases)
     ranker = _ranker(settings, scorer, corpus, linker)
-    return CorpusRetriever(settings.name, corpus, ranker, linker)
+    return CorpusRetriever(settings.name, corpus, ranker, linker, settings.tokens)
 
 
 async def _corpus(

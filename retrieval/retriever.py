@@ -9,6 +9,7 @@ from langchain_core.documents import Document
 
 from indexes.corpus import Corpus
 from retrieval.base import RetrievalError
+from retrieval.budget import fit
 from retrieval.linking import Linker, covered
 from retrieval.scorers import DEPTH, Ranking
 
@@ -24,8 +25,11 @@ class Ranker(Protocol):
 class CorpusRetriever:
     """Implements :class:`retrieval.base.Retriever` over a corpus."""
 
-    def __init__(self, name: str, corpus: Corpus, ranker: Ranker, linker: Linker) -> None:
+    def __init__(
+        self, name: str, corpus: Corpus, ranker: Ranker, linker: Linker, tokens: int | None = None
+    ) -> None:
         self.name = name
+        self._tokens = tokens
         self._corpus = corpus
         self._ranker = ranker
         self._linker = linker
@@ -35,7 +39,7 @@ class CorpusRetriever:
                 self._by_qualname.setdefault(qualname, document)
 
     async def search(self, query: str, *, k: int) -> Sequence[Document]:
-        """The ``k`` best documents for ``query``; fewer when fewer match at all.
+        """The ``k`` best documents for ``query``; fewer when fewer match, or fit the budget.
 
         Raises
         ------
@@ -45,7 +49,8 @@ class CorpusRetriever:
         if k < 1:
             raise RetrievalError(f"k must be at least 1, not {k}")
         ranking = await self._ranker.rank(query, max(k, DEPTH))
-        return [self._answer(position, score) for position, score in ranking[:k]]
+        documents = [self._answer(position, score) for position, score in ranking[:k]]
+        return documents if self._tokens is None else fit(documents, query, self._tokens)
 
     async def lookup(self, name: str) -> Document | None:
         """A symbol's document by qualified name, import path, or unambiguous short name.

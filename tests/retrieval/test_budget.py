@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.documents import Document
+
+from retrieval.budget import condense, estimated_tokens, fit
+from tests.retrieval.conftest import Make
+
+MEMBERS = "\n".join(f"  thing_{i}(x: int) -> float [method]: Does thing {i}." for i in range(40))
+LONG = Document(
+    page_content=f"m.Long\nkind: class\nmembers:\n{MEMBERS}\n---\n## What it does\nMuch.\n",
+    metadata={"qualname": "m.Long"},
+)
+
+
+def test_relevant_members_stay_whole_the_others_by_name() -> None:
+    short = condense(LONG, frozenset({"thing_17", "17"}), 1200).page_content
+    assert len(short) <= 1200
+    assert "  thing_17(x: int) -> float [method]: Does thing 17." in short
+    assert short.endswith("---\n## What it does\nMuch.\n")
+    assert "and by name: " in short
+    assert all(f"thing_{i}" in short for i in range(40))
+
+
+def test_a_short_document_is_left_alone() -> None:
+    assert condense(LONG, frozenset(), 100_000) is LONG
+
+
+def test_the_original_is_not_changed() -> None:
+    before = LONG.page_content
+    condense(LONG, frozenset(), 300)
+    assert LONG.page_content == before
+
+
+@given(st.lists(st.integers(0, 5000), max_size=20), st.integers(1, 3000))
+def test_the_budget_is_kept(lengths: list[int], budget: int) -> None:
+    documents = [Document(page_content="word " * (n // 5), metadata={}) for n in lengths]
+    fitting = fit(documents, "query", budget)
+    assert sum(len(d.page_content) for d in fitting) <= 4 * budget
+    assert len(fitting) <= len(documents)
+
+
+def test_short_documents_fill_the_budget() -> None:
+    documents = [Document(page_content="x" * 400, metadata={"i": i}) for i in range(50)]
+    fitting = fit(documents, "query", 1000)
+    assert [d.metadata["i"] for d in fitting] == list(range(10))
+    assert estimated_tokens("x" * 401) == 101
+
+
+async def test_a_retriever_keeps_its_budget(make: Make) -> None:
+    whole = await (await make()).search("wall of bricks", k=6)
+    short = await (await make(tokens=300)).search("wall of bricks", k=6)
+    assert sum(len(d.page_content) for d in whole) > 1200
+    assert sum(len(d.page_content) for d in short) <= 1200
+    names = [d.metadata["qualname"] for d in whole]
+    assert [d.metadata["qualname"] for d in short] == names[: len(short)]
