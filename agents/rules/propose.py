@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -15,9 +16,9 @@ from agents.rules.words import agreement, covered, likeness, name_words, pieces,
 HOP = 0.15  # what every further step of a chain costs
 MINIMUM = 0.35  # what a guess must reach to be tried
 # Methods that change their object, or write or convert it: asking one for a value spoils the rest.
-_CHANGES = tuple(
-    """from_ as_ to_ set_ add_ make_ remove_ insert append apply_ replace translate rotate sort merge
-    perturb scale write show plot save pop clear extend update delete relax""".split()
+_CHANGES = re.compile(
+    r"(from|as|to|set|add|make|remove|apply|insert|append|replace|translate|rotate|sort|merge|"
+    r"perturb|scale|write|show|plot|save|pop|clear|extend|update|delete|relax)(_|$)"
 )
 _SAME = {stem(w) for w in ("same", "equal", "equals", "equality", "equivalent", "identical")}
 _SAME |= {stem(w) for w in ("equivalence", "match", "matches", "consistent", "consistency")}
@@ -178,7 +179,7 @@ def _access(owner: str, member: Member, scope: Scope) -> str | None:
     if not member.callable:
         return f"{owner}.{member.name}"
     names = {parameter.name for parameter in member.signature.parameters}
-    changes = member.name.startswith(_CHANGES) or names & {"in_place", "inplace"}
+    changes = _CHANGES.match(member.name) or names & {"in_place", "inplace"}
     if "class" in member.kind or changes:
         return None
     arguments = _fill(member.signature.parameters, scope, owner)
