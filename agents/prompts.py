@@ -6,6 +6,7 @@ model, the one without an LLM included, reads the same text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -78,6 +79,9 @@ would help most. Answer in exactly this form:
 <query>a search query for the documentation</query>"""
 
 
+_ADDRESS = re.compile(r"\b0x[0-9a-f]{6,16}\b")
+
+
 @dataclass(frozen=True)
 class Attempt:
     """One draft and what became of it, as later prompts show it.
@@ -133,7 +137,8 @@ def render_attempt(attempt: Attempt) -> str:
     if attempt.critique:
         parts.append(f"<critique>\n{attempt.critique}\n</critique>")
     parts.append("</attempt>")
-    return "\n".join(parts)
+    # Addresses differ from run to run: they say nothing, and would make every prompt new.
+    return _ADDRESS.sub("0x...", "\n".join(parts))
 
 
 def _question(prompt: str) -> str:

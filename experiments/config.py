@@ -40,7 +40,7 @@ UNHASHED = ("seeds", "limit", "ids", "concurrency", "run_budget", "out", "name")
 
 
 #: What does not change an answer of a model either.
-UNHASHED_MODEL = ("timeout", "max_retries", "cache")
+UNHASHED_MODEL = ("timeout", "max_retries", "cache", "record", "replay")
 
 
 class ConfigError(Exception):
