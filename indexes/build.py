@@ -1,0 +1,154 @@
+"""Build a corpus and its indexes ahead of time, and audit it for leaks.
+
+``python -m indexes.build source=llm_doc lexical=tfidf,bm25 dense=true embedding=hashing``
+``python -m indexes.build source=code audit=SECRETS.jsonl``: SECRETS has one JSON object per line
+with ``id`` and ``text`` (verification and reference code of a benchmark).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from langchain_core.embeddings import Embeddings
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from docgen.command import UsageError, run
+from docgen.models import chat_model, read_group
+from indexes.audit import Overlap, audit
+from indexes.chunks import code_corpus, official_doc_corpus
+from indexes.corpus import Corpus, CorpusError, cache_root
+from indexes.dense import dense_index
+from indexes.embedding import EmbeddingError, build_embedding
+from indexes.graph import GraphError, graph_index
+from indexes.llm_doc import Writer, llm_doc_corpus
+from indexes.semantic import semantic_corpus
+from indexes.store import LexicalKind, lexical_index
+from sandbox.base import SandboxError
+from sandbox.environments import site_packages
+
+
+class Options(BaseModel):
+    """Arguments of ``python -m indexes.build``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    source: Literal["llm_doc", "llm_doc_semantic", "official_doc", "code"] = Field(
+        "llm_doc", description="llm_doc, llm_doc_semantic, official_doc or code"
+    )
+    packages: tuple[str, ...] = Field(
+        ("pymatgen", "matminer", "robocrys", "phonopy"), description="import names"
+    )
+    env: str = Field("live", description="sandbox environment that holds the packages")
+    folder: Path | None = Field(None, description="their folder, instead of env")
+    pages: Path | None = Field(None, description="official_doc: folder with the documentation")
+    lexical: tuple[LexicalKind, ...] = Field(("tfidf",), description="tfidf, bm25")
+    dense: bool = Field(False, description="also a dense index (needs embedding)")
+    graph: bool = Field(False, description="also a knowledge graph (llm_doc; needs embedding)")
+    model: str = Field("rules", description="writer of missing documentation (conf/model)")
+    set: dict[str, Any] = Field({}, description="overrides of the model: set.name=...")
+    embedding: str = Field("none", description="configuration of conf/embedding")
+    audit: Path | None = Field(None, description="JSONL of secret texts to look for")
+
+    @field_validator("packages", "lexical", mode="before")
+    @classmethod
+    def _comma_separated(cls, value: object) -> object:
+        return value.split(",") if isinstance(value, str) else value
+
+
+async def build(options: Options, say: Callable[[str], None]) -> Corpus:
+    """Build what the options ask for and say how long each part took.
+
+    Raises
+    ------
+    UsageError
+        When an option needs another one.
+    CorpusError, EmbeddingError, GraphError
+        When a part cannot be built.
+    """
+    embedding = build_embedding(read_group("embedding", options.embedding, {}))
+    needs = options.dense or options.graph or options.source == "llm_doc_semantic"
+    if needs and embedding is None:
+        raise UsageError("this needs vectors: embedding=openai or embedding=hashing")
+    if options.graph and options.source != "llm_doc":
+        raise UsageError("graph=true goes with source=llm_doc")
+    start = time.monotonic()
+    corpus = await _corpus(options, embedding)
+    versions = ", ".join(f"{p} {v}" for p, v in corpus.manifest.versions.items() if v)
+    say(f"{len(corpus.documents)} documents of {versions}: {time.monotonic() - start:.1f} s")
+    say(f"  {corpus.folder}")
+    for kind in options.lexical:
+        start = time.monotonic()
+        lexical_index(corpus, kind)
+        say(f"{kind} index: {time.monotonic() - start:.1f} s")
+    if options.dense and embedding is not None:
+        start = time.monotonic()
+        await dense_index(corpus, embedding, show_progress=True)
+        say(f"dense index: {time.monotonic() - start:.1f} s")
+    if options.graph and embedding is not None:
+        start = time.monotonic()
+        await (await graph_index(corpus, embedding, show_progress=True)).close()
+        say(f"graph: {time.monotonic() - start:.1f} s")
+    return corpus
+
+
+def audit_table(overlaps: Sequence[Overlap]) -> str:
+    """What secrets share with a corpus, as Markdown; only those that share something."""
+    shared = [overlap for overlap in overlaps if overlap.shared]
+    lines = [f"{len(shared)} of {len(overlaps)} secret texts share a run of 13 words or more"]
+    if shared:
+        lines += ["", "| secret | shared n-grams | longest run in common | document |"]
+        lines.append("|---|---|---|---|")
+        lines += [
+            f"| {o.secret} | {o.shared} of {o.total} | `{o.longest[:160]}` | {o.documents[0]} |"
+            for o in shared
+        ]
+    return "\n".join(lines)
+
+
+async def _corpus(options: Options, embedding: Embeddings | None) -> Corpus:
+    folder = options.folder or site_packages(options.env)
+    cache, packages = cache_root(), options.packages
+    if options.source == "code":
+        return code_corpus(packages, folder, cache=cache)
+    if options.source == "official_doc":
+        return official_doc_corpus(packages, folder, cache=cache, pages=options.pages)
+    writer = Writer(*chat_model(options.model, options.set))
+    if options.source == "llm_doc_semantic" and embedding is not None:
+        return await semantic_corpus(
+            packages, folder, writer=writer, embedding=embedding, cache=cache, show_progress=True
+        )
+    return await llm_doc_corpus(packages, folder, writer=writer, cache=cache, show_progress=True)
+
+
+def _secrets(path: Path) -> dict[str, str]:
+    try:
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        return {str(row["id"]): str(row["text"]) for row in rows}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"audit={path}: cannot be read ({error})") from None
+
+
+def _action(options: Options) -> int:
+    secrets = _secrets(options.audit) if options.audit is not None else None
+    try:
+        corpus = asyncio.run(build(options, print))
+    except (CorpusError, EmbeddingError, GraphError, SandboxError) as error:
+        raise UsageError(str(error)) from error
+    if secrets is not None:
+        print(audit_table(audit(corpus.documents, secrets)))
+    return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point of ``python -m indexes.build``."""
+    return run("indexes.build", str(__doc__), Options, _action, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
