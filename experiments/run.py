@@ -302,14 +302,15 @@ def _run_all(configs: Sequence[RunConfig], console: Console) -> int:
         folder = asyncio.run(execute(config, console))
         if folder not in folders:
             folders.append(folder)
-    for folder in folders:
-        write_report([folder], folder / "report.html")
-    print_table(folders, console)
     reports = [folder / "report.html" for folder in folders]
-    if len(folders) > 1:
-        digest = hashlib.sha256("".join(sorted(f.name for f in folders)).encode()).hexdigest()
-        reports.append(folders[0].parent / f"comparison-{digest[:8]}.html")
-        write_report(folders, reports[-1])
+    with console.status("Writing the report"):
+        for folder, report in zip(folders, reports, strict=True):
+            write_report([folder], report)
+        if len(folders) > 1:
+            digest = hashlib.sha256("".join(sorted(f.name for f in folders)).encode()).hexdigest()
+            reports.append(folders[0].parent / f"comparison-{digest[:8]}.html")
+            write_report(folders, reports[-1])
+    print_table(folders, console)
     for report in reports:
         console.print(f"report: {report}", highlight=False)
     return 0 if all(read_json(folder / "summary.json")["complete"] for folder in folders) else 1
