@@ -104,7 +104,9 @@ class Reflect:
         for number in range(1, self.max_iterations + 1):
             draft = await drafts.attempt(prompts.generate(prompt, documents, attempts))
             if draft is None:
-                continue
+                if drafts.tried:
+                    continue
+                return "format_error"  # nothing to build on, not even after a repair
             if drafts.settled:
                 return "answered"
             if number == self.max_iterations or not draft.findings:
@@ -113,7 +115,7 @@ class Reflect:
             found = await self._reflect(episode, documents, attempts, draft)
             if found:
                 documents = merge(first, found) if self.keep_documents else found
-        return "iterations" if drafts.tried else "format_error"
+        return "iterations"
 
     def _attempt(self, number: int, draft: Draft) -> Attempt:
         execution = draft.execution

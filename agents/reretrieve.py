@@ -65,7 +65,9 @@ class Reretrieve:
         for number in range(1, self.max_iterations + 1):
             draft = await drafts.attempt(prompts.generate(prompt, documents))
             if draft is None:
-                continue
+                if drafts.tried:
+                    continue
+                return "format_error"  # nothing to build on, not even after a repair
             if drafts.settled:
                 return "answered"
             if number == self.max_iterations or not draft.findings:
@@ -82,4 +84,4 @@ class Reretrieve:
             )
             _, query = await critique(episode, documents, [seen])
             documents = await look_up(episode, query, self.k) or documents
-        return "iterations" if drafts.tried else "format_error"
+        return "iterations"

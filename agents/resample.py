@@ -59,6 +59,8 @@ class Resample:
         messages = prompts.generate(prompt, await episode.retrieve(prompt, self.k))
         for _ in range(self.max_iterations):
             draft = await drafts.attempt(messages)
+            if not drafts.tried:
+                return "format_error"
             if draft is not None and drafts.settled:
                 return "answered"
-        return "iterations" if drafts.tried else "format_error"
+        return "iterations"

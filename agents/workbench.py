@@ -1,0 +1,156 @@
+"""The parts of the assistant: model, documents and sandbox for one installed environment."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+from agents.agentic import Agentic
+from agents.base import Agent, Question, Step
+from agents.budget import Budget
+from agents.episode import Parts
+from agents.models import ModelClient, ModelConfig, build_model
+from agents.rag import Rag
+from agents.reflect import Reflect
+from agents.reretrieve import Reretrieve
+from agents.resample import Resample
+from agents.single import Single
+from retrieval.base import Retriever
+from retrieval.factory import get_retriever
+from sandbox import environments
+from sandbox.base import Sandbox, SandboxConfig
+from sandbox.factory import get_sandbox
+
+SYSTEMS: Mapping[str, Callable[[Parts], Agent]] = {
+    "single": Single,
+    "rag": Rag,
+    "agentic": Agentic,
+    "reflect": Reflect,
+    "resample": Resample,
+    "reretrieve": Reretrieve,
+}
+#: Import names that are documented where an environment has them.
+LIBRARIES = ("pymatgen", "matminer", "robocrys", "phonopy")
+EXECUTION_SECONDS = 120.0
+DOCUMENT_CHARACTERS = 6000  # of one document in a prompt of a real model
+
+_RULES = ModelConfig(provider="rules", name="rules")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a user of the assistant can choose.
+
+    Attributes
+    ----------
+    model
+        Name of a model, ``rules`` for the one without an LLM; ``None``: ``OPENAI_MODEL`` or
+        gpt-4o where there is a key or an endpoint, else ``rules``.
+    base_url
+        OpenAI-compatible endpoint; ``None``: ``OPENAI_BASE_URL``, else OpenAI's own.
+    environment
+        Folder of ``sandbox/envs``: the versions that the code runs on.
+    calls
+        Model calls for one question at most.
+    """
+
+    system: str = "reflect"
+    model: str | None = None
+    base_url: str | None = None
+    environment: str = "live"
+    retrieval: Literal["llm_doc", "none"] = "llm_doc"
+    backend: str = "auto"
+    calls: int = 20
+
+    def model_config(self, variables: Mapping[str, str] = os.environ) -> ModelConfig:
+        """Which model to build."""
+        base_url = self.base_url or variables.get("OPENAI_BASE_URL") or None
+        reachable = base_url is not None or bool(variables.get("OPENAI_API_KEY"))
+        name = self.model or (variables.get("OPENAI_MODEL", "gpt-4o") if reachable else "rules")
+        if name == "rules":
+            return _RULES
+        return ModelConfig(
+            provider="openai",
+            name=name,
+            base_url=base_url,
+            document_characters=DOCUMENT_CHARACTERS,
+        )
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """Everything that works on a user's question.
+
+    Attributes
+    ----------
+    versions
+        Installed versions by distribution name.
+    """
+
+    agent: Agent
+    model: ModelClient
+    retriever: Retriever | None
+    sandbox: Sandbox
+    versions: Mapping[str, str]
+
+
+@asynccontextmanager
+async def open_workbench(
+    settings: Settings,
+    *,
+    say: Callable[[str], None],
+    on_step: Callable[[Question, Step], None] | None = None,
+) -> AsyncIterator[Workbench]:
+    """Build the parts, and close the sandbox at the end.
+
+    Parameters
+    ----------
+    say
+        Told what is being built.
+    on_step
+        Told of every step of an answer.
+
+    Raises
+    ------
+    ValueError
+        When there is no such model, or no key for it.
+    SandboxError, RetrievalError
+        When the environment, the isolation or the documents are not to be had; the message says
+        what to do.
+    """
+    cache = environments.cache_folder()
+    model = build_model(settings.model_config(), cache=cache)
+    await asyncio.to_thread(environments.build, settings.environment, say=say)
+    retriever = await _retriever(settings)
+    limits = SandboxConfig(backend=settings.backend, env=settings.environment, workers=1)
+    async with get_sandbox(limits) as sandbox:
+        parts = Parts(
+            model=model,
+            retriever=retriever,
+            sandbox=sandbox,
+            budget=Budget(calls=settings.calls),
+            execution_timeout=EXECUTION_SECONDS,
+            on_step=on_step,
+        )
+        versions = environments.installed_versions(settings.environment)
+        yield Workbench(SYSTEMS[settings.system](parts), model, retriever, sandbox, versions)
+
+
+async def _retriever(settings: Settings) -> Retriever | None:
+    """Documents of the installed libraries, written without an LLM where they are not there yet."""
+    site = environments.site_packages(settings.environment)
+    writer = build_model(_RULES)
+    return await get_retriever(
+        {"name": settings.retrieval, "source": settings.retrieval},
+        packages=[name for name in LIBRARIES if (site / name).is_dir()],
+        site_packages=site,
+        writer=writer.chat,
+        writer_name=writer.name,
+        embedding=None,
+        cache=environments.cache_folder(),
+        progress=True,
+    )
