@@ -14,6 +14,7 @@ from typing import Any
 
 from agents.base import INFRASTRUCTURE, Trajectory
 from experiments import verify
+from experiments.published import verify_by_unit_test
 from experiments.tasks import Property, Score, Task
 from sandbox.base import Execution, Mount, Outcome, Sandbox, SandboxError
 
@@ -76,7 +77,7 @@ async def score_answer(
         if reason is not None or execution.payload is None:
             failed = _failed(task, trajectory, str(execution.outcome), reason or "no result")
             return Verdict(failed.score, execution)
-        verdicts = await verify_apart(verifier, task.properties, execution.payload)
+        verdicts = await verify_task(verifier, task, execution.payload)
     except SandboxError as error:
         return _unknown(task, trajectory, str(error))
     score = Score(
@@ -100,6 +101,23 @@ def not_runnable(execution: Execution) -> str | None:
     if not execution.result:
         return "returned an empty dict"
     return None
+
+
+async def verify_task(
+    verifier: Sandbox, task: Task, payload: str
+) -> dict[str, tuple[bool, str]]:
+    """Judge an answer by the task's unit test where it has one, else by its properties.
+
+    Raises
+    ------
+    SandboxError
+        When the verification itself failed.
+    """
+    if task.unit_test is None:
+        return await verify_apart(verifier, task.properties, payload)
+    return await verify_by_unit_test(
+        verifier, task.unit_test, task.question.id, task.properties, payload
+    )
 
 
 async def verify_apart(

@@ -32,6 +32,7 @@ def tasks_digest(tasks: Iterable[Task]) -> str:
             sorted(question.mounts),
             [vars(prop) for prop in task.properties],
             task.environment,
+            task.unit_test,
         ]
         digest.update(json.dumps(parts, sort_keys=True).encode())
     return digest.hexdigest()

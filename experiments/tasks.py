@@ -29,6 +29,9 @@ class Property:
         ``atol + rtol * abs(expected)``).
     rtol, atol
         Tolerances of ``close``; ``atol`` in the unit of the property.
+    erratum
+        What is known to be wrong with the property itself (no right answer passes, any answer
+        passes, ...), else ``None``. Scores are given with and without such properties.
     """
 
     name: str
@@ -38,6 +41,7 @@ class Property:
     compare: Literal["equal", "close"] = "equal"
     rtol: float = 1e-3
     atol: float = 0.0
+    erratum: str | None = None
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,9 @@ class Task:
         Sandbox environment (a folder of ``sandbox/envs``).
     labels
         Free labels for break-downs: ``area``, ``package``, ``level``, ...
+    unit_test
+        Source of a published unit test that verifies the answer in place of ``properties``;
+        its function bears the question's id. Runs in the verification sandbox only.
     unavailable
         Why the task cannot be run here (an input file is missing), else ``None``. Such a task
         is reported, never scored.
@@ -60,6 +67,7 @@ class Task:
     environment: str
     labels: Mapping[str, str] = field(default_factory=dict)
     unavailable: str | None = None
+    unit_test: str | None = None
 
 
 class Benchmark(Protocol):

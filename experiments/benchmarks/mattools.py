@@ -1,9 +1,10 @@
-"""MatTools, real-world tool usage: questions from a ``tasks.jsonl``.
+"""MatTools, real-world tool usage (arXiv 2505.10852).
 
-One JSON object per line: ``id``, ``question``, ``properties`` (``name``, ``description``,
-``format``, ``expected`` as a Python literal or expression, ``compare`` equal or allclose with
-``rtol`` and ``atol``) and ``data_files`` as the question names them. The files themselves lie
-in ``test_files/`` next to it.
+Two layouts are read: the published one (`experiments.benchmarks.mattools_layout`), and a
+``tasks.jsonl`` with one JSON object per line: ``id``, ``question``, ``properties`` (``name``,
+``description``, ``format``, ``expected`` as a Python literal or expression, ``compare`` equal or
+allclose with ``rtol`` and ``atol``) and ``data_files`` as the question names them; the files
+themselves lie in ``test_files/`` next to it.
 """
 
 from __future__ import annotations
@@ -18,14 +19,20 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agents.base import Question
+from experiments.benchmarks.mattools_errata import annotate, verified
+from experiments.benchmarks.mattools_layout import (
+    FILES_INSIDE,
+    MatToolsError,
+    PublishedQuestion,
+    locate,
+    question_folders,
+    read_question,
+)
+from experiments.published import table_test
 from experiments.tasks import Property, Task
+from sandbox.environments import cache_folder
 
-#: Where the questions expect their files, relative to the working directory.
-FILES_INSIDE = PurePosixPath("tool_source_code/pymatgen-analysis-defects/tests/test_files")
-
-
-class MatToolsError(ValueError):
-    """The data are missing or wrong; names the file and line."""
+__all__ = ["FILES_INSIDE", "MatToolsBenchmark", "MatToolsError"]
 
 
 class PropertyLine(BaseModel):
@@ -61,44 +68,84 @@ class MatToolsBenchmark:
     Parameters
     ----------
     path
-        Folder that holds ``tasks.jsonl`` and ``test_files/``.
+        Folder with ``tasks.jsonl`` and ``test_files/``; or a checkout of the authors' repository,
+        its ``question_segments``, or a zip of either.
+    url, checksum
+        Archive to fetch when ``path`` is not given, and its ``sha256:...``.
+    subset
+        ``published``: every property; ``verified``: without those that are known to be faulty.
     environment
         Sandbox environment; the published one, or ``live``.
     """
 
     path: str | None = None
+    url: str | None = None
+    checksum: str | None = None
+    subset: Literal["published", "verified"] = "published"
     environment: str = "mattools-2024"
     name: str = "mattools"
     packages: Sequence[str] = ("pymatgen",)
 
     def load(self) -> list[Task]:
-        """All tasks, in the order of the file.
+        """All tasks: in the order of ``tasks.jsonl``, or sorted by id.
 
         Raises
         ------
         MatToolsError
-            When there is no such file, or a line of it is no task.
+            When there are no data, or something in them is no task.
         """
-        if self.path is None:
-            raise MatToolsError(
-                "benchmark.path must name the folder with tasks.jsonl and test_files/"
-            )
-        file = Path(self.path) / "tasks.jsonl"
-        if not file.is_file():
-            raise MatToolsError(f"{file}: no such file; benchmark.path must name its folder")
-        tasks = []
-        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
-            if not line.strip():
-                continue
-            try:
-                tasks.append(self._task(TaskLine.model_validate_json(line), file.parent))
-            except ValidationError as error:
-                first = error.errors()[0]
-                where = ".".join(map(str, first["loc"]))
-                raise MatToolsError(f"{file}, line {number}, {where}: {first['msg']}") from error
-            except ValueError as error:
-                raise MatToolsError(f"{file}, line {number}: {error}") from error
+        root = self._root()
+        file = root / "tasks.jsonl"
+        if file.is_file():
+            tasks = [self._task(line, root) for line in read_lines(file)]
+        else:
+            folders = _published_folders(root)
+            tasks = [self._published(read_question(folder, root)) for folder in folders]
+        tasks = [annotate(task) for task in tasks]
+        if self.subset == "verified":
+            tasks = [kept for kept in map(verified, tasks) if kept.properties]
         return tasks
+
+    def unit_tests(self) -> dict[str, str]:
+        """Question id to the source of its published unit test, or of what stands for it.
+
+        Raises
+        ------
+        MatToolsError
+            As `load`.
+        """
+        root = self._root()
+        file = root / "tasks.jsonl"
+        if not file.is_file():
+            questions = (read_question(folder, root) for folder in _published_folders(root))
+            return {question.id: question.unit_test for question in questions}
+        return {
+            line.id: table_test(line.id, [prop.model_dump() for prop in line.properties])
+            for line in read_lines(file)
+        }
+
+    def _root(self) -> Path:
+        return locate(self.path, self.url, self.checksum, cache_folder() / "benchmarks")
+
+    def _published(self, question: PublishedQuestion) -> Task:
+        mounts = {} if question.files is None else {str(FILES_INSIDE): str(question.files)}
+        return Task(
+            question=Question(
+                id=question.id,
+                prompt=question.prompt,
+                formats={n: prop.format.strip("`") for n, prop in question.properties.items()},
+                mounts=mounts,
+            ),
+            properties=tuple(
+                # The value is only shown: the unit test decides.
+                Property(name, prop.description, prop.format, json.dumps(repr(prop.value)))
+                for name, prop in question.properties.items()
+            ),
+            environment=self.environment,
+            labels={"area": "defects", "level": "published"},
+            unavailable=_absent(question.missing),
+            unit_test=question.unit_test,
+        )
 
     def _task(self, line: TaskLine, folder: Path) -> Task:
         mounts = {inside: str(host_path(inside, folder)) for inside in line.data_files}
@@ -113,8 +160,50 @@ class MatToolsBenchmark:
             properties=tuple(make_property(prop) for prop in line.properties),
             environment=self.environment,
             labels={"area": "defects", "level": "published"},
-            unavailable=f"input files are missing: {', '.join(absent)}" if absent else None,
+            unavailable=_absent(absent),
         )
+
+
+def _absent(files: Sequence[str]) -> str | None:
+    return f"input files are missing: {', '.join(files)}" if files else None
+
+
+def _published_folders(root: Path) -> list[Path]:
+    folders = question_folders(root)
+    if not folders:
+        raise MatToolsError(
+            f"{root}: holds neither tasks.jsonl nor question folders with new_unit_test.py; "
+            "benchmark.path must name one of these"
+        )
+    return folders
+
+
+def read_lines(file: Path) -> list[TaskLine]:
+    """The lines of a ``tasks.jsonl``.
+
+    Raises
+    ------
+    MatToolsError
+        When a line is no task; names file, line and field.
+    """
+    lines = []
+    for number, text in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        if not text.strip():
+            continue
+        try:
+            line = TaskLine.model_validate_json(text)
+            for inside in line.data_files:
+                host_path(inside, file.parent)
+            for prop in line.properties:
+                make_property(prop)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise MatToolsError(f"{file}, line {number}, {where}: {first['msg']}") from error
+        except ValueError as error:
+            raise MatToolsError(f"{file}, line {number}: {error}") from error
+        lines.append(line)
+    return lines
 
 
 def host_path(inside: str, folder: Path) -> Path:

@@ -1,0 +1,163 @@
+"""Verification by a published unit test: typed data in, its verdict out.
+
+This file runs inside a sandbox, as source text: not in the one that ran the code under test,
+and that one never gets to see a unit test. The answer arrives as tagged JSON (`sandbox.wire`)
+and becomes numpy arrays and Elements here; no class that it names is looked up or built.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+_TYPES: dict[str, Any] = {
+    "bool": bool, "int": int, "float": float, "str": str, "list": list, "dict": dict,
+    "tuple": tuple, "set": set, "complex": complex,
+}  # fmt: skip
+
+
+class Opaque:
+    """What is neither data nor array nor Element; equal to nothing but itself."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+
+    def __repr__(self) -> str:
+        return f"<{self.kind}>"
+
+
+def verdict(test: Callable[[dict[Any, Any]], Any], payload: str) -> dict[str, Any]:
+    """Call a unit test with an answer.
+
+    Parameters
+    ----------
+    test
+        Returns ``"ok"``, or a list: errors, their number, the number of properties.
+    payload
+        The answer as tagged JSON.
+
+    Returns
+    -------
+    dict
+        ``ok``; ``errors`` (texts), ``wrong`` and ``properties`` (numbers) when it is a list;
+        ``exception`` (text) when the test raised or returned anything else.
+    """
+    try:
+        answer = revive(json.loads(payload))
+        result = test(answer)
+        if isinstance(result, str) and "ok" in result:
+            return {"ok": True}
+        if isinstance(result, list):
+            *errors, wrong, count = result
+            return {
+                "ok": False, "errors": [str(error) for error in errors],
+                "wrong": int(wrong), "properties": int(count),
+            }  # fmt: skip
+        reason = f"the unit test returned {type(result).__name__}"
+    except Exception as error:  # noqa: BLE001 - part of the published verdict
+        reason = traceback.format_exception_only(type(error), error)[-1].strip()
+    return {"ok": False, "exception": reason[:2000]}
+
+
+def by_table(table: list[dict[str, Any]]) -> Callable[[dict[Any, Any]], Any]:
+    """The unit test that a table of properties (``tasks.jsonl``) stands for.
+
+    Parameters
+    ----------
+    table
+        ``name``, ``format``, ``expected`` (an expression), ``compare``, ``rtol``, ``atol``,
+        ``accepts`` (names of types for ``allclose``).
+    """
+    import numpy as np  # noqa: PLC0415 - only needed here
+    from pymatgen.core import Element  # noqa: PLC0415
+
+    scope = {"np": np, "array": np.array, "nan": np.nan, "inf": np.inf, "Element": Element}
+    types = {**_TYPES, "numpy.ndarray": np.ndarray, "np.ndarray": np.ndarray}
+
+    def fault(prop: dict[str, Any], answer: dict[Any, Any]) -> str | None:
+        name = prop["name"]
+        if name not in answer:
+            return f"{name} not found in input properties"
+        value = answer[name]
+        expected = eval(prop["expected"], dict(scope))  # noqa: S307 - the benchmark's own text
+        close = prop["compare"] == "allclose"
+        accepted = prop["accepts"] if close else [prop["format"]]
+        if accepted and not isinstance(value, tuple(types[kind] for kind in accepted)):
+            return f"{name} is not of type {' or '.join(accepted)}"
+        if close:
+            same = np.allclose(value, expected, rtol=prop["rtol"], atol=prop["atol"])
+        else:
+            same = not value != expected  # noqa: SIM202 - the published comparison
+        return None if same else f"{name}: Expected {expected} but got {value}"
+
+    def test(answer: dict[Any, Any]) -> Any:
+        errors: list[Any] = [text for prop in table if (text := fault(prop, answer))]
+        return [*errors, len(errors), len(table)] if errors else "ok"
+
+    return test
+
+
+def revive(node: Any) -> Any:
+    """Tagged JSON as the values it stands for; numpy scalars become Python's."""
+    if isinstance(node, list):
+        return [revive(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if "$" not in node:
+        return {key: revive(item) for key, item in node.items()}
+    kind = node["$"]
+    if kind in _PLAIN:
+        return _PLAIN[kind](node)
+    if kind in ("scalar", "array"):
+        return _numpy(node)
+    if kind in ("element", "species"):
+        return _chemical(kind, str(node["v"]))
+    return Opaque(str(node.get("class", kind)))
+
+
+_PLAIN: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "int": lambda node: int(node["v"], 16),
+    "float": lambda node: float(node["v"]),
+    "complex": lambda node: complex(*(revive(part) for part in node["v"])),
+    "bytes": lambda node: base64.b64decode(node["v"]),
+    "tuple": lambda node: tuple(revive(item) for item in node["v"]),
+    "set": lambda node: {_key(revive(item)) for item in node["v"]},
+    "frozenset": lambda node: frozenset(_key(revive(item)) for item in node["v"]),
+    "dict": lambda node: {_key(revive(key)): revive(item) for key, item in node["v"]},
+}
+
+
+def _key(value: Any) -> Any:
+    try:
+        hash(value)
+    except TypeError:  # an object that was hashable and arrives as data
+        return Opaque(type(value).__name__)
+    return value
+
+
+def _numpy(node: dict[str, Any]) -> Any:
+    import numpy as np  # noqa: PLC0415 - only where there is one
+
+    if node["$"] == "scalar":
+        if "v" in node:
+            return revive(node["v"])
+        return np.frombuffer(base64.b64decode(node["raw"]), np.dtype(node["dtype"]))[0].item()
+    if "v" in node:
+        flat = np.empty(len(node["v"]), dtype=object)
+        for index, item in enumerate(node["v"]):
+            flat[index] = revive(item)
+        return flat.reshape(node["shape"])
+    dtype = np.dtype(node["dtype"])
+    return np.frombuffer(base64.b64decode(node["raw"]), dtype).reshape(node["shape"]).copy()
+
+
+def _chemical(kind: str, text: str) -> Any:
+    from pymatgen.core import Element, Species  # noqa: PLC0415 - only where there is one
+
+    if kind == "element":
+        return Element(text)
+    name, *rest = text.split(",")
+    return Opaque(f"Species {text}") if rest else Species.from_str(name)
