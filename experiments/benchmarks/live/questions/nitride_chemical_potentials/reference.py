@@ -22,7 +22,7 @@ def reference() -> dict:
     domain = diagram.domains["MgSiN2"]
     poor = domain[np.argmin(domain[:, diagram.elements.index(Element("N"))])]
     limited = ChemicalPotentialDiagram(
-        entries, limits={Element("N"): (-1.5, 0.0)}, default_min_limit=-12.0
+        entries, limits={Element("N"): (-1.0, 0.0)}, default_min_limit=-12.0
     )
     order = [limited.elements.index(Element(symbol)) for symbol in ("Mg", "Si", "N")]
     corners = limited.domains["MgSiN2"][:, order]
