@@ -16,7 +16,7 @@ from retrieval.linking import Linker
 from retrieval.scorers import Ranking, Scorer, Scores, top
 
 _BEST_MEMBERS = 3  # of a class that count as evidence for it
-_TYPE_SOURCES = 10  # best documents whose parameter types are followed
+_TYPE_SOURCES = 30  # best documents whose parameter types are followed
 _COVERED = 0.7  # of its score keeps a base class below a subclass that lists all it offers
 
 
