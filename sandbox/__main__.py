@@ -1,21 +1,28 @@
-"""``python -m sandbox install | build | run``: the sandbox from the command line."""
+"""``python -m sandbox install | build | run | selftest | bench``."""
 
 from __future__ import annotations
 
 import asyncio
 import dataclasses
+import json
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 from rich.pretty import pretty_repr
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
 from sandbox import bubblewrap, environments, images
 from sandbox.base import Outcome, SandboxConfig, SandboxError
+from sandbox.bench import bench
 from sandbox.factory import ENGINES, get_sandbox
 from sandbox.install import install
+from sandbox.selftest import selftest
 
 USAGE = """\
 python -m sandbox install                      make sure that code can be isolated here
@@ -23,6 +30,10 @@ python -m sandbox build [env=live] [backend=auto] [base=IMAGE]
                                                make an environment (and its container image)
 python -m sandbox run FILE [entry=NAME] [env=live] [timeout=60] [memory_mb=2048] ...
                                                run a script of yours, isolated
+python -m sandbox selftest [backend=auto] [env=live] [--json]
+                                               try every control and limit
+python -m sandbox bench [backend=auto] [runs=60] [--json]
+                                               executions per second, cold, warm, plain fork
 """
 console = Console(stderr=True)
 
@@ -134,10 +145,66 @@ async def _execute(code: str, entry: str, config: SandboxConfig) -> int:
     return 0 if done.outcome is Outcome.OK else 1
 
 
+def _selftest(words: Sequence[str]) -> int:
+    words, as_json = _json_flag(words)
+    config, _ = settings(words)
+    with _progress() as show:
+        report = asyncio.run(selftest(config, progress=show))
+    if as_json:
+        print(json.dumps(report, indent=1))
+        return 0 if report["ok"] else 1
+    table = Table(title=f"{report['backend']}, {report['env']}, {report['machine']}")
+    for column in ("control", "holds", "what it means"):
+        table.add_column(column)
+    for check in report["checks"]:
+        held = "[green]yes[/]" if check["ok"] else f"[red]NO[/]: {escape(str(check['reason']))}"
+        table.add_row(check["name"], held, check["meaning"])
+    Console().print(table)
+    return 0 if report["ok"] else 1
+
+
+def _bench(words: Sequence[str]) -> int:
+    words, as_json = _json_flag(words)
+    config, rest = settings(words, "runs")
+    if not rest.get("runs", "60").isdigit() or int(rest.get("runs", "60")) < 1:
+        raise SandboxError(f"runs={rest['runs']}: runs is a number of 1 or more")
+    with _progress() as show:
+        rows = asyncio.run(bench(config, runs=int(rest.get("runs", "60")), progress=show))
+    if as_json:
+        print(json.dumps(rows, indent=1))
+        return 0
+    table = Table(title="executions per second")
+    for column in rows[0]:
+        table.add_column(
+            column.replace("_per_s", ""), justify="left" if column == "backend" else "right"
+        )
+    for row in rows:
+        table.add_row(
+            *(f"{cell:.2f}" if isinstance(cell, float) else cell for cell in row.values())
+        )
+    Console().print(table)
+    return 0
+
+
+def _json_flag(words: Sequence[str]) -> tuple[list[str], bool]:
+    return [word for word in words if word != "--json"], "--json" in words
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """A line on stderr that says what is being done, with the time it has taken."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("")
+        yield lambda text: progress.update(task, description=text)
+
+
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "install": _install,
     "build": _build,
     "run": _run,
+    "selftest": _selftest,
+    "bench": _bench,
 }
 
 if __name__ == "__main__":

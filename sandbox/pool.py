@@ -11,11 +11,11 @@ from typing import Self
 
 from sandbox.base import Execution, Mount, SandboxConfig, SandboxError
 from sandbox.controls import PROBE, failures
-from sandbox.worker import Backend, Inputs, Worker, WorkerError, check_target
+from sandbox.worker import Backend, Inputs, Worker, WorkerError, check_target, signature
 
 log = logging.getLogger(__name__)
 RECYCLE_AFTER = 2000  # runs; a container shares more state between runs than namespaces do
-MAX_RUN_MOUNTS = 64
+KEPT_INPUTS = 64  # mounts whose files stay in memory
 
 
 class PooledSandbox:
@@ -47,7 +47,7 @@ class PooledSandbox:
         self._proof = asyncio.Lock()
         self._proven = False
         self._closed = False
-        self._inputs: dict[tuple[Path, int], Inputs] = {}
+        self._inputs: dict[Path, tuple[object, Inputs]] = {}
 
     @property
     def tier(self) -> str:
@@ -142,9 +142,9 @@ class PooledSandbox:
         return worker
 
     def _read(self, source: Path) -> Inputs:
-        key = (source, source.stat().st_mtime_ns if source.exists() else 0)
-        if key not in self._inputs:
-            if len(self._inputs) >= MAX_RUN_MOUNTS:
+        state = signature(source)
+        if source not in self._inputs or self._inputs[source][0] != state:
+            if len(self._inputs) >= KEPT_INPUTS:
                 self._inputs.clear()
-            self._inputs[key] = Inputs.read(source)
-        return self._inputs[key]
+            self._inputs[source] = state, Inputs.read(source)
+        return self._inputs[source][1]

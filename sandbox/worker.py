@@ -184,6 +184,13 @@ class Inputs:
         return cls(digest.hexdigest(), tuple(files))
 
 
+def signature(source: Path) -> object:
+    """Changes when a file of a mount changes: names, sizes, times."""
+    paths = [source, *sorted(source.rglob("*"))] if source.is_dir() else [source]
+    stats = [(path, path.stat()) for path in paths if path.exists()]
+    return tuple((str(path), stat.st_size, stat.st_mtime_ns) for path, stat in stats)
+
+
 def check_target(mount: Mount) -> str:
     """The target of a mount as a plain relative path; raises ValueError if it is not one."""
     parts = Path(mount.target).parts

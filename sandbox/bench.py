@@ -1,0 +1,108 @@
+"""``python -m sandbox bench``: executions per second, cold and warm, against a plain fork.
+
+The work is one small defect calculation. *Cold* starts a new worker for every execution (a
+new container on an engine), as harnesses without a warm pool do. *Fork* is the floor: the same
+fork server without any isolation (the tier ``unsafe``). Warm and fork are measured in turns,
+so that other load on the machine falls on both.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+import statistics
+import time
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from typing import Any
+
+from sandbox.base import Outcome, SandboxConfig, SandboxError
+from sandbox.factory import available, get_sandbox
+from sandbox.pool import PooledSandbox
+
+WORK = """
+from pymatgen.analysis.defects.core import Vacancy
+from pymatgen.core import Lattice, Structure
+
+def work():
+    lattice = Lattice([[0, 2.1, 2.1], [2.1, 0, 2.1], [2.1, 2.1, 0]])
+    rocksalt = Structure(lattice, ["Mg", "O"], [[0, 0, 0], [0.5, 0.5, 0.5]])
+    vacancy = Vacancy(rocksalt, rocksalt[0], multiplicity=1)
+    supercell = vacancy.get_supercell_structure(sc_mat=[[2, 0, 0], [0, 2, 0], [0, 0, 2]])
+    return {"name": vacancy.name, "formula": supercell.composition.reduced_formula}
+"""
+ROUNDS = 5
+COLD_RUNS = 3
+
+
+async def bench(
+    config: SandboxConfig, *, runs: int = 60, progress: Callable[[str], None] = lambda _: None
+) -> list[dict[str, Any]]:
+    """Measure the backend of ``config``, or every one that works here when it is ``auto``.
+
+    Parameters
+    ----------
+    config
+        Backend and environment.
+    runs
+        Warm executions per round and variant; there are ``ROUNDS`` rounds.
+    progress
+        Called with what is measured next.
+
+    Returns
+    -------
+    rows
+        ``{backend, cold_per_s, warm_per_s_1, warm_per_s_2, fork_per_s_1, fork_per_s_2}``, in
+        executions per second (median of the rounds), with 1 and with 2 workers.
+    """
+    names = available() if config.backend == "auto" else [config.backend]
+    if not names:
+        raise SandboxError("no isolating backend works here; run `python -m sandbox install`")
+    return [
+        await _backend(dataclasses.replace(config, backend=name), runs, progress) for name in names
+    ]
+
+
+async def _backend(
+    config: SandboxConfig, runs: int, progress: Callable[[str], None]
+) -> dict[str, Any]:
+    row: dict[str, Any] = {"backend": config.backend}
+    progress(f"{config.backend}: cold")
+    strict = dataclasses.replace(config, workers=1, options={**config.options, "strict": True})
+    async with get_sandbox(strict) as sandbox:
+        await _measure(sandbox, 1)  # uses up the worker that proved its controls
+        rates = [await _measure(sandbox, 1) for _ in range(COLD_RUNS)]
+    row["cold_per_s"] = statistics.median(rates)
+    async with AsyncExitStack() as stack:
+        variants: dict[str, PooledSandbox] = {}
+        logging.getLogger("sandbox").setLevel(logging.ERROR)  # the floor is unsafe on purpose
+        for workers in (1, 2):
+            for kind, backend in (("warm", config.backend), ("fork", "unsafe")):
+                chosen = dataclasses.replace(config, backend=backend, workers=workers)
+                progress(f"{config.backend}: starting {kind} workers")
+                variants[f"{kind}_per_s_{workers}"] = await stack.enter_async_context(
+                    get_sandbox(chosen)
+                )
+        for sandbox in variants.values():
+            await _measure(sandbox, 6)
+        rounds: dict[str, list[float]] = {key: [] for key in variants}
+        for number in range(ROUNDS):
+            for key, sandbox in variants.items():
+                progress(f"{config.backend}: round {number + 1} of {ROUNDS}, {key}")
+                rounds[key].append(await _measure(sandbox, runs))
+    row.update({key: statistics.median(rates) for key, rates in rounds.items()})
+    return row
+
+
+async def _measure(sandbox: PooledSandbox, runs: int) -> float:
+    """Executions per second of ``runs`` requests made at once."""
+    started = time.perf_counter()
+    done = await asyncio.gather(*(sandbox.run(WORK, "work", timeout=60) for _ in range(runs)))
+    seconds = time.perf_counter() - started
+    wrong = [
+        item for item in done if item.outcome is not Outcome.OK or item.result["name"] != "v_Mg"
+    ]
+    if wrong:
+        raise SandboxError(f"a benchmark run ended as {wrong[0].outcome}: {wrong[0].error}")
+    return runs / seconds

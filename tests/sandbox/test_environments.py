@@ -1,0 +1,170 @@
+"""Environments and images: pinned, built once, found again."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tarfile
+import threading
+from pathlib import Path
+
+import pytest
+
+from sandbox import bubblewrap, environments, images
+from sandbox.base import SandboxConfig, SandboxError
+from sandbox.factory import get_sandbox
+
+
+def test_every_environment_is_pinned_by_hash_and_names_no_index() -> None:
+    assert environments.names() == ["live", "mattools-2024"]
+    for name in environments.names():
+        text = environments.lock_file(name).read_text()
+        pins = re.findall(r"^[a-z0-9][\w.-]*==\S+", text, re.MULTILINE)
+        assert len(pins) > 50
+        assert text.count("--hash=sha256:") >= len(pins)
+        assert "://" not in text
+        assert "index-url" not in text
+        compile(environments.warmup(name), "warmup.py", "exec")
+
+
+def test_the_environment_of_the_published_benchmark_holds_its_versions() -> None:
+    text = environments.lock_file("mattools-2024").read_text()
+    for pin in (
+        "pymatgen==2024.8.9", "pymatgen-analysis-defects==2024.7.19", "dscribe==2.1.1",
+        "pydefect==", "vise==", "numpy==1.26.4",
+    ):  # fmt: skip
+        assert re.search(rf"^{re.escape(pin)}", text, re.MULTILINE), pin
+    assert environments.wanted_python("mattools-2024") == "3.11"
+
+
+def test_what_is_installed_is_what_the_lock_file_says() -> None:
+    text = environments.lock_file("live").read_text()
+    # One package can stand there twice, for different versions of Python.
+    pins = set(re.findall(r"^([a-z0-9][\w.-]*)==([^\s;]+)", text, re.MULTILINE))
+    versions = environments.installed_versions("live")
+    assert "pymatgen" in versions
+    assert set(versions.items()) <= pins
+    site = environments.site_packages("live")
+    assert (site / "pymatgen").is_dir()
+    assert site.is_relative_to(environments.folder("live"))
+
+
+@pytest.fixture
+def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An environment without packages, and a cache of its own."""
+    folder = tmp_path / "envs" / "tiny"
+    folder.mkdir(parents=True)
+    (folder / "requirements.lock").write_text("")
+    (folder / "warmup.py").write_text("import json\n")
+    monkeypatch.setattr(environments, "ENVS", tmp_path / "envs")
+    monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
+    return folder
+
+
+def test_building_twice_is_free_and_a_half_built_one_is_built_again(tiny: Path) -> None:
+    lines: list[str] = []
+    built = environments.build("tiny", say=lines.append)
+    assert built.folder.parent.name == "envs"
+    assert built.folder.name.startswith("tiny-")
+    assert lines
+    marker = built.folder / "marker"
+    marker.write_text("")
+    assert environments.build("tiny", say=lines.append) == built
+    assert marker.exists()
+    (built.folder / environments.STAMP).unlink()  # as after a kill during the build
+    environments.build("tiny")
+    assert not marker.exists()
+    assert (built.folder / environments.STAMP).exists()
+
+
+def test_another_lock_file_is_another_folder(tiny: Path) -> None:
+    before = environments.folder("tiny")
+    (tiny / "requirements.lock").write_text("# changed\n")
+    assert environments.folder("tiny") != before
+
+
+def test_two_builders_at_once(tiny: Path) -> None:
+    program = "from sandbox import environments; import sys; from pathlib import Path;"
+    program += "environments.ENVS = Path(sys.argv[1]); print(environments.build('tiny').folder)"
+    command = [sys.executable, "-c", program, str(tiny.parent)]
+    outputs: list[str] = []
+
+    def run() -> None:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        outputs.append(done.stdout)
+
+    threads = [threading.Thread(target=run) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(outputs) == 3
+    assert len(set(outputs)) == 1
+
+
+def test_a_package_that_cannot_be_installed_is_one_clear_error(tiny: Path) -> None:
+    (tiny / "requirements.lock").write_text(
+        "no-such-package-of-ours==1.0 --hash=sha256:" + "0" * 64 + "\n"
+    )
+    with pytest.raises(SandboxError, match="no-such-package-of-ours"):
+        environments.build("tiny")
+    assert not (environments.folder("tiny") / environments.STAMP).exists()
+
+
+def test_a_python_that_is_not_there_says_what_to_install(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tiny / "python").write_text("3.7\n")
+    monkeypatch.setenv("UV_PYTHON_DOWNLOADS", "never")
+    with pytest.raises(SandboxError, match=r"needs Python 3\.7.*uv python install 3\.7"):
+        environments.build("tiny")
+
+
+@pytest.mark.skipif(bubblewrap.problem() is not None, reason=str(bubblewrap.problem()))
+async def test_only_the_environment_is_importable(tiny: Path) -> None:
+    code = """
+import importlib.util, sys
+def f():
+    names = ("numpy", "pip", "setuptools", "sandbox", "uv", "pytest")
+    return [name for name in names if importlib.util.find_spec(name)], sys.prefix
+"""
+    async with get_sandbox(SandboxConfig(backend="bubblewrap", env="tiny", workers=1)) as sandbox:
+        done = await sandbox.run(code, "f", timeout=30)
+    assert done.result == ([], "/env")
+
+
+@pytest.mark.long
+@pytest.mark.skipif(bubblewrap.problem() is not None, reason=str(bubblewrap.problem()))
+async def test_the_published_environment_works() -> None:
+    code = """
+import numpy, pydefect, vise, dscribe.descriptors
+from importlib.metadata import version
+def f():
+    from pymatgen.analysis.defects.core import Vacancy
+    from pymatgen.core import Lattice, Structure
+    s = Structure(Lattice.cubic(3), ["Po"], [[0, 0, 0]])
+    return Vacancy(s, s[0]).name, version("pymatgen"), version("pymatgen-analysis-defects")
+"""
+    config = SandboxConfig(backend="bubblewrap", env="mattools-2024", workers=1)
+    async with get_sandbox(config) as sandbox:
+        done = await sandbox.run(code, "f", timeout=60)
+    assert done.result == ("v_Po", "2024.8.9", "2024.7.19"), done.error
+
+
+def test_the_build_context_holds_three_files_and_nothing_of_the_project() -> None:
+    with tarfile.open(fileobj=images._context("live")) as archive:
+        assert sorted(archive.getnames()) == ["Dockerfile", "certificates.pem", "requirements.lock"]
+    assert images.tag("live") != images.tag("mattools-2024")
+    assert images.tag("live") == images.tag("live")
+
+
+@pytest.mark.docker
+@pytest.mark.long
+def test_an_image_that_cannot_be_built_says_what_to_do(tiny: Path) -> None:
+    engine = images.find("docker")
+    if engine is None:
+        pytest.skip("no docker engine answers")
+    with pytest.raises(SandboxError, match="base-image"):
+        images.build(engine, "tiny", base="localhost:1/no-such-base:0")
+    assert not images.exists(engine, "tiny")

@@ -1,0 +1,196 @@
+"""Honest code: what a run returns, shows and is given."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from sandbox.base import Mount, Outcome, SandboxError
+from sandbox.pool import PooledSandbox
+from sandbox.wire import Msonable
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+async def test_a_function_returns_its_value_whatever_it_prints(sandbox: PooledSandbox) -> None:
+    code = """
+import sys
+print("at import")
+def answer():
+    print("{'not': 'the result'}")
+    print("to stderr", file=sys.stderr)
+    return {"a": (1, 2.5), "b": None}
+print("é")
+"""
+    done = await sandbox.run(code, "answer", timeout=30)
+    assert done.outcome is Outcome.OK
+    assert done.result == {"a": (1, 2.5), "b": None}
+    assert done.stdout == "at import\né\n{'not': 'the result'}\n"
+    assert done.stderr == "to stderr\n"
+    assert done.error is None
+    assert done.payload == '{"a":{"$":"tuple","v":[1,2.5]},"b":null}'
+    assert done.tier == sandbox.tier
+    assert 0 < done.seconds < 30
+
+
+async def test_a_script_runs_as_main_and_a_module_does_not(sandbox: PooledSandbox) -> None:
+    code = "print(__name__, __file__)\ndef f():\n    return __name__ == '__main__'"
+    script = await sandbox.run(code, "", timeout=30)
+    assert (script.outcome, script.result) == (Outcome.OK, None)
+    assert script.stdout == "__main__ /tmp/run/main.py\n"
+    module = await sandbox.run(code, "f", timeout=30)
+    assert module.result is False
+
+
+@pytest.mark.parametrize(
+    ("code", "outcome", "text"),
+    [
+        ("def f(:", Outcome.EXCEPTION, "SyntaxError"),
+        ("def g():\n    pass", Outcome.EXCEPTION, "no function 'f'"),
+        ("f = 3", Outcome.EXCEPTION, "no function 'f'"),
+        ("def f(x):\n    pass", Outcome.EXCEPTION, "TypeError"),
+        ("def f():\n    return missing", Outcome.EXCEPTION, "line 2, in f\n    return missing"),
+        ("def f():\n    raise KeyboardInterrupt", Outcome.EXCEPTION, "KeyboardInterrupt"),
+        ("def f():\n    raise SystemExit(4)", Outcome.EXIT, "4"),
+        ("def f():\n    raise MemoryError('mine')", Outcome.MEMORY, "mine"),
+        ("def f():\n    return exit()", Outcome.EXIT, "SystemExit"),
+        ("import nothing_like_this", Outcome.EXCEPTION, "ModuleNotFoundError"),
+        ("import sandbox", Outcome.EXCEPTION, "ModuleNotFoundError"),
+        ("def f():\n    x: int = '\ud800'\n    return x", Outcome.EXCEPTION, "Error"),
+    ],
+)
+async def test_how_code_fails(
+    sandbox: PooledSandbox, code: str, outcome: Outcome, text: str
+) -> None:
+    done = await sandbox.run(code, "f", timeout=30)
+    assert done.outcome is outcome
+    assert text in (done.error or "")
+    assert "runner.py" not in (done.error or "")
+    assert done.result is None
+    assert done.payload is None
+
+
+async def test_what_was_printed_before_a_timeout_is_kept(sandbox: PooledSandbox) -> None:
+    done = await sandbox.run("print('so far')\nwhile True: pass", "", timeout=0.5)
+    assert done.outcome is Outcome.TIMEOUT
+    assert done.stdout == "so far\n"
+    assert 0.5 <= done.seconds < 10
+
+
+async def test_long_output_is_cut_not_lost(sandbox: PooledSandbox) -> None:
+    done = await sandbox.run("print('x' * 1_000_000)\ndef f(): return 1", "f", timeout=30)
+    assert done.result == 1
+    assert done.stdout == "x" * (64 << 10)
+
+
+async def test_materials_objects_and_warnings(sandbox: PooledSandbox) -> None:
+    code = """
+from pymatgen.core import Lattice, Structure
+def f():
+    return {"structure": Structure(Lattice.cubic(3), ["Po"], [[0, 0, 0]])}
+"""
+    done = await sandbox.run(code, "f", timeout=60)
+    assert isinstance(done.result["structure"], Msonable)
+    assert done.result["structure"].fields["lattice"]["a"] == 3.0
+
+
+async def test_mounts_are_there_for_their_run_only_and_read_only(
+    sandbox: PooledSandbox, tmp_path: Path
+) -> None:
+    folder = tmp_path / "files"
+    (folder / "deep" / "er").mkdir(parents=True)
+    (folder / "deep" / "er" / "POSCAR").write_text("rocksalt\n")
+    (folder / "bytes.bin").write_bytes(bytes(range(256)))
+    (folder / "empty").mkdir()
+    single = tmp_path / "one.json"
+    single.write_text('{"a": 1}')
+    code = """
+import json, os
+from pathlib import Path
+def f():
+    refused = []
+    for path in ("source/tests/deep/er/POSCAR", "source/tests/new", "one.json"):
+        try:
+            Path(path).write_text("changed")
+        except OSError:
+            refused.append(path)
+    for path in ("source/tests/bytes.bin", "one.json"):
+        try:
+            os.chmod(path, 0o777)
+        except OSError:
+            refused.append(path)
+    return {
+        "text": Path("source/tests/deep/er/POSCAR").read_text(),
+        "bytes": Path("source/tests/bytes.bin").read_bytes(),
+        "json": json.loads(Path("one.json").read_text()),
+        "refused": refused,
+        "beside": Path(__file__).with_name("one.json").exists(),
+    }
+"""
+    mounts = [Mount(folder, "source/tests"), Mount(single, "one.json")]
+    for _ in range(2):  # the second time from the worker's own copy
+        done = await sandbox.run(code, "f", timeout=30, mounts=mounts)
+        assert done.outcome is Outcome.OK, done.error
+        assert done.result == {
+            "text": "rocksalt\n",
+            "bytes": bytes(range(256)),
+            "json": {"a": 1},
+            "refused": [
+                "source/tests/deep/er/POSCAR", "source/tests/new", "one.json",
+                "source/tests/bytes.bin", "one.json",
+            ],
+            "beside": True,
+        }  # fmt: skip
+    listing = """
+import os
+def f():
+    try:
+        kept = os.listdir("/inputs")
+    except OSError:
+        kept = []
+    return sorted(os.listdir(".")) + kept
+"""
+    assert (await sandbox.run(listing, "f", timeout=30)).result == ["main.py"]
+    assert single.read_text() == '{"a": 1}'
+
+
+async def test_a_changed_input_is_seen(sandbox: PooledSandbox, tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    file = tmp_path / "sub" / "value"
+    code = "def f(): return open('in/sub/value').read()"
+    for text in ("one", "two", "six"):
+        file.write_text(text)
+        done = await sandbox.run(code, "f", timeout=30, mounts=[Mount(tmp_path, "in")])
+        assert done.result == text
+
+
+async def test_wrong_mounts_are_the_callers_mistake(sandbox: PooledSandbox, tmp_path: Path) -> None:
+    with pytest.raises(SandboxError, match="does not exist"):
+        await sandbox.run("", "", timeout=5, mounts=[Mount(tmp_path / "no", "in")])
+    for target in ("/etc", "../up", "a/../../b", "", ".", "main.py"):
+        with pytest.raises(ValueError, match="relative"):
+            await sandbox.run("", "", timeout=5, mounts=[Mount(tmp_path, target)])
+    (tmp_path / "link").symlink_to("/etc/hostname")
+    with pytest.raises(SandboxError, match="link out of"):
+        await sandbox.run("", "", timeout=5, mounts=[Mount(tmp_path, "in")])
+
+
+async def test_more_requests_than_workers_are_all_answered(sandbox: PooledSandbox) -> None:
+    codes = [f"def f(): return {number} ** 2" for number in range(25)]
+    done = await asyncio.gather(*(sandbox.run(code, "f", timeout=60) for code in codes))
+    assert [item.result for item in done] == [number**2 for number in range(25)]
+
+
+async def test_a_cancelled_run_leaves_a_working_sandbox(sandbox: PooledSandbox) -> None:
+    run = asyncio.create_task(sandbox.run("import time\ntime.sleep(60)", "", timeout=90))
+    while not sandbox._busy:  # noqa: ASYNC110 - nothing announces it
+        await asyncio.sleep(0.02)
+    await asyncio.sleep(0.2)
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    assert sandbox._idle == []
+    assert sandbox._busy == set()
+    assert (await sandbox.run("def f(): return 7", "f", timeout=60)).result == 7
