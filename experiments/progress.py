@@ -23,26 +23,27 @@ from experiments.store import Row
 LINE_EVERY = 10.0
 
 
-class QuestionProgress:
-    """Counts finished questions, with the score so far.
+class CountProgress:
+    """Counts finished things.
 
     Parameters
     ----------
     console
         Where to show it.
     label
-        Which run this is.
-    total
-        Questions, seeds multiplied in.
-    done
-        How many of them are finished already.
+        What is going on.
+    total, done
+        How many there are, and how many of them are finished already.
+    unit
+        What they are called.
     """
 
-    def __init__(self, console: Console, label: str, *, total: int, done: int) -> None:
+    def __init__(
+        self, console: Console, label: str, *, total: int, done: int = 0, unit: str = "questions"
+    ) -> None:
         self._console = console
-        self._label = label
+        self._label, self._unit = label, unit
         self._total, self._done, self._first = total, done, done
-        self._passed = self._properties = 0
         self._started = self._shown = time.monotonic()
         self._bar: Progress | None = None
         if console.is_terminal:
@@ -73,12 +74,9 @@ class QuestionProgress:
         if self._bar is not None:
             self._bar.stop()
 
-    def finished(self, row: Row) -> None:
-        """One more question is done."""
+    def advance(self, score: str) -> None:
+        """One more is done; ``score`` is what is known so far."""
         self._done += 1
-        self._passed += row.passed_count
-        self._properties += row.properties if row.scored else 0
-        score = f"{self._passed}/{self._properties} properties"
         if self._bar is not None:
             self._bar.update(self._task, completed=self._done, score=score)
             return
@@ -87,7 +85,20 @@ class QuestionProgress:
             self._shown = now
             left = (now - self._started) / (self._done - self._first) * (self._total - self._done)
             self._console.print(
-                f"{self._label}: {self._done}/{self._total} questions, {score}, "
+                f"{self._label}: {self._done}/{self._total} {self._unit}, {score}, "
                 f"about {left:.0f} s left",
                 highlight=False,
             )
+
+
+class QuestionProgress(CountProgress):
+    """Counts finished questions, seeds multiplied in, with the score so far."""
+
+    _passed = 0
+    _properties = 0
+
+    def finished(self, row: Row) -> None:
+        """One more question is done."""
+        self._passed += row.passed_count
+        self._properties += row.properties if row.scored else 0
+        self.advance(f"{self._passed}/{self._properties} properties")
