@@ -187,11 +187,21 @@ async def _build_retriever(
 
 
 def effective(config: RunConfig) -> RunConfig:
-    """The configuration without what the architecture does not look at.
+    """The configuration as the architecture uses it.
 
-    An architecture that retrieves nothing is the same run with every ``retrieval``.
+    One that retrieves nothing is the same run with every ``retrieval``; one that is made for a
+    mode of retrieval (``graphrag``) uses that mode of whatever source is configured.
     """
     cls = load_class(config.system.target, key="system")
-    if getattr(cls, "uses_retrieval", True):
+    retrieval = config.retrieval
+    if not getattr(cls, "uses_retrieval", True):
+        return config.model_copy(update={"retrieval": RetrievalConfig(name="none")})
+    mode = getattr(cls, "retrieval_mode", None)
+    if mode is None or retrieval.source == "none" or retrieval.mode == mode:
         return config
-    return config.model_copy(update={"retrieval": RetrievalConfig(name="none")})
+    changed = {
+        "name": f"{retrieval.name}_{mode}",
+        "mode": mode,
+        "default_embedding": retrieval.default_embedding or "hashing",
+    }
+    return config.model_copy(update={"retrieval": retrieval.model_copy(update=changed)})
