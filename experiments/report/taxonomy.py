@@ -28,7 +28,7 @@ _OUTCOMES = {
     "memory": "out of memory",
     "exit": "left the interpreter",
     "killed": "killed by a signal",
-    "no_result": "no such function",
+    "no_result": "ended without a result",
     "bad_result": "result cannot be sent",
     "output_flood": "flooded its output",
 }

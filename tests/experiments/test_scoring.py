@@ -1,0 +1,138 @@
+"""From code to verdict, in real sandboxes; the expected values stay apart."""
+
+import pytest
+
+from agents.base import Question, Trajectory, Usage
+from experiments.scoring import not_runnable, score_answer, verification_code, verify_here
+from experiments.tasks import Property, Task
+from sandbox.base import Execution, Outcome, SandboxConfig, SandboxError
+from sandbox.factory import get_sandbox
+from sandbox.runner import dumps
+
+HOSTILE = "'\"\"\"\\'''\n); import os; os._exit(1) #\x00\ud800 {x!r} </script>"
+SECRET = "the expected value 7f3a"
+
+
+def task(gold, form="", compare="equal"):
+    return Task(
+        Question("q", "p", {"x": form}), (Property("x", "", form, dumps(gold), compare),), "live"
+    )
+
+
+def answer(code, **changes):
+    fields = {
+        "question_id": "q", "seed": 0, "code": code, "entry": "f", "answer": "", "steps": (),
+        "usage": Usage(), "stop_reason": "answered", "format_status": "strict",
+    }  # fmt: skip
+    return Trajectory(**(fields | changes))
+
+
+class Recorded:
+    """A sandbox that keeps what it was given; the real one runs it."""
+
+    def __init__(self, real):
+        self.real = real
+        self.seen = []
+
+    async def run(self, code, entry, **rest):
+        self.seen.append(code)
+        return await self.real.run(code, entry, **rest)
+
+
+class Failing:
+    """A sandbox that is broken."""
+
+    async def run(self, code, entry, **rest):
+        raise SandboxError("no engine")
+
+
+@pytest.mark.long
+async def test_answers_in_real_sandboxes():
+    limits = SandboxConfig(workers=1, options={"warmup": False})
+    async with get_sandbox(limits) as one, get_sandbox(limits) as two:
+        sandbox, verifier = Recorded(one), Recorded(two)
+
+        async def score(wanted, code, **changes):
+            return (
+                await score_answer(
+                    wanted, answer(code, **changes), sandbox=sandbox, verifier=verifier, timeout=5
+                )
+            ).score
+
+        right = await score(task(SECRET), f"def f():\n    return {{'x': {SECRET!r}}}\n")
+        assert right.passed == {"x": True}
+        assert not any(SECRET in code for code in sandbox.seen[1:])
+
+        sandbox.seen.clear()
+        wrong = await score(task(SECRET), "def f():\n    return {'x': 1}\n")
+        assert wrong.passed == {"x": False}
+        assert wrong.runnable is True
+        assert SECRET in wrong.reasons["x"]
+        assert not any(SECRET in code for code in sandbox.seen)
+        assert all("def f()" not in code for code in verifier.seen)
+
+        echo = await score(task(HOSTILE), f"def f():\n    return {{'x': {HOSTILE!r}}}\n")
+        assert echo.passed == {"x": True}
+        hostile = await score(
+            task(1), f"def f():\n    return {{'x': {HOSTILE!r}, {HOSTILE!r}: 1}}\n"
+        )
+        assert hostile.passed == {"x": False}
+
+        for code, outcome, words in [
+            ("def f():\n    return {}\n", "ok", "empty dict"),
+            ("def f():\n    return [1]\n", "ok", "list instead of a dict"),
+            ("def f():\n    raise KeyError('x')\n", "exception", "KeyError"),
+            ("def f(:\n", "exception", "SyntaxError"),
+            ("def g():\n    return {'x': 1}\n", "exception", "exception"),
+            ("import sys\ndef f():\n    sys.exit(3)\n", "exit", "exit"),
+        ]:
+            verdict = await score(task(1), code)
+            assert (verdict.outcome, verdict.runnable, verdict.passed) == (
+                outcome,
+                False,
+                {"x": False},
+            ), code
+            assert words in verdict.reasons["x"]
+
+        huge = "def f():\n    return {'x': list(range(200_000)), 'y': 'a' * 1_000_000}\n"
+        assert (await score(task(1), huge)).passed == {"x": False}
+        assert (await score(task(1), "def f():\n    return {'x': 1}\n")).passed == {"x": True}
+
+
+async def test_a_broken_sandbox_is_unknown_not_wrong():
+    for sandbox, trajectory in [
+        (Failing(), answer("def f(): ...")),
+        (Failing(), answer(None, entry=None, stop_reason="model_error", error="500")),
+    ]:
+        verdict = await score_answer(
+            task(1), trajectory, sandbox=sandbox, verifier=Failing(), timeout=1
+        )
+        assert verdict.score.outcome == "infra"
+        assert verdict.score.runnable is None
+        assert verdict.score.passed is None
+        assert verdict.error
+
+
+async def test_no_code_is_wrong():
+    verdict = await score_answer(
+        task(1), answer(None, entry=None), sandbox=Failing(), verifier=Failing(), timeout=1
+    )
+    assert verdict.score.outcome == "no_code"
+    assert verdict.score.passed == {"x": False}
+
+
+def test_what_is_runnable():
+    assert not_runnable(Execution(Outcome.OK, {"x": None})) is None
+    assert "empty" in not_runnable(Execution(Outcome.OK, {}))
+    assert "NoneType" in not_runnable(Execution(Outcome.OK, None))
+    assert not_runnable(Execution(Outcome.TIMEOUT, error="after 5 s")) == "timeout: after 5 s"
+
+
+def test_shipped_source_judges_as_the_imported_module():
+    prop = Property("x", "", "float", "1.0", "close")
+    for value in (1.0005, 1.1, None, HOSTILE):
+        payload = dumps({"x": value})
+        scope: dict = {"__name__": "main"}
+        exec(compile(verification_code([prop], payload), "verification", "exec"), scope)
+        passed, reason = scope["verdict"]()["x"]
+        assert (passed, reason) == verify_here([prop], payload)["x"]
