@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from docgen.calls import used_symbols
 from docgen.definitions import Class, Function, Module, read_module
@@ -50,6 +50,19 @@ class Usage:
         finally:
             del self._names.modules[_MODULE]
         return {n: self._kind(n) for n in found if not n.startswith(f"{_MODULE}.")}
+
+    def known(self, names: Iterable[str]) -> dict[str, Kind]:
+        """Those of some dotted names that are symbols of the library; constructors as classes.
+
+        Names as ``__module__`` and ``__qualname__`` give them, also of functions inside others
+        (which are no symbols).
+        """
+        found: dict[str, Kind] = {}
+        for name in names:
+            definition = self._names.path(_without_constructor(name))
+            if isinstance(definition, Class | Function):
+                found[definition.qualname] = self._kind(definition.qualname)
+        return found
 
     def _kind(self, name: str) -> Kind:
         definition = self._names.path(name)
