@@ -76,7 +76,8 @@ def sources(names: list[str]) -> dict[str, str]:
         if found is None or isinstance(found, types.ModuleType):
             continue
         try:
-            text = inspect.getsource(inspect.unwrap(getattr(found, "fget", found)))
+            function = getattr(found, "fget", None) or getattr(found, "func", None) or found
+            text = inspect.getsource(inspect.unwrap(function))
         except (OSError, TypeError, ValueError):
             continue
         if len(text) > SOURCE_CHARACTERS:
@@ -469,14 +470,21 @@ def _returned(function: Any, owner: type | None) -> Known | None:
 
 
 def _near(name: str, candidates: list[str]) -> list[str]:
-    """Public names like ``name``, nearest first, whatever the case."""
-    public = {c.lower(): c for c in candidates if not c.startswith("_") or name.startswith("_")}
-    close = difflib.get_close_matches(name.lower(), public, n=NEAR, cutoff=0.6)
-    words = {w for w in re.split(r"_+|(?<=[a-z])(?=[A-Z])", name) if len(w) > 3}
-    close += [
-        low for low in public if low not in close and any(word.lower() in low for word in words)
-    ]
-    return [public[low] for low in close][:NEAR]
+    """Public names like ``name``, nearest first; another case is near, but not equal."""
+    public = sorted({c for c in candidates if not c.startswith("_") or name.startswith("_")})
+    folded = {candidate.lower() for candidate in public}
+    close = difflib.get_close_matches(name.lower(), folded, n=NEAR, cutoff=0.6)
+    words = {w.lower() for w in re.split(r"_+|(?<=[a-z])(?=[A-Z])", name) if len(w) > 3}
+    shared = [c.lower() for c in public if any(word in c.lower() for word in words)]
+    order = list(dict.fromkeys([*close, *shared]))
+    found = [candidate for candidate in public if candidate.lower() in order]
+    alike = difflib.SequenceMatcher(b=name)
+
+    def rank(candidate: str) -> tuple[int, float]:
+        alike.set_seq1(candidate)
+        return order.index(candidate.lower()), -alike.ratio()
+
+    return sorted(found, key=rank)[:NEAR]
 
 
 def _importable(name: str) -> types.ModuleType | None:

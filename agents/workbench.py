@@ -13,6 +13,7 @@ from agents.agentic import Agentic
 from agents.base import Agent, Question, Step
 from agents.budget import Budget
 from agents.episode import Parts
+from agents.graphrag import GraphRag
 from agents.models import ModelClient, ModelConfig, build_model
 from agents.rag import Rag
 from agents.reflect import Reflect
@@ -29,6 +30,7 @@ SYSTEMS: Mapping[str, Callable[[Parts], Agent]] = {
     "single": Single,
     "rag": Rag,
     "agentic": Agentic,
+    "graphrag": GraphRag,
     "reflect": Reflect,
     "resample": Resample,
     "reretrieve": Reretrieve,
@@ -125,7 +127,7 @@ async def open_workbench(
     cache = environments.cache_folder()
     model = build_model(settings.model_config(), cache=cache)
     await asyncio.to_thread(environments.build, settings.environment, say=say)
-    retriever = await _retriever(settings)
+    retriever = await build_retriever(settings)
     limits = SandboxConfig(backend=settings.backend, env=settings.environment, workers=1)
     async with get_sandbox(limits) as sandbox:
         parts = Parts(
@@ -140,12 +142,24 @@ async def open_workbench(
         yield Workbench(SYSTEMS[settings.system](parts), model, retriever, sandbox, versions)
 
 
-async def _retriever(settings: Settings) -> Retriever | None:
-    """Documents of the installed libraries, written without an LLM where they are not there yet."""
+async def build_retriever(settings: Settings) -> Retriever | None:
+    """Documents of the installed libraries, written without an LLM where they are not there yet.
+
+    Raises
+    ------
+    RetrievalError
+        When the documents or their index cannot be made.
+    """
     site = environments.site_packages(settings.environment)
     writer = build_model(_RULES)
+    mode = getattr(SYSTEMS[settings.system], "retrieval_mode", "lexical")
     return await get_retriever(
-        {"name": settings.retrieval, "source": settings.retrieval},
+        {
+            "name": settings.retrieval,
+            "source": settings.retrieval,
+            "mode": mode,
+            "default_embedding": "hashing",
+        },
         packages=[name for name in LIBRARIES if (site / name).is_dir()],
         site_packages=site,
         writer=writer.chat,

@@ -1,0 +1,27 @@
+"""One warm sandbox for all tests of this folder that run in the session's event loop."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from sandbox.base import Sandbox, SandboxConfig
+from sandbox.factory import available, get_sandbox
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def live_sandbox() -> AsyncIterator[Sandbox]:
+    """A sandbox with the environment ``live``."""
+    if not available():
+        pytest.skip("no isolating sandbox on this machine")
+    async with get_sandbox(SandboxConfig(env="live", workers=1)) as made:
+        yield made
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that use the shared sandbox run in the loop that it lives in."""
+    for item in items:
+        if pytest_asyncio.is_async_test(item) and "live_sandbox" in item.fixturenames:
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
