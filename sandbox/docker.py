@@ -25,6 +25,7 @@ from sandbox.bubblewrap import child_environment
 from sandbox.worker import INPUTS_LIMIT, LOADER, Channel
 
 FORK_SERVER_MB = 512  # the libraries in memory, next to what a run may use
+EMPTY = "ro,noexec,nosuid,nodev,size=4k,mode=555"
 LABEL = "matsmith.sandbox"  # its value is the process id of the host
 _ENGINE_ERRORS = (docker.errors.DockerException, requests.exceptions.RequestException, OSError)
 
@@ -148,9 +149,10 @@ class Docker:
         config = self._config
         memory = (config.memory_mb + FORK_SERVER_MB) * 1024**2 + INPUTS_LIMIT
         private = "rw,noexec,nosuid,nodev"
-        scratch = f"{private},size={config.disk_mb}m,nr_inodes=4096,mode=1777"
+        scratch = f"{private},size={config.disk_mb}m,mode=1777"
+        if self.tier == "docker":  # podman knows no nr_inodes: there, the memory limit bounds them
+            scratch += ",nr_inodes=4096"
         return self._engine.client.api.create_host_config(
-            init=True,
             auto_remove=True,
             network_mode="none",
             ipc_mode="private",
@@ -165,8 +167,9 @@ class Docker:
             tmpfs={
                 "/tmp": scratch,  # noqa: S108
                 "/dev/shm": scratch,  # noqa: S108
-                # Message queues would outlive a run: something empty in the place of the engine's.
-                "/dev/mqueue": "ro,noexec,nosuid,nodev,size=4k,mode=555",
+                # Message queues would outlive a run, and podman adds folders to write in: something
+                # empty in the place of the engine's.
+                **dict.fromkeys(("/dev/mqueue", "/run", "/var/tmp"), EMPTY),  # noqa: S108
                 "/inputs": f"{private},size={INPUTS_LIMIT * 2},mode=711",
             },
             ulimits=[

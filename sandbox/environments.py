@@ -3,6 +3,9 @@
 ``envs/<name>/requirements.lock`` (versions and hashes), ``warmup.py`` (what a worker executes
 once) and, where not every Python will do, ``python`` (the version to use). Built into the
 cache, keyed by the content of the lock file and the Python version; building again is free.
+
+A name with a slash in it is the path of such a folder elsewhere (``python -m sandbox.own`` makes
+one for a package of the user's own); its lock file may name wheels beside it.
 """
 
 from __future__ import annotations
@@ -63,8 +66,16 @@ def names() -> list[str]:
 
 def lock_file(name: str) -> Path:
     """The lock file of an environment; raises :class:`SandboxError` for an unknown name."""
+    if "/" in name:
+        path = Path(name).expanduser().resolve() / "requirements.lock"
+        if not path.is_file():
+            raise SandboxError(f"no environment in {name}: `python -m sandbox.own` makes one there")
+        return path
     if name not in names():
-        raise SandboxError(f"no environment {name!r}; there are: {', '.join(names())}")
+        listed = ", ".join(names())
+        raise SandboxError(
+            f"no environment {name!r}; there are: {listed}, or a path (./{name}) of your own"
+        )
     return ENVS / name / "requirements.lock"
 
 
@@ -84,7 +95,7 @@ def folder(name: str) -> Path:
     lock = lock_file(name)
     version = wanted_python(name) or "{}.{}".format(*sys.version_info)
     digest = hashlib.sha256(lock.read_bytes() + version.encode()).hexdigest()[:12]
-    return cache_folder() / "envs" / f"{name}-{digest}"
+    return cache_folder() / "envs" / f"{lock.parent.name}-{digest}"
 
 
 def build(name: str, *, say: Callable[[str], None] = lambda _: None) -> Environment:
@@ -128,7 +139,8 @@ def _install(name: str, target: Path, say: Callable[[str], None]) -> None:
     )
     say("installing the pinned packages")
     install = ["pip", "install", "--compile-bytecode", "--require-hashes", "--python", str(target)]
-    _uv([*install, "--requirement", str(lock_file(name))])
+    lock = lock_file(name)
+    _uv([*install, "--requirement", str(lock)], folder=lock.parent)  # wheels are named from there
     describe = "import sys; print(sys.base_prefix, 'python%d.%d' % sys.version_info[:2])"
     answer = subprocess.run(  # noqa: S603 - our own interpreter
         [target / "bin/python", "-I", "-c", describe], capture_output=True, text=True, check=True
@@ -144,11 +156,11 @@ def _install(name: str, target: Path, say: Callable[[str], None]) -> None:
     unfinished.rename(target / STAMP)  # last: a half-built environment has no stamp
 
 
-def _uv(arguments: list[str], hint: str = "") -> None:
+def _uv(arguments: list[str], hint: str = "", folder: Path | None = None) -> None:
     command = [sys.executable, "-m", "uv", *arguments]
     variables = {key: value for key, value in os.environ.items() if key != "VIRTUAL_ENV"}
     done = subprocess.run(  # noqa: S603 - fixed program
-        command, capture_output=True, text=True, check=False, env=variables, umask=0o022
+        command, capture_output=True, text=True, check=False, env=variables, umask=0o022, cwd=folder
     )
     if done.returncode != 0:
         lines = "\n".join(done.stderr.strip().splitlines()[-12:])

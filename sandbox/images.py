@@ -88,7 +88,8 @@ def tag(env: str) -> str:
     """Name of the image; changes with the lock file, the Dockerfile and the Python version."""
     content = environments.lock_file(env).read_bytes() + DOCKERFILE.read_bytes()
     content += _base(env).encode()
-    return f"matsmith-{env}:{hashlib.sha256(content).hexdigest()[:12]}"
+    name = environments.lock_file(env).parent.name.lower()
+    return f"matsmith-{name}:{hashlib.sha256(content).hexdigest()[:12]}"
 
 
 def exists(engine: Engine, env: str) -> bool:
@@ -174,7 +175,7 @@ def _failure(engine: Engine, base: str, log: list[str]) -> str:
 
 
 def _context(env: str) -> io.BytesIO:
-    """The build context: the Dockerfile, the lock file, certificates. Nothing else goes in."""
+    """The build context: the Dockerfile, the lock file, its wheels, certificates. Nothing else."""
     certificates = b""
     for key in CERTIFICATES:
         with contextlib.suppress(KeyError, OSError):
@@ -185,6 +186,8 @@ def _context(env: str) -> io.BytesIO:
         "requirements.lock": environments.lock_file(env).read_bytes(),
         "certificates.pem": certificates,
     }
+    for wheel in sorted((environments.lock_file(env).parent / "wheels").glob("*.whl")):
+        files[f"wheels/{wheel.name}"] = wheel.read_bytes()
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         for name, data in files.items():

@@ -315,6 +315,12 @@ class Jail:
         shutil.rmtree(self.folder, ignore_errors=True)
         return not os.path.exists(self.folder)
 
+    def reap(self) -> None:
+        """Collect what the run left dying: all of it was killed by the sweep."""
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                os.waitpid(-1, 0)
+
     def _link(self, mounts: list[tuple[str, str]]) -> None:
         for source, target in mounts:
             os.makedirs(os.path.dirname(target) or ".", exist_ok=True)
@@ -402,7 +408,7 @@ class UserJail(Jail):
         self.filter = seccomp_program(platform.machine())
         # Containers share the kernel's count of processes per id: start somewhere else each time.
         self.user = self.FIRST + int.from_bytes(os.urandom(4), "big") % self.COUNT
-        self.order, self.answer = self._start_sweeper()
+        self.sweeper, self.order, self.answer = self._start_sweeper()
         prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: daemons of a run end up here
         prctl(4, 0)  # PR_SET_DUMPABLE
         os.chmod(INPUTS, 0o711)  # noqa: S103 - names of inputs cannot be listed
@@ -438,24 +444,27 @@ class UserJail(Jail):
         os.write(self.order, struct.pack("I", self.user))
         return os.read(self.answer, 1) == b"\0"
 
-    def _start_sweeper(self) -> tuple[int, int]:
-        """Fork it now, while this process is small: a fork after the imports costs milliseconds.
+    def reap(self) -> None:
+        """See :meth:`Jail.reap`: every child but the sweeper."""
+        while True:
+            with open(f"/proc/self/task/{os.getpid()}/children") as line:
+                orphans = set(map(int, line.read().split())) - {self.sweeper}
+            if not orphans:
+                return
+            for pid in orphans:
+                os.waitpid(pid, 0)
 
-        Twice, and before this process adopts orphans, so that it is not among the children
-        that are waited for after a run.
-        """
+    def _start_sweeper(self) -> tuple[int, int, int]:
+        """Fork it now, while this process is small: a fork after the imports costs milliseconds."""
         (orders, order), (answer, answers) = os.pipe(), os.pipe()
-        middle = os.fork()
-        if middle == 0:
-            if os.fork() == 0:
-                kept = [os.dup2(fd, number) for number, fd in enumerate((orders, answers), 100)]
-                os.closerange(3, 100)
-                _sweep_on_order(self.SWEEPER, *kept)
-            os._exit(0)
-        os.waitpid(middle, 0)
+        pid = os.fork()
+        if pid == 0:
+            kept = [os.dup2(fd, number) for number, fd in enumerate((orders, answers), 100)]
+            os.closerange(3, 100)
+            _sweep_on_order(self.SWEEPER, *kept)
         os.close(orders)
         os.close(answers)
-        return order, answer
+        return pid, order, answer
 
 
 JAILS: dict[str, type[Jail]] = {"none": Jail, "namespace": NamespaceJail, "user": UserJail}
@@ -727,7 +736,7 @@ class Server:
         }  # fmt: skip
         return header, streams
 
-    def watch(  # noqa: C901 - one loop over everything that can end a run
+    def watch(
         self, pid: int, reads: list[int], deadline: float
     ) -> tuple[int, str | None, bool, list[bytes]]:
         """Read the child's pipes until it ends or must be ended; nothing of it lives after."""
@@ -772,9 +781,7 @@ class Server:
             os.close(pidfd)
             clean = self.jail.sweep(pid)
             _, status = os.waitpid(pid, 0)
-            with contextlib.suppress(ChildProcessError):
-                while True:  # adopted orphans: all of them were killed by the sweep
-                    os.waitpid(-1, 0)
+            self.jail.reap()
         for end in list(open_pipes):
             with contextlib.suppress(BlockingIOError):
                 while end in open_pipes and max(sizes) <= FLOOD:

@@ -1,0 +1,113 @@
+"""Ten thousand honest executions in a row: every result right, nothing grows."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from sandbox.base import Outcome, SandboxConfig
+from sandbox.docker import ContainerChannel
+from sandbox.factory import get_sandbox
+from sandbox.pool import PooledSandbox
+from tests.abuse.conftest import BACKENDS, descendants, reason_to_skip
+
+RUNS = 10_000
+BATCH = 250
+CODE = """
+import numpy, tempfile
+from pymatgen.core import Composition
+def f():
+    with open("note", "w") as file:
+        file.write("x" * {number})
+    print("run", {number})
+    return {{"number": {number}, "array": numpy.arange({number} % 7),
+             "formula": Composition("Fe2O3").reduced_formula}}
+"""
+
+
+@dataclass(frozen=True)
+class State:
+    """What could leak."""
+
+    host_kb: int
+    workers_kb: int
+    descriptors: int
+    processes: int
+    files: int
+
+
+def resident_kb(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+
+
+def worker_pids(sandbox: PooledSandbox) -> set[int]:
+    """Processes of all workers, on the host."""
+    pids: set[int] = set()
+    for worker in sandbox._idle:
+        channel = worker._channel
+        if isinstance(channel, ContainerChannel):
+            top = channel._engine.client.api.top(channel.container)
+            column = top["Titles"].index("PID")
+            pids.update(int(row[column]) for row in top["Processes"])
+        else:
+            pids |= descendants(channel.pid)  # type: ignore[attr-defined]
+    return pids
+
+
+def state(sandbox: PooledSandbox) -> State:
+    gc.collect()
+    pids = worker_pids(sandbox)
+    return State(
+        host_kb=resident_kb(os.getpid()),
+        workers_kb=sum(map(resident_kb, pids)),
+        descriptors=len(os.listdir("/proc/self/fd")),
+        processes=len(pids),
+        files=len(os.listdir(tempfile.gettempdir())),
+    )
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_nothing_grows(backend: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    reason = reason_to_skip(backend)
+    if reason:
+        pytest.skip(reason)
+    # Other programs use /tmp at the same time: ours has its own for this test.
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr("sandbox.pool.RECYCLE_AFTER", 10 * RUNS)  # a new worker would hide a leak
+
+    async with get_sandbox(SandboxConfig(backend=backend, workers=2)) as sandbox:
+
+        async def batch(start: int) -> None:
+            numbers = range(start, start + BATCH)
+            done = await asyncio.gather(
+                *(sandbox.run(CODE.format(number=n), "f", timeout=120) for n in numbers)
+            )
+            for number, item in zip(numbers, done, strict=True):
+                assert item.outcome is Outcome.OK, item.error
+                assert item.result["number"] == number
+                assert item.result["array"].tolist() == list(range(number % 7))
+                assert item.result["formula"] == "Fe2O3"
+                assert item.stdout == f"run {number}\n"
+
+        await batch(0)  # warm: tables, allocator
+        workers = set(sandbox._idle)
+        before = state(sandbox)
+        for start in range(0, RUNS, BATCH):
+            await batch(start)
+        after = state(sandbox)
+        assert set(sandbox._idle) == workers, "a worker was replaced"
+    print(before, after)
+    assert after.descriptors == before.descriptors
+    assert after.processes == before.processes
+    assert after.files == before.files
+    assert after.host_kb <= before.host_kb * 1.1
+    assert after.workers_kb <= before.workers_kb * 1.1
