@@ -88,7 +88,29 @@ async def test_a_missing_package_is_a_retrieval_error(tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize("mode", ["dense", "hybrid"])
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    [("llm_doc_semantic", "chunk"), ("official_doc", "chunk"), ("code", "chunk")],
+)
+async def test_every_source_answers_and_looks_up(make: Make, source: str, kind: str) -> None:
+    retriever = await make(source=source, default_embedding="hashing")
+    documents = await retriever.search("volume of a wall in courses", k=3)
+    assert {d.metadata["corpus"] for d in documents} == {source}
+    assert {d.metadata["kind"] for d in documents} == {kind}
+    assert any("brickwork.wall" in d.metadata["qualname"] for d in documents)
+    found = await retriever.lookup("brickwork.Wall")
+    assert found is not None
+    assert "brickwork.wall.Wall" in found.metadata["covers"]
+    assert await retriever.lookup("Roof") is None
+
+
+async def test_an_embedding_can_be_the_default(make: Make) -> None:
+    retriever = await make(mode="dense", default_embedding="hashing")
+    (first, *_) = await retriever.search("volume of the wall", k=3)
+    assert first.metadata["qualname"].startswith("brickwork.wall.Wall")
+
+
+@pytest.mark.parametrize("mode", ["dense", "hybrid", "graph"])
 async def test_dense_needs_an_embedding(make: Make, mode: str) -> None:
     with pytest.raises(RetrievalConfigError, match="needs an embedding"):
         await make(mode=mode)
@@ -104,6 +126,8 @@ async def test_dense_needs_an_embedding(make: Make, mode: str) -> None:
         {"mode": "dense"},
         {"mode": "dense", "per_property": True},
         {"mode": "hybrid"},
+        {"mode": "graph"},
+        {"mode": "graph", "graph": {"mode": "local"}},
     ],
     ids=str,
 )
