@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -46,8 +47,8 @@ def groups(conf: Path = CONF) -> dict[str, list[str]]:
     }
 
 
-def help_text(conf: Path = CONF) -> str:
-    """Everything that one needs to use the command."""
+def help_text(conf: Path = CONF, model: str | None = None) -> str:
+    """Everything that one needs to use the command; ``model`` overrides the default shown."""
     fields = RunConfig.model_fields
     lines = [
         "usage: python -m experiments.run [-m] [--cfg] [GROUP=CHOICE ...] [KEY=VALUE ...]",
@@ -61,7 +62,7 @@ def help_text(conf: Path = CONF) -> str:
         "",
         "groups (GROUP=CHOICE; single values by GROUP.KEY=VALUE, all of them with --cfg):",
     ]
-    defaults = _default_choices(conf)
+    defaults = _default_choices(conf) | {"model": model or default_model()}
     for group, choices in groups(conf).items():
         about = fields[group].description if group in fields else ""
         lines.append(f"  {group:<{_WIDTH}} {about} [{defaults.get(group, '-')}]")
@@ -103,7 +104,7 @@ def _default_choices(conf: Path) -> dict[str, str]:
     entries = listed["defaults"] if isinstance(listed, dict) else []
     chosen = {key: str(name) for entry in entries if isinstance(entry, dict)
               for key, name in entry.items()}  # fmt: skip
-    return {str(key): name for key, name in chosen.items()} | {"model": default_model()}
+    return {str(key): name for key, name in chosen.items()}
 
 
 def default_model(environment: Mapping[str, str] = os.environ) -> str:
@@ -222,3 +223,17 @@ def _check_key(key: str, base: Mapping[str, Any]) -> None:
             raise ConfigError(unknown_key(key, siblings))
         level = level[part]
         path.append(part)
+
+
+def update_help(document: str, conf: Path = CONF) -> str:
+    """Put the help text between the ``help`` marks of a document."""
+    before, opening, rest = document.partition("-->\n```text\n")
+    _, closing, after = rest.partition("\n```\n<!-- /help -->")
+    if not (opening and closing):
+        raise ValueError("no help marks in this document")
+    return before + opening + help_text(conf, model="rules") + closing + after
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        Path(name).write_text(update_help(Path(name).read_text()))
