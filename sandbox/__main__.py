@@ -133,7 +133,10 @@ def _run(words: Sequence[str]) -> int:
 
 
 async def _execute(code: str, entry: str, config: SandboxConfig) -> int:
-    async with get_sandbox(dataclasses.replace(config, workers=1)) as sandbox:
+    sandbox = get_sandbox(dataclasses.replace(config, workers=1))
+    with console.status("starting the sandbox"):
+        await sandbox.__aenter__()
+    async with sandbox:
         done = await sandbox.run(code, entry, timeout=config.timeout)
     sys.stdout.write(done.stdout)
     sys.stderr.write(done.stderr)

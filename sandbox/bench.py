@@ -76,7 +76,9 @@ async def _backend(
     row["cold_per_s"] = statistics.median(rates)
     async with AsyncExitStack() as stack:
         variants: dict[str, PooledSandbox] = {}
-        logging.getLogger("sandbox").setLevel(logging.ERROR)  # the floor is unsafe on purpose
+        log = logging.getLogger("sandbox")
+        stack.callback(log.setLevel, log.level)
+        log.setLevel(logging.ERROR)  # the floor is unsafe on purpose
         for workers in (1, 2):
             for kind, backend in (("warm", config.backend), ("fork", "unsafe")):
                 chosen = dataclasses.replace(config, backend=backend, workers=workers)

@@ -67,9 +67,9 @@ def state(sandbox: PooledSandbox) -> State:
     return State(
         host_kb=resident_kb(os.getpid()),
         workers_kb=sum(map(resident_kb, pids)),
-        descriptors=len(os.listdir("/proc/self/fd")),
+        descriptors=len(list(Path("/proc/self/fd").iterdir())),
         processes=len(pids),
-        files=len(os.listdir(tempfile.gettempdir())),
+        files=len(list(Path(tempfile.gettempdir()).iterdir())),
     )
 
 

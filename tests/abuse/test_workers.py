@@ -18,7 +18,7 @@ from sandbox.factory import get_sandbox
 from sandbox.pool import PooledSandbox
 from tests.abuse.conftest import BACKENDS, descendants, reason_to_skip
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+ROOT = str(Path(__file__).resolve().parents[2])
 
 HOST = """
 import asyncio, sys
@@ -77,16 +77,12 @@ def containers(backend: str, host: int) -> list[object]:
 
 @pytest.mark.parametrize("busy", [True, False], ids=["running", "idle"])
 async def test_38_a_killed_host_leaves_nothing(backend: str, busy: bool) -> None:
-    script = (
-        HOST
-        if busy
-        else HOST.replace(
-            "await sandbox.run", "await asyncio.sleep(600)\n        await sandbox.run"
-        )
-    )
-    mounts_before = Path("/proc/mounts").read_text().count("\n")
+    idle = HOST.replace('sandbox.run(CODE, "", timeout=600)', "asyncio.sleep(600)")
+    assert idle != HOST
+    script = HOST if busy else idle
+    mounts_before = mounts()
     host = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", script, backend, stdout=asyncio.subprocess.PIPE, cwd=REPOSITORY
+        sys.executable, "-c", script, backend, stdout=asyncio.subprocess.PIPE, cwd=ROOT
     )
     assert host.stdout is not None
     assert await asyncio.wait_for(host.stdout.readline(), 60) == b"ready\n"

@@ -118,6 +118,16 @@ async def test_strict_uses_a_fresh_worker_for_every_run() -> None:
 
 
 @needs_bubblewrap
+async def test_a_sandbox_without_warm_up_imports_nothing_beforehand() -> None:
+    code = "import sys\ndef f(): return 'pymatgen.core' in sys.modules, 'numpy' in sys.modules"
+    for options, loaded in (({}, True), ({"warmup": False}, False)):
+        config = SandboxConfig(backend="bubblewrap", workers=1, options=options)
+        async with get_sandbox(config) as sandbox:
+            done = await sandbox.run(code, "f", timeout=60)
+        assert done.result == (loaded, loaded)
+
+
+@needs_bubblewrap
 async def test_the_hash_seed_of_a_worker_can_be_chosen() -> None:
     code = "def f(): return hash('pymatgen')"
     seen = set()

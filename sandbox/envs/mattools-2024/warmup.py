@@ -3,6 +3,7 @@
 import numpy as np
 import pymatgen.analysis.defects.core
 import pymatgen.analysis.defects.generators
+import pymatgen.analysis.defects.recombination
 import pymatgen.analysis.defects.thermo
 import pymatgen.analysis.local_env
 import pymatgen.analysis.phase_diagram
@@ -24,3 +25,5 @@ assert vacancy.as_dict()
 assert pymatgen.analysis.structure_matcher.StructureMatcher().fit(rocksalt, rocksalt)
 assert rocksalt.get_neighbors(rocksalt[0], 3.0)
 assert Species("Fe", 2).ionic_radius
+# Compiles for seconds at its first call, wherever that is.
+pymatgen.analysis.defects.recombination.analytic_overlap_NM(1.0, 0.1, 0.2, 1, 1)
