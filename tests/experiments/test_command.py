@@ -83,7 +83,10 @@ def test_every_combination_of_a_sweep():
         (["nonsense"], ["nonsense", "KEY=VALUE"]),
         (["name=a/b"], ["name", "file name"]),
         (["out=${nowhere}"], ["nowhere"]),
-        (["ids=[no_such_question]"], ["no_such_question"]),
+        (
+            ["benchmark._target_=tests.experiments.tiny.TinyBenchmark", "ids=[sphere]"],
+            ["ids=sphere", "there are: cubic"],
+        ),
     ],
 )
 def test_a_mistake_is_one_clear_line_and_exit_code_2(arguments, words, capsys):
