@@ -52,6 +52,7 @@ class Endpoint:
         self.requests = self.peak = self._in_flight = 0
         self.waited = 0.0
         self._server: asyncio.Server | None = None
+        self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -65,6 +66,9 @@ class Endpoint:
     ) -> None:
         if self._server is not None:
             self._server.close()
+        for task, writer in self._connections.items():
+            writer.close()
+            await asyncio.wait([task])
 
     @property
     def url(self) -> str:
@@ -78,6 +82,8 @@ class Endpoint:
         await asyncio.sleep(self.latency)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if task := asyncio.current_task():
+            self._connections[task] = writer
         try:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
@@ -191,6 +197,8 @@ async def run(arguments: argparse.Namespace) -> Measurement:
     """Start endpoint and sandbox, and measure."""
     limits = SandboxConfig(backend=arguments.sandbox, workers=arguments.workers)
     async with Endpoint(arguments.latency) as endpoint, get_sandbox(limits) as sandbox:
+        warm = [sandbox.run("", "", timeout=30) for _ in range(arguments.workers)]
+        await asyncio.gather(*warm)  # workers start when they are first needed
         return await measure(
             endpoint,
             sandbox,

@@ -1,0 +1,101 @@
+"""Recorded model traffic answers in place of the model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from langchain_core.messages import HumanMessage
+from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
+
+from agents.models import ModelConfig, ModelError, build_model
+from experiments.command import compose_plain
+from experiments.config import validate
+
+MESSAGES = [HumanMessage("hello")]
+
+
+def answers(server: HTTPServer, *texts: str) -> list[str]:
+    """Serve the texts in order, a 500 after the last; returns the paths that were asked."""
+    seen: list[str] = []
+
+    def handler(request: Request) -> Response:
+        seen.append(request.path)
+        if len(seen) > len(texts):
+            return Response("out of order", status=500)
+        message = {"role": "assistant", "content": texts[len(seen) - 1]}
+        body = {
+            "id": "x", "object": "chat.completion", "created": 1, "model": "local",
+            "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
+            "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
+        }  # fmt: skip
+        return Response(json.dumps(body), content_type="application/json")
+
+    server.expect_request("/v1/chat/completions", method="POST").respond_with_handler(handler)
+    return seen
+
+
+def config(server: HTTPServer, **changes: object) -> ModelConfig:
+    plain = {"provider": "openai", "name": "local", "base_url": server.url_for("/v1"),
+             "max_retries": 0}  # fmt: skip
+    return ModelConfig.model_validate(plain | changes)
+
+
+async def test_a_recording_replaces_the_endpoint(httpserver: HTTPServer, tmp_path: Path):
+    seen = answers(httpserver, "one", "two")
+    file = tmp_path / "sub" / "traffic.jsonl"
+    live = build_model(config(httpserver, record=file))
+    first = await live.ask(MESSAGES, sample="0:0")
+    second = await live.ask(MESSAGES, sample="1:0")
+    with pytest.raises(ModelError):
+        await live.ask(MESSAGES, sample="2:0")
+    # another address: a recording is replayed anywhere
+    replayed = build_model(config(httpserver, replay=file, base_url="http://127.0.0.1:9/v1"))
+    assert await replayed.ask(MESSAGES, sample="1:0") == second
+    assert await replayed.ask(MESSAGES, sample="0:0") == first
+    assert (first.usage.calls, first.usage.tokens) == (1, 10)
+    with pytest.raises(ModelError, match=r"out of order|500|Internal"):
+        await replayed.ask(MESSAGES, sample="2:0")
+    assert len(seen) == 3
+
+
+async def test_what_was_not_recorded_is_a_failure_not_an_answer(
+    httpserver: HTTPServer, tmp_path: Path
+):
+    answers(httpserver, "one")
+    file = tmp_path / "traffic.jsonl"
+    await build_model(config(httpserver, record=file)).ask(MESSAGES, sample="0:0")
+    replayed = build_model(config(httpserver, replay=file))
+    for messages, sample in ((MESSAGES, "5:0"), ([HumanMessage("other")], "0:0")):
+        with pytest.raises(ModelError, match=r"traffic\.jsonl holds no reply to this prompt"):
+            await replayed.ask(messages, sample=sample)
+    warmer = build_model(config(httpserver, replay=file, temperature=1.0))
+    with pytest.raises(ModelError, match="holds no reply"):
+        await warmer.ask(MESSAGES, sample="0:0")
+
+
+async def test_half_a_last_line_is_dropped_and_a_broken_one_named(
+    httpserver: HTTPServer, tmp_path: Path
+):
+    answers(httpserver, "one")
+    file = tmp_path / "traffic.jsonl"
+    await build_model(config(httpserver, record=file)).ask(MESSAGES, sample="0:0")
+    whole = file.read_text()
+    file.write_text(whole + '{"key": "half')
+    reply = await build_model(config(httpserver, replay=file)).ask(MESSAGES, sample="0:0")
+    assert reply.text == "one"
+    file.write_text("no JSON\n" + whole)
+    with pytest.raises(ValueError, match=r"line 1 of .* is no recorded exchange"):
+        build_model(config(httpserver, replay=file))
+    with pytest.raises(ValueError, match=r"model\.replay: cannot read .*No such file"):
+        build_model(config(httpserver, replay=tmp_path / "none.jsonl"))
+
+
+def test_recording_does_not_make_it_another_run():
+    plain = ["system=single", "model=rules"]
+    one = validate(compose_plain(plain)).hash("tasks")
+    for key in ("model.record=a.jsonl", "model.replay=a.jsonl"):
+        assert validate(compose_plain([*plain, key])).hash("tasks") == one
+    assert validate(compose_plain([*plain, "model.document_characters=900"])).hash("tasks") != one
