@@ -142,7 +142,11 @@ async def build_laboratory(
         disk_mb=settings.disk_mb,
         options=dict(settings.options),
     )
-    await asyncio.to_thread(environments.build, environment, say=console.print)
+    await asyncio.to_thread(
+        environments.build,
+        environment,
+        say=lambda line: console.print(f"Environment {environment}: {line}", highlight=False),
+    )
     packages_folder = environments.site_packages(environment)
     retriever = await _build_retriever(config, benchmark, packages_folder, client)
     with console.status("Starting the sandboxes"):
