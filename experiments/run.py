@@ -112,7 +112,9 @@ async def execute(config: RunConfig, console: Console) -> Path:
                         progress=progress,
                     )
                 if meter.exhausted:
-                    console.print(f"Stopped: {meter.exhausted}. The same command goes on.")
+                    console.print(
+                        f"Stopped: {meter.exhausted}. With a higher limit the command goes on from here."
+                    )
         finally:
             wanted = {(task.question.id, seed) for task in tasks for seed in config.seeds}
             summary = summarise(
