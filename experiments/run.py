@@ -113,7 +113,7 @@ async def execute(config: RunConfig, console: Console) -> Path:
                     )
                 if meter.exhausted:
                     console.print(
-                        f"Stopped: {meter.exhausted}. With a higher limit the command goes on from here."
+                        f"Stopped: {meter.exhausted}. With a higher limit it goes on from here."
                     )
         finally:
             wanted = {(task.question.id, seed) for task in tasks for seed in config.seeds}
