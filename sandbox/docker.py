@@ -22,7 +22,8 @@ from docker.types import LogConfig, Ulimit
 from sandbox import images
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.bubblewrap import child_environment
-from sandbox.worker import INPUTS_LIMIT, LOADER, Channel
+from sandbox.inputs import INPUTS_LIMIT
+from sandbox.worker import LOADER, Channel
 
 FORK_SERVER_MB = 512  # the libraries in memory, next to what a run may use
 EMPTY = "ro,noexec,nosuid,nodev,size=4k,mode=555"

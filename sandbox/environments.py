@@ -114,15 +114,24 @@ def build(name: str, *, say: Callable[[str], None] = lambda _: None) -> Environm
         When no fitting Python is there, or a package cannot be installed.
     """
     target = folder(name)
-    if (target / STAMP).exists():
+    if _usable(target):
         return _load(name, target)
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.with_suffix(".lock").open("w") as guard:
         fcntl.flock(guard, fcntl.LOCK_EX)  # a second builder waits, then finds it done
-        if not (target / STAMP).exists():
+        if not _usable(target):
             shutil.rmtree(target, ignore_errors=True)
             _install(name, target, say)
     return _load(name, target)
+
+
+def _usable(target: Path) -> bool:
+    """Whether it is complete, and the Python it was made from is still there."""
+    try:
+        facts = json.loads((target / STAMP).read_text())
+    except FileNotFoundError:
+        return False
+    return Path(facts["prefix"], "bin", facts["python"]).exists()
 
 
 def _install(name: str, target: Path, say: Callable[[str], None]) -> None:

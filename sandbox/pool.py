@@ -11,7 +11,8 @@ from typing import Self
 
 from sandbox.base import Execution, Mount, SandboxConfig, SandboxError
 from sandbox.controls import PROBE, failures
-from sandbox.worker import Backend, Inputs, Worker, WorkerError, check_target, signature
+from sandbox.inputs import Inputs, check_targets, signature
+from sandbox.worker import Backend, Worker, WorkerError
 
 log = logging.getLogger(__name__)
 RECYCLE_AFTER = 2000  # runs; a container shares more state between runs than namespaces do
@@ -71,7 +72,11 @@ class PooledSandbox:
         self, code: str, entry: str, *, timeout: float, mounts: Sequence[Mount] = ()
     ) -> Execution:
         """See :class:`sandbox.base.Sandbox`."""
-        inputs = [(self._read(mount.source), check_target(mount)) for mount in mounts]
+        targets = check_targets(mounts)
+        inputs = [
+            (self._read(mount.source), target)
+            for mount, target in zip(mounts, targets, strict=True)
+        ]
         async with self._slots:
             try:
                 return await self._once(code, entry, timeout, inputs)
@@ -82,7 +87,7 @@ class PooledSandbox:
             except WorkerError as error:
                 raise SandboxError(
                     f"two {self.tier} workers failed on the same code: {error}. Run"
-                    f" `python -m sandbox selftest sandbox={self.tier}` to see which control fails."
+                    f" `python -m sandbox selftest backend={self.tier}` to see which control fails."
                 ) from error
 
     async def close(self) -> None:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import json
 import os
 import signal
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, Self
 
 from sandbox import runner
-from sandbox.base import Execution, Mount, Outcome, SandboxConfig, SandboxError
+from sandbox.base import Execution, Outcome, SandboxConfig, SandboxError
+from sandbox.inputs import INPUTS_LIMIT, Inputs
 from sandbox.wire import WireError, decode
 
 #: Reads the fork server's text (8 digits of length first) from stdin and becomes it.
@@ -33,7 +32,6 @@ RUNNER = Path(runner.__file__).read_bytes()
 START_SECONDS = 180.0  # a cold import of the libraries on a slow disk
 GRACE_SECONDS = 30.0  # beyond the code's own timeout, for a machine under load
 MAX_HEADER = 1 << 16
-INPUTS_LIMIT = 512 << 20  # bytes of input files that a worker keeps
 
 
 class WorkerError(Exception):
@@ -133,70 +131,6 @@ class ProcessChannel:
         if transport is not None:  # closes its pipes now, not at garbage collection
             transport.close()
         return self._tail.decode(errors="replace").strip()
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """Files of a mount, read once; the key is their content."""
-
-    key: str
-    files: tuple[tuple[str, bytes], ...]
-
-    @property
-    def names(self) -> list[str]:
-        """Paths of the files below the mount; one empty name when the mount is a file."""
-        return [name for name, _ in self.files]
-
-    @property
-    def size(self) -> int:
-        """Bytes of all files."""
-        return sum(len(data) for _, data in self.files)
-
-    @classmethod
-    def read(cls, source: Path) -> Inputs:
-        """Read a file, or a folder with everything below it.
-
-        Raises
-        ------
-        SandboxError
-            When it does not exist, holds a link that leaves it, or is too large.
-        """
-        root = source.resolve()
-        if not root.exists():
-            raise SandboxError(f"input {source} does not exist; check the mounts of the question")
-        paths = [root] if root.is_file() else sorted(p for p in root.rglob("*") if p.is_file())
-        files: list[tuple[str, bytes]] = []
-        digest = hashlib.sha256()
-        total = 0
-        for path in paths:
-            if not path.resolve().is_relative_to(root):
-                raise SandboxError(f"input {path} is a link out of {source}; copy the file instead")
-            data = path.read_bytes()
-            total += len(data)
-            if total > INPUTS_LIMIT:
-                raise SandboxError(
-                    f"input {source} holds more than {INPUTS_LIMIT >> 20} MB; mount only what"
-                    " the question needs"
-                )
-            name = "" if path == root else path.relative_to(root).as_posix()
-            digest.update(f"{len(name)} {len(data)} ".encode() + name.encode() + data)
-            files.append((name, data))
-        return cls(digest.hexdigest(), tuple(files))
-
-
-def signature(source: Path) -> object:
-    """Changes when a file of a mount changes: names, sizes, times."""
-    paths = [source, *sorted(source.rglob("*"))] if source.is_dir() else [source]
-    stats = [(path, path.stat()) for path in paths if path.exists()]
-    return tuple((str(path), stat.st_size, stat.st_mtime_ns) for path, stat in stats)
-
-
-def check_target(mount: Mount) -> str:
-    """The target of a mount as a plain relative path; raises ValueError if it is not one."""
-    parts = Path(mount.target).parts
-    if not parts or Path(mount.target).is_absolute() or ".." in parts or parts[0] == "main.py":
-        raise ValueError(f"mount target {mount.target!r} must be relative, without '..'")
-    return Path(mount.target).as_posix()
 
 
 class Worker:

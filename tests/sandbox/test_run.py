@@ -172,6 +172,9 @@ async def test_wrong_mounts_are_the_callers_mistake(sandbox: PooledSandbox, tmp_
     for target in ("/etc", "../up", "a/../../b", "", ".", "main.py"):
         with pytest.raises(ValueError, match="relative"):
             await sandbox.run("", "", timeout=5, mounts=[Mount(tmp_path, target)])
+    nested = [Mount(tmp_path, "data"), Mount(tmp_path, "data/sub")]
+    with pytest.raises(ValueError, match="lies in 'data'"):
+        await sandbox.run("", "", timeout=5, mounts=nested)
     (tmp_path / "link").symlink_to("/etc/hostname")
     with pytest.raises(SandboxError, match="link out of"):
         await sandbox.run("", "", timeout=5, mounts=[Mount(tmp_path, "in")])

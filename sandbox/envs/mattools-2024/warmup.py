@@ -1,8 +1,13 @@
 """Executed once in a worker: imports, then one call of each kind that builds tables lazily."""
 
 import numpy as np
+import pymatgen.analysis.defects.ccd
 import pymatgen.analysis.defects.core
+import pymatgen.analysis.defects.corrections.freysoldt
+import pymatgen.analysis.defects.corrections.kumagai
+import pymatgen.analysis.defects.finder
 import pymatgen.analysis.defects.generators
+import pymatgen.analysis.defects.plotting.thermo
 import pymatgen.analysis.defects.recombination
 import pymatgen.analysis.defects.thermo
 import pymatgen.analysis.local_env
