@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from langchain_core.documents import Document
 
 LENGTH = 13  # words of an n-gram, as in the contamination audits of GPT-3 (Brown et al. 2020)
-_WORD = re.compile(r"\w+|[^\w\s]")
+_WORD = re.compile(r"\d+\.\d+|\w+")
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Overlap:
 
 
 def words(text: str) -> list[str]:
-    """Words and punctuation, lower case."""
+    """Words and numbers, lower case; punctuation does not count."""
     return [match.lower() for match in _WORD.findall(text)]
 
 

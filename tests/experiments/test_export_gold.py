@@ -6,9 +6,13 @@ from textwrap import dedent
 
 import pytest
 
+from docgen.rules_model import RulesDocModel
 from docgen.sources import read_sources
 from docgen.usage import Usage
 from experiments.export_gold import _TRACER, live_secrets, main, mattools_gold, public_symbols
+from indexes.audit import audit
+from indexes.chunks import code_corpus, official_doc_corpus
+from indexes.llm_doc import Writer, llm_doc_corpus
 from tests.docgen.conftest import write_package
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "mattools_dev"
@@ -124,3 +128,28 @@ def test_recorded_split(tmp_path: Path) -> None:
     assert "pymatgen.analysis.defects.recombination.pchip_eval" in rows["test_pchip_eval"]["gold"]
     kinds = {kind for row in rows.values() for kind in row["gold"].values()}
     assert kinds <= {"class", "function", "method", "property"}
+
+
+@pytest.mark.long
+async def test_no_corpus_holds_reference_code_or_golds(tmp_path: Path) -> None:
+    """The leakage audit over the installed pymatgen, every source that is made from it."""
+    import pymatgen.core
+
+    folder = Path(pymatgen.core.__file__).parents[2]
+    secrets = {row["id"]: row["text"] for row in live_secrets()}
+    documented = await llm_doc_corpus(
+        ["pymatgen"],
+        folder,
+        writer=Writer(RulesDocModel(), "rules"),
+        cache=tmp_path,
+        show_progress=False,
+    )
+    corpora = [
+        documented,
+        code_corpus(["pymatgen"], folder, cache=tmp_path),
+        official_doc_corpus(["pymatgen"], folder, cache=tmp_path, pages=None),
+    ]
+    for corpus in corpora:
+        worst = audit(corpus.documents, secrets)[0]
+        # a few common import lines in a row are no leak
+        assert worst.share < 0.05, (corpus.name, worst)

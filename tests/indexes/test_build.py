@@ -11,7 +11,9 @@ from langchain_core.documents import Document
 from indexes.audit import audit, words
 from indexes.build import main
 
-SECRET = "assert abs(wall.volume(courses=7) - 45500.0) < 1e-6 and wall.brick.height == 65.0"
+SECRET = """wall = build(height=65.0, bond="stretcher", mortar=Mortar(thickness=12.5))
+assert abs(wall.volume(courses=7) - 45500.0) < 1e-6 and wall.brick.height == 65.0
+assert wall.brick.width == 100.0"""
 
 
 def document(text: str, identifier: str = "d") -> Document:
