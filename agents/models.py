@@ -257,7 +257,7 @@ def build_model(
     return ModelClient(
         Unreachable() if config.replay else _chat(config),
         config,
-        price=_price(config),
+        price=find_price(config),
         cache=replies,
         record=Recorder(config.record) if config.record else None,
         replay=Replay.load(config.replay) if config.replay else None,
@@ -304,7 +304,8 @@ def _chat_class(config: ModelConfig) -> BaseChatModel:
     return chat
 
 
-def _price(config: ModelConfig) -> Price | None:
+def find_price(config: ModelConfig) -> Price | None:
+    """What the model costs: as configured, else from the table; ``None`` is unknown."""
     if config.price is not None:
         return config.price
     table = yaml.safe_load((Path(__file__).parent / "prices.yaml").read_text())
