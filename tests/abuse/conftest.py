@@ -84,6 +84,13 @@ def descendants(pid: int) -> set[int]:
     return found
 
 
+def container_pids(channel: ContainerChannel) -> set[int]:
+    """All processes of a container of an engine on this machine."""
+    facts = channel._engine.client.api.inspect_container(channel.container)
+    first = int(facts["State"]["Pid"])
+    return {first} | descendants(first)
+
+
 @dataclass
 class Lab:
     """A sandbox under attack."""
@@ -96,7 +103,7 @@ class Lab:
         (worker,) = self.sandbox._idle
         channel = worker._channel
         if isinstance(channel, ContainerChannel):
-            return len(channel._engine.client.api.top(channel.container)["Processes"])
+            return len(container_pids(channel))
         assert isinstance(channel, ProcessChannel)
         return len(descendants(channel.pid))
 

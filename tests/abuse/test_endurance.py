@@ -15,7 +15,7 @@ from sandbox.base import Outcome, SandboxConfig
 from sandbox.docker import ContainerChannel
 from sandbox.factory import get_sandbox
 from sandbox.pool import PooledSandbox
-from tests.abuse.conftest import BACKENDS, descendants, reason_to_skip
+from tests.abuse.conftest import BACKENDS, container_pids, descendants, reason_to_skip
 
 RUNS = 10_000
 BATCH = 250
@@ -53,9 +53,7 @@ def worker_pids(sandbox: PooledSandbox) -> set[int]:
     for worker in sandbox._idle:
         channel = worker._channel
         if isinstance(channel, ContainerChannel):
-            top = channel._engine.client.api.top(channel.container)
-            column = top["Titles"].index("PID")
-            pids.update(int(row[column]) for row in top["Processes"])
+            pids |= container_pids(channel)
         else:
             pids |= descendants(channel.pid)  # type: ignore[attr-defined]
     return pids
