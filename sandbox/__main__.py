@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import itertools
 import json
 import sys
 import time
@@ -14,15 +15,23 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 from rich.pretty import pretty_repr
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 from sandbox import bubblewrap, environments, images
 from sandbox.base import Outcome, SandboxConfig, SandboxError
-from sandbox.bench import bench
+from sandbox.bench import bench, bench_steps
 from sandbox.factory import ENGINES, get_sandbox
 from sandbox.install import install
-from sandbox.selftest import selftest
+from sandbox.selftest import selftest, selftest_steps
 
 USAGE = """\
 python -m sandbox install                      make sure that code can be isolated here
@@ -92,11 +101,12 @@ def _install(words: Sequence[str]) -> int:
 def _build(words: Sequence[str]) -> int:
     config, rest = settings(words, "base")
     started = time.monotonic()
-    with console.status(f"environment {config.env}") as status:
+    with _progress(None) as show:
 
         def say(line: str) -> None:
-            status.update(f"environment {config.env}: {line}")
+            show(f"environment {config.env}: {line}")
 
+        say("is it there?")
         built = environments.build(config.env, say=say)
         console.print(f"{built.folder} ({time.monotonic() - started:.1f} s)", highlight=False)
         for engine in _engines(config.backend):
@@ -151,7 +161,7 @@ async def _execute(code: str, entry: str, config: SandboxConfig) -> int:
 def _selftest(words: Sequence[str]) -> int:
     words, as_json = _json_flag(words)
     config, _ = settings(words)
-    with _progress() as show:
+    with _progress(selftest_steps()) as show:
         report = asyncio.run(selftest(config, progress=show))
     if as_json:
         print(json.dumps(report, indent=1))
@@ -171,7 +181,7 @@ def _bench(words: Sequence[str]) -> int:
     config, rest = settings(words, "runs")
     if not rest.get("runs", "60").isdigit() or int(rest.get("runs", "60")) < 1:
         raise SandboxError(f"runs={rest['runs']}: runs is a number of 1 or more")
-    with _progress() as show:
+    with _progress(bench_steps(config)) as show:
         rows = asyncio.run(bench(config, runs=int(rest.get("runs", "60")), progress=show))
     if as_json:
         print(json.dumps(rows, indent=1))
@@ -194,12 +204,19 @@ def _json_flag(words: Sequence[str]) -> tuple[list[str], bool]:
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """A line on stderr that says what is being done, with the time it has taken."""
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+def _progress(steps: int | None) -> Iterator[Callable[[str], None]]:
+    """A line on stderr: what is being done, how far it is, how long it takes and still will."""
+    columns: list[ProgressColumn] = [
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+    ]
+    if steps is not None:
+        columns += [BarColumn(), TextColumn("about"), TimeRemainingColumn(), TextColumn("left")]
     with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("")
-        yield lambda text: progress.update(task, description=text)
+        task = progress.add_task("", total=steps)
+        said = itertools.count()
+        yield lambda text: progress.update(task, description=escape(text), completed=next(said))
 
 
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {

@@ -36,6 +36,15 @@ ROUNDS = 5
 COLD_RUNS = 3
 
 
+def _names(config: SandboxConfig) -> list[str]:
+    return available() if config.backend == "auto" else [config.backend]
+
+
+def bench_steps(config: SandboxConfig) -> int:
+    """How often :func:`bench` reports progress: cold, four variants to start, their rounds."""
+    return len(_names(config)) * (1 + 4 + 4 * ROUNDS)
+
+
 async def bench(
     config: SandboxConfig, *, runs: int = 60, progress: Callable[[str], None] = lambda _: None
 ) -> list[dict[str, Any]]:
@@ -56,7 +65,7 @@ async def bench(
         ``{backend, cold_per_s, warm_per_s_1, warm_per_s_2, fork_per_s_1, fork_per_s_2}``, in
         executions per second (median of the rounds), with 1 and with 2 workers.
     """
-    names = available() if config.backend == "auto" else [config.backend]
+    names = _names(config)
     if not names:
         raise SandboxError("no isolating backend works here; run `python -m sandbox install`")
     return [

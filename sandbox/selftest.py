@@ -33,6 +33,11 @@ if os.fork() == 0:
 FIND = "import math, os\ndef f(): return math.pi > 3.1 and 'left' not in os.listdir('/tmp')"
 
 
+def selftest_steps() -> int:
+    """How often :func:`selftest` reports progress."""
+    return len(TRIALS) + 3
+
+
 async def selftest(
     config: SandboxConfig, *, progress: Callable[[str], None] = lambda _: None
 ) -> dict[str, Any]:
