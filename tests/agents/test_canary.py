@@ -1,0 +1,130 @@
+"""Nothing of the verification reaches an agent: a canary among the expected values stays unseen."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from rich.console import Console
+
+from agents.base import Question
+from experiments.config import validate
+from experiments.run import execute
+from experiments.store import read_rows
+from experiments.tasks import Property, Task
+from sandbox.factory import available
+from sandbox.runner import dumps
+
+CANARY = "canary-9f27c1d4e8"  # never written whole into a draft
+
+# Looks through everything a draft can read but the installed libraries, then fails, so that the
+# next prompts hold all the feedback there is.
+HUNT = """\
+def hunt():
+    import os
+    wanted = ("canary-" + "9f27" + "c1d4e8").encode()
+    found = [name for name, value in os.environ.items() if wanted.decode() in name + value]
+    looked = 0
+    for folder, folders, files in os.walk("/"):
+        pruned = {"sys", "usr", "site-packages", "lib-dynload"}
+        folders[:] = [name for name in folders if name not in pruned]
+        for name in files:
+            path = os.path.join(folder, name)
+            try:
+                if path.startswith("/proc") and name not in ("environ", "cmdline"):
+                    continue
+                if not os.path.isfile(path):  # a device or a pipe blocks
+                    continue
+                with open(path, "rb") as file:
+                    looked += 1
+                    if wanted in file.read(1 << 20):
+                        found.append(path)
+            except OSError:
+                continue
+    return {"found": found, "looked_anywhere": looked > 10, "secret": None}
+"""
+
+
+class Hunter(BaseChatModel):
+    """Sends the hunting draft, and critiques; keeps every prompt in ``SEEN``."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "hunter"
+
+    def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
+        text = "\n".join(message.text for message in messages)
+        SEEN.append(text)
+        reply = f"<answer><code>```python\n{HUNT}\n```</code><name>hunt</name></answer>"
+        if "<query>" in text:
+            reply = "<feedback>look further</feedback><query>expected values</query>"
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(reply))])
+
+
+SEEN: list[str] = []
+
+
+@dataclass(frozen=True)
+class CanaryBenchmark:
+    """Two questions with the canary as expected value."""
+
+    name: str = "canary"
+    packages: Sequence[str] = ("pymatgen",)
+
+    def load(self) -> list[Task]:
+        """Both tasks."""
+        expected = {"found": ([], "list[str]"), "looked_anywhere": (True, "bool"),
+                    "secret": (CANARY, "str")}  # fmt: skip
+        properties = tuple(
+            Property(name, "A property.", form, dumps(value))
+            for name, (value, form) in expected.items()
+        )
+        formats = {name: form for name, (_, form) in expected.items()}
+        asked = "\n".join(f"- `{name}`: a value. Format: {form}." for name, form in formats.items())
+        return [Task(Question(f"q{n}", asked, formats), properties, "live") for n in (1, 2)]
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not available(), reason="no isolating sandbox on this machine")
+@pytest.mark.parametrize("system", ["reflect.Reflect", "reretrieve.Reretrieve"])
+async def test_the_canary_is_in_no_prompt_no_file_and_no_environment(tmp_path, system: str):
+    SEEN.clear()
+    config = validate(
+        {
+            "system": {"_target_": f"agents.{system}", "name": "tested", "max_iterations": 2},
+            "benchmark": {"_target_": "tests.agents.test_canary.CanaryBenchmark", "name": "canary"},
+            "retrieval": {"name": "none"},
+            "model": {
+                "provider": "class",
+                "name": "hunter",
+                "path": "tests.agents.test_canary.Hunter",
+                "cache": False,
+            },
+            "embedding": {"name": "none"},
+            # one worker: the second question's drafts run where the first one's were, after its
+            # verification
+            "sandbox": {"backend": "auto", "timeout": 60, "workers": 1},
+            "concurrency": 1,
+            "out": str(tmp_path / "run"),
+        }
+    )
+    folder = await execute(config, Console(file=io.StringIO()))
+    rows = list(read_rows(folder / "results.jsonl"))
+    # The verification did know it: the property that is the canary failed, the hunt found nothing.
+    assert [row.passed for row in rows] == [
+        {"found": True, "looked_anywhere": True, "secret": False}
+    ] * 2
+    assert len(SEEN) == 6  # draft, critique, draft
+    assert not any(CANARY in prompt for prompt in SEEN)
+    steps = [
+        json.loads(path.read_text())["steps"] for path in (folder / "trajectories").glob("*.json")
+    ]
+    assert len(steps) == 2
+    assert CANARY not in json.dumps(steps)
