@@ -1,0 +1,141 @@
+"""The assistant as a user meets it: the command, an endpoint, executed code."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pytest_httpserver import HTTPServer
+
+from agents.assistant import main
+from agents.workbench import Settings
+from sandbox.factory import available
+from tests.agents.endpoint import scripted
+from tests.agents.scripted import code_reply
+
+RUTILE = "How many symmetry operations has rutile TiO2, and what is its space group?"
+DRAFT = """\
+from pymatgen.core import Lattice, Structure
+from pymatgen.symmetry.analyzer import SpacegroupAnalyzer
+cell = Lattice.tetragonal(4.594, 2.959)
+rutile = Structure.from_spacegroup("P4_2/mnm", cell, ["Ti", "O"], [[0, 0, 0], [0.305, 0.305, 0]])
+analyzer = SpacegroupAnalyzer(rutile)
+return {
+    "symmetry_operations": len(analyzer.get_symmetry_operations()),
+    "space_group": analyzer.{method}(),
+}"""
+GOOD = code_reply(DRAFT.replace("{method}", "get_space_group_symbol"))
+MISSPELT = code_reply(DRAFT.replace("{method}", "get_spacegroup_symbol"))
+CRITIQUE = "<feedback>another method</feedback><query>SpacegroupAnalyzer</query>"
+
+pytestmark = pytest.mark.skipif(not available(), reason="no isolating sandbox on this machine")
+
+
+@pytest.fixture(autouse=True)
+def no_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No endpoint of the machine, and no reply from a cache."""
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def options(server: HTTPServer, name: str = "scripted") -> list[str]:
+    # the name keeps replies in the cache apart: it is part of a request
+    return ["--base-url", server.url_for("/v1"), "--model", name, "--retrieval", "none"]
+
+
+@pytest.mark.long
+def test_a_question_is_answered_with_code_that_was_executed(
+    httpserver: HTTPServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    prompts = scripted(httpserver, MISSPELT, CRITIQUE, GOOD)
+    script = tmp_path / "rutile.py"
+    assert main(["ask", RUTILE, *options(httpserver), "--out", str(script)]) == 0
+    shown, progress = capsys.readouterr()
+    assert "'symmetry_operations': 16 (int)" in shown
+    assert "'space_group': 'P4_2/mnm' (str)" in shown
+    assert "pymatgen 20" in shown  # the version that it ran on
+    assert "1. exception: AttributeError" in shown
+    assert "2. ok" in shown
+    assert "scripted: 3 calls, 30 tokens, price unknown" in shown
+    assert "executed a draft: exception" in progress
+    assert RUTILE in prompts[0]
+    assert "AttributeError" in prompts[2]
+    assert "`get_space_group_symbol`" in prompts[2]  # by introspection
+    ran = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert "P4_2/mnm" in ran.stdout
+
+
+@pytest.mark.long
+def test_the_model_without_an_llm_declines_clearly(capsys: pytest.CaptureFixture[str]):
+    assert main(["ask", RUTILE, "--model", "rules"]) == 1
+    shown, _ = capsys.readouterr()
+    assert "without an LLM" in shown
+    assert "OPENAI_API_KEY" in shown
+    assert "pymatgen.symmetry.analyzer.SpacegroupAnalyzer" in shown  # sources all the same
+
+
+@pytest.mark.long
+def test_files_are_shown_to_the_code_read_only(
+    httpserver: HTTPServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    data = tmp_path / "lengths.txt"
+    data.write_text("1.5 2.5")
+    body = (
+        "text = open('lengths.txt').read()\n"
+        "try:\n    open('lengths.txt', 'w')\nexcept OSError:\n    writable = False\n"
+        "else:\n    writable = True\n"
+        "return {'sum': sum(map(float, text.split())), 'writable': writable}"
+    )
+    prompts = scripted(httpserver, code_reply(body))
+    assert main(["ask", "Add them.", *options(httpserver), "--files", str(data)]) == 0
+    assert "- `lengths.txt`" in prompts[0]
+    assert str(tmp_path) not in prompts[0]
+    shown, _ = capsys.readouterr()
+    assert "'sum': 4.0" in shown
+    assert "'writable': False" in shown
+    assert data.read_text() == "1.5 2.5"
+
+
+@pytest.mark.long
+def test_a_conversation_keeps_what_was_found(
+    httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    first, second = code_reply("return {'edge': 4.25}"), code_reply("return {'twice': 8.5}")
+    prompts = scripted(httpserver, first, second)
+    monkeypatch.setattr("sys.stdin", io.StringIO("What is the edge?\n\nAnd twice that?\nquit\n"))
+    assert main(["ask", *options(httpserver)]) == 0
+    assert "Earlier in this conversation" not in prompts[0]
+    assert "Question: What is the edge?" in prompts[1]
+    assert "'edge': 4.25 (float)" in prompts[1]
+    assert "'twice': 8.5" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["ask", "x", "--files", "no/such.cif"], "--files no/such.cif: there is no such file"),
+        (["ask", "x", "--out", "no/such/folder.py"], "its folder does not exist"),
+        (["ask", "x", "--model", "gpt-4o", "--retrieval", "none"], "OPENAI_API_KEY"),
+        (["ask", "x", "--sandbox", "nowhere", "--retrieval", "none"], "no backend 'nowhere'"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(
+    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+):
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert says in error
+    assert "Traceback" not in error
+
+
+def test_which_model_is_asked():
+    assert Settings().model_config({}).provider == "rules"
+    assert Settings(model="rules").model_config({"OPENAI_API_KEY": "x"}).provider == "rules"
+    keyed = Settings().model_config({"OPENAI_API_KEY": "x"})
+    assert (keyed.provider, keyed.name, keyed.base_url) == ("openai", "gpt-4o", None)
+    local = Settings().model_config({"OPENAI_BASE_URL": "http://h/v1", "OPENAI_MODEL": "m"})
+    assert (local.name, local.base_url) == ("m", "http://h/v1")
+    assert Settings(model="n", base_url="http://i").model_config({}).base_url == "http://i"
