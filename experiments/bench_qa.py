@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,9 @@ from experiments.progress import CountProgress
 #: What the endpoint is told on its command line.
 SERVE = "--serve"
 
+#: Parts of the questions between which the two clients take turns.
+TURNS = 5
+
 
 class Options(BaseModel):
     """Arguments of ``python -m experiments.bench_qa``."""
@@ -44,10 +47,10 @@ class Options(BaseModel):
     delay: NonNegativeFloat = Field(0.02, description="seconds the endpoint takes to answer")
 
 
-def made_up(count: int) -> Iterator[tuple[int, QAQuestion]]:
+def made_up(numbers: Iterable[int]) -> Iterator[tuple[int, QAQuestion]]:
     """Questions of a usual length; no two are equal."""
     code = "\n".join(f"    value_{line} = compute(value_{line - 1})" for line in range(1, 20))
-    for number in range(count):
+    for number in numbers:
         choices = {letter: f"name_{number}_{letter.lower()}" for letter in LETTERS}
         text = f"Which name stands at [MASK]?\ndef function_{number}():\n{code}\n    [MASK]()"
         yield number, QAQuestion(text, choices, LETTERS[number % 4], "code", "made up")
@@ -111,14 +114,16 @@ def endpoint(delay: float) -> Iterator[str]:
 # --- measuring -------------------------------------------------------------------------------
 
 
-async def plain_rate(url: str, count: int, concurrency: int) -> float:
-    """Requests per second of a client that only posts prepared bodies and reads the replies."""
+async def plain_seconds(
+    url: str, questions: Iterable[tuple[int, QAQuestion]], concurrency: int
+) -> float:
+    """Wall time of a client that only posts prepared bodies and reads the replies."""
     bodies = [
         json.dumps({
             "model": "bench", "temperature": 0.7,
             "messages": [{"role": "user", "content": answering_prompt(question)}],
         }).encode()
-        for _, question in made_up(count)
+        for _, question in questions
     ]  # fmt: skip
     waiting = iter(bodies)
     connector = aiohttp.TCPConnector(limit=concurrency)
@@ -131,30 +136,47 @@ async def plain_rate(url: str, count: int, concurrency: int) -> float:
 
         started = time.perf_counter()
         await asyncio.gather(*(work() for _ in range(concurrency)))
-        return count / (time.perf_counter() - started)
+        return time.perf_counter() - started
 
 
-async def evaluation_rate(url: str, options: Options, folder: Path) -> tuple[float, int, float]:
-    """Questions per second of the evaluation, answers kept, and growth of resident memory in MB."""
+async def evaluation_seconds(
+    url: str, questions: Iterator[tuple[int, QAQuestion]], answers: Answers, concurrency: int,
+    progress: CountProgress,
+) -> float:  # fmt: skip
+    """Wall time of the evaluation, answers kept."""
     config = ModelConfig(provider="openai", name="bench", base_url=url)
-    answers = Answers(folder / "results.jsonl")
-    console = Console(stderr=True)
-    progress = CountProgress(console, "bench", total=options.questions)
-    before = resident_mb()
     started = time.perf_counter()
-    async with asker(config, options.concurrency) as ask:
-        with progress:
-            failures = await evaluate(
-                made_up(options.questions), ask, answers,
-                concurrency=options.concurrency, progress=progress,
-            )  # fmt: skip
-    seconds = time.perf_counter() - started
-    count = answers.count
-    answers.close()
+    async with asker(config, concurrency) as ask:
+        failures = await evaluate(
+            questions, ask, answers, concurrency=concurrency, progress=progress
+        )
     if failures:
         raise RuntimeError(f"{len(failures)} questions failed, the first one: {failures[0]}")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return count / seconds, count, max(peak, resident_mb()) - before
+    return time.perf_counter() - started
+
+
+async def measure(url: str, options: Options, folder: Path) -> tuple[float, float, int, float]:
+    """Take turns, so that whatever else the machine does falls on both.
+
+    Returns
+    -------
+    evaluation, plain, count, growth
+        Seconds of each, answers kept, and growth of resident memory during the evaluation, MB.
+    """
+    answers = Answers(folder / "results.jsonl")
+    total = options.questions
+    turns = [range(total * turn // TURNS, total * (turn + 1) // TURNS) for turn in range(TURNS)]
+    evaluation = plain = growth = 0.0
+    with CountProgress(Console(stderr=True), "bench", total=total) as progress:
+        for turn in turns:
+            before = resident_mb()
+            evaluation += await evaluation_seconds(
+                url, made_up(turn), answers, options.concurrency, progress
+            )
+            growth += resident_mb() - before
+            plain += await plain_seconds(url, made_up(turn), options.concurrency)
+    answers.close()
+    return evaluation, plain, answers.count, growth
 
 
 def resident_mb() -> float:
@@ -166,12 +188,11 @@ def resident_mb() -> float:
 def _action(options: Options) -> int:
     console = Console(width=100)
     with tempfile.TemporaryDirectory() as folder, endpoint(options.delay) as url:
-        rate, count, growth = asyncio.run(evaluation_rate(url, options, Path(folder)))
-        plain = asyncio.run(plain_rate(url, options.questions, options.concurrency))
-    console.print(f"plain client: {plain:.0f} requests/s")
-    console.print(f"evaluation: {rate:.0f} questions/s, {count} answers kept")
+        evaluation, plain, count, growth = asyncio.run(measure(url, options, Path(folder)))
+    console.print(f"plain client: {options.questions / plain:.0f} requests/s")
+    console.print(f"evaluation: {count / evaluation:.0f} questions/s, {count} answers kept")
     console.print(f"memory grew by {growth:.0f} MB")
-    console.print(f"ratio {rate / plain:.2f}")
+    console.print(f"ratio {plain / evaluation:.2f}")
     return 0
 
 

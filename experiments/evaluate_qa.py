@@ -59,13 +59,16 @@ class Options(BaseModel):
 
 
 class Answers:
-    """The results file: one line per answered question, handed to the system at once.
+    """The results file: one line per answered question. Use within an event loop.
 
+    A line is handed to the system, where it survives the end of this process, as soon as the
+    loop has dealt with the replies that came in together with it: one write for all of them.
     Only which questions are answered is kept in memory, one byte each.
     """
 
     def __init__(self, path: Path) -> None:
         self._answered = bytearray()
+        self._pending: list[bytes] = []
         self._file = path.open("a+b")
         self._file.seek(0)
         whole = 0
@@ -91,12 +94,20 @@ class Answers:
     def add(self, number: int, line: dict[str, Any]) -> None:
         """Keep an answer."""
         text = json.dumps({"number": number, **line}, ensure_ascii=False)
-        self._file.write(text.encode("utf-8", "replace") + b"\n")
-        self._file.flush()
+        if not self._pending:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self._pending.append(text.encode("utf-8", "replace") + b"\n")
         self._mark(number)
 
+    def _flush(self) -> None:
+        if self._pending:
+            self._file.write(b"".join(self._pending))
+            self._file.flush()
+            self._pending.clear()
+
     def close(self) -> None:
-        """Let go of the file."""
+        """Write what is left and let go of the file."""
+        self._flush()
         self._file.close()
 
 
@@ -161,7 +172,8 @@ async def evaluate(
             except EndpointError as error:
                 failures.append(f"question {number}: {error}")
                 continue
-            strict, lenient = strict_letter(answer.text), lenient_letter(answer.text)
+            strict = strict_letter(answer.text)
+            lenient = strict or lenient_letter(answer.text)
             answers.add(
                 number,
                 {

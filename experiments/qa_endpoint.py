@@ -14,8 +14,11 @@ import random
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
+from yarl import URL
 
 from agents.models import ModelConfig
 
@@ -65,7 +68,9 @@ class Endpoint:
                 "model: no OPENAI_API_KEY in the environment. Set it, or point set.base_url at an "
                 "OpenAI-compatible endpoint that needs none"
             )
-        self._url = f"{(address or OPENAI).rstrip('/')}/chat/completions"
+        self._url = URL(f"{(address or OPENAI).rstrip('/')}/chat/completions")
+        # Looked up once: aiohttp's own `trust_env` asks in a thread, twice per request.
+        self._proxy = _proxy(str(self._url))
         self._headers = {
             "Authorization": f"Bearer {key or 'none'}",
             "Content-Type": "application/json",
@@ -83,7 +88,7 @@ class Endpoint:
             connector=aiohttp.TCPConnector(limit=self._concurrency),
             timeout=aiohttp.ClientTimeout(total=self._timeout),
             headers=self._headers,
-            trust_env=True,
+            cookie_jar=aiohttp.DummyCookieJar(),
         )
         return self
 
@@ -107,7 +112,9 @@ class Endpoint:
         for attempt in range(1, self._tries + 1):
             wait = min(0.5 * 2 ** (attempt - 1), MAX_WAIT) * random.uniform(0.75, 1.25)  # noqa: S311
             try:
-                async with self._session.post(self._url, data=body.encode()) as response:
+                async with self._session.post(
+                    self._url, data=body.encode(), proxy=self._proxy
+                ) as response:
                     raw = await response.read()
                     if response.status == 200:
                         return _read(raw)
@@ -122,6 +129,14 @@ class Endpoint:
             if attempt < self._tries:
                 await asyncio.sleep(wait)
         raise EndpointError(f"{self._url}: {self._tries} tries failed, the last one with {reason}")
+
+
+def _proxy(url: str) -> str | None:
+    """The proxy that the environment names for an address."""
+    parts = urlsplit(url)
+    if proxy_bypass(parts.hostname or ""):
+        return None
+    return getproxies().get(parts.scheme)
 
 
 def _asked_wait(header: str | None) -> float | None:

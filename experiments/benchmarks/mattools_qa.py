@@ -65,8 +65,8 @@ class QAQuestion:
     @property
     def digest(self) -> str:
         """Short name of the content."""
-        text = json.dumps([self.question, dict(self.choices)], ensure_ascii=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        text = "\0".join([self.question, *self.choices.values()])
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def fault(question: QAQuestion, *, kind: Literal["code", "doc"] | None = None) -> str | None:
@@ -116,7 +116,7 @@ def answering_prompt(question: QAQuestion) -> str:
 def _lettered(question: QAQuestion, letter: str) -> str:
     """Published choices carry their letter in the text; it is not put there twice."""
     text = question.choices[letter]
-    return text if re.match(rf"{letter}[.):]", text) else f"{letter}. {text}"
+    return text if text[:1] == letter and text[1:2] in {".", ")", ":"} else f"{letter}. {text}"
 
 
 _STRICT = re.compile(r"\s*<answer>\s*([ABCD])\s*</answer>\s*")
