@@ -103,9 +103,7 @@ def not_runnable(execution: Execution) -> str | None:
     return None
 
 
-async def verify_task(
-    verifier: Sandbox, task: Task, payload: str
-) -> dict[str, tuple[bool, str]]:
+async def verify_task(verifier: Sandbox, task: Task, payload: str) -> dict[str, tuple[bool, str]]:
     """Judge an answer by the task's unit test where it has one, else by its properties.
 
     Raises
