@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_openai import ChatOpenAI
 from omegaconf import OmegaConf
 
 from docgen.command import UsageError
@@ -50,6 +49,8 @@ def chat_model(name: str, overrides: dict[str, Any]) -> tuple[BaseChatModel, str
     key = os.environ.get("OPENAI_API_KEY")
     if not key and not config.get("base_url"):
         raise UsageError("model=openai needs OPENAI_API_KEY, or model.base_url of a local endpoint")
+    from langchain_openai import ChatOpenAI  # noqa: PLC0415 - takes seconds to import
+
     model = ChatOpenAI(
         model=str(config["name"]),
         base_url=config.get("base_url"),

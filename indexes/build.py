@@ -23,9 +23,8 @@ from docgen.models import chat_model, read_group
 from indexes.audit import Overlap, audit
 from indexes.chunks import code_corpus, official_doc_corpus
 from indexes.corpus import Corpus, CorpusError, cache_root
-from indexes.dense import dense_index
 from indexes.embedding import EmbeddingError, build_embedding
-from indexes.graph import GraphError, graph_index
+from indexes.errors import GraphError
 from indexes.llm_doc import Writer, llm_doc_corpus
 from indexes.semantic import semantic_corpus
 from indexes.store import LexicalKind, lexical_index
@@ -87,10 +86,14 @@ async def build(options: Options, say: Callable[[str], None]) -> Corpus:
         lexical_index(corpus, kind)
         say(f"{kind} index: {time.monotonic() - start:.1f} s")
     if options.dense and embedding is not None:
+        from indexes.dense import dense_index  # noqa: PLC0415 - chromadb takes seconds to import
+
         start = time.monotonic()
         await dense_index(corpus, embedding, show_progress=True)
         say(f"dense index: {time.monotonic() - start:.1f} s")
     if options.graph and embedding is not None:
+        from indexes.graph import graph_index  # noqa: PLC0415 - so does LightRAG
+
         start = time.monotonic()
         await (await graph_index(corpus, embedding, show_progress=True)).close()
         say(f"graph: {time.monotonic() - start:.1f} s")

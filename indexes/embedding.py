@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
-from langchain_openai import OpenAIEmbeddings
 from numpy.typing import NDArray
 from pydantic import (
     BaseModel,
@@ -94,6 +93,8 @@ def build_embedding(config: Mapping[str, Any]) -> Embeddings | None:
         raise EmbeddingError(
             "embedding=openai needs OPENAI_API_KEY, or embedding.base_url of a local endpoint"
         )
+    from langchain_openai import OpenAIEmbeddings  # noqa: PLC0415 - takes seconds to import
+
     return OpenAIEmbeddings(
         model=checked.name,
         openai_api_base=checked.base_url,

@@ -28,6 +28,7 @@ from docgen.progress import meter
 from docgen.prompts import summary_of
 from indexes.corpus import Corpus, building
 from indexes.embedding import EmbeddingError, embedding_name
+from indexes.errors import GraphError
 
 _log = logging.getLogger(__name__)
 FORMAT = 1
@@ -38,10 +39,6 @@ _DESCRIPTION = 600  # characters of an entity's description
 _CHUNK = 6_000  # characters of a document that are kept as its chunk
 _CALLS = 12  # call relations per symbol
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*(?:\.\w+)+|[A-Za-z]+_\w+|[A-Z][a-z]+[A-Z]\w*")
-
-
-class GraphError(Exception):
-    """The graph cannot be built or queried; says what to do next."""
 
 
 class ByteTokenizer:

@@ -12,9 +12,8 @@ from langchain_core.language_models import BaseChatModel
 from docgen.writer import WriteOptions
 from indexes.chunks import code_corpus, official_doc_corpus
 from indexes.corpus import Corpus, CorpusError
-from indexes.dense import dense_index
 from indexes.embedding import EmbeddingError, HashingEmbedding
-from indexes.graph import GraphError, graph_index
+from indexes.errors import GraphError
 from indexes.llm_doc import Writer, llm_doc_corpus
 from indexes.semantic import semantic_corpus
 from indexes.store import LexicalKind, lexical_index
@@ -167,8 +166,12 @@ async def _scorer(
         )
         scorers += [LexicalScorer(lexical_index(corpus, kind)) for kind in kinds]
     if settings.mode in {"dense", "hybrid"} and embedding is not None:
+        from indexes.dense import dense_index  # noqa: PLC0415 - chromadb takes seconds to import
+
         scorers.append(DenseScorer(await dense_index(corpus, embedding, show_progress=progress)))
     if settings.mode == "graph" and embedding is not None:
+        from indexes.graph import graph_index  # noqa: PLC0415 - so does LightRAG
+
         graph = await graph_index(
             corpus,
             embedding,

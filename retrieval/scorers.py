@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from langchain_core.documents import Document
 from numpy.typing import NDArray
 
-from indexes.dense import DenseIndex
 from indexes.embedding import EmbeddingError
-from indexes.graph import GraphError, GraphIndex, GraphMode
+from indexes.errors import GraphError
 from indexes.lexical import LexicalIndex
 from retrieval.base import RetrievalError
+
+if TYPE_CHECKING:  # chromadb and LightRAG take seconds to import
+    from indexes.dense import DenseIndex
+    from indexes.graph import GraphIndex, GraphMode
 
 Scores = NDArray[np.float32]
 """One score per document of the corpus, shape ``(documents,)``; zero is no match."""
