@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,6 +28,7 @@ Then: python -m sandbox build env=./FOLDER
 """
 #: Wheels carry times; a fixed one makes the same source the same wheel, and the same environment.
 _EPOCH = "315532800"
+_UNWANTED = shutil.ignore_patterns(".git", ".venv", "venv", "build", "dist", "*.egg-info")
 
 
 def make(project: Path, out: Path, *, base: str | None = None) -> str:
@@ -51,7 +53,9 @@ def make(project: Path, out: Path, *, base: str | None = None) -> str:
     name = _distribution(project)
     out.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(out / "wheels", ignore_errors=True)
-    _uv(["build", "--quiet", "--wheel", "--out-dir", str(out.resolve() / "wheels"), "."], project)
+    with tempfile.TemporaryDirectory() as temporary:  # building leaves things beside the sources
+        copy = Path(shutil.copytree(project, Path(temporary) / "project", ignore=_UNWANTED))
+        _uv(["build", "--quiet", "--wheel", "--out-dir", str(out.resolve() / "wheels"), "."], copy)
     built = sorted((out / "wheels").glob("*.whl"))
     if len(built) != 1:
         raise SandboxError(f"project={project}: building {name} gave {len(built)} wheels")

@@ -95,6 +95,12 @@ class Checker:
     ----------
     backend
         Isolation to use, as in :class:`sandbox.base.SandboxConfig`.
+    env
+        Sandbox environment.
+    form
+        What a ``task.yaml`` must hold.
+    recorded
+        Distributions whose versions stand next to the golds.
 
     Raises
     ------
@@ -102,17 +108,23 @@ class Checker:
         When no sandbox works here.
     """
 
-    def __init__(self, backend: str = "auto") -> None:
+    def __init__(
+        self,
+        backend: str = "auto",
+        *,
+        env: str = ENVIRONMENT,
+        form: type[TaskSpec] = TaskSpec,
+        recorded: Sequence[str] = _RECORDED,
+    ) -> None:
+        self._form = form
         self._sandboxes = [
             get_sandbox(
-                SandboxConfig(
-                    backend=backend, env=ENVIRONMENT, workers=1, options={"hash_seed": seed}
-                )
+                SandboxConfig(backend=backend, env=env, workers=1, options={"hash_seed": seed})
             )
             for seed in _HASH_SEEDS
         ]
-        installed = installed_versions(ENVIRONMENT)
-        self._versions = {name: installed[name] for name in _RECORDED if name in installed}
+        installed = installed_versions(env)
+        self.versions = {name: installed[name] for name in recorded if name in installed}
 
     async def __aenter__(self) -> Self:
         return self
@@ -124,7 +136,7 @@ class Checker:
     async def check(self, folder: Path, *, write: bool = False) -> Report:
         """Check one question, and with ``write`` store the gold if nothing was found."""
         try:
-            spec = read_spec(folder)
+            spec = read_spec(folder, self._form)
             source = (folder / "reference.py").read_text(encoding="utf-8")
         except (LiveError, OSError) as error:
             return Report(folder.name, (str(error),), 0)
@@ -132,7 +144,7 @@ class Checker:
         if findings:
             return Report(folder.name, tuple(findings), len(spec.properties))
         findings += gates.check_goal(spec, source)
-        runs = await asyncio.gather(*(_run(sandbox, folder, source) for sandbox in self._sandboxes))
+        runs = await self.run(source, folder)
         seconds = tuple(run.seconds for run in runs)
         if spec.masks:
             scaffold = await _run(self._sandboxes[0], folder, gates.scaffold_code(spec), entry="")
@@ -147,8 +159,13 @@ class Checker:
             findings += compare_with_gold(spec, folder, values[0])
         written = write and not findings
         if written:
-            _write_gold(folder, self._versions, values[0])
+            _write_gold(folder, self.versions, values[0])
         return Report(folder.name, tuple(findings), len(spec.properties), seconds, written)
+
+    async def run(self, source: str, folder: Path, entry: str = "reference") -> list[Execution]:
+        """Run a source in each of the two sandboxes, with the input files of ``folder``."""
+        runs = (_run(sandbox, folder, source, entry) for sandbox in self._sandboxes)
+        return await asyncio.gather(*runs)
 
 
 def _write_gold(folder: Path, versions: Mapping[str, str], values: Mapping[str, Any]) -> None:

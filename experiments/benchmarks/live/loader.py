@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -24,6 +25,8 @@ from experiments.tasks import Property, Task
 Level = Literal["scaffold", "goal"]
 
 QUESTIONS = Path(__file__).parent / "questions"
+#: Written by ``python -m experiments.build_tasks difficulty``.
+DIFFICULTY = Path(__file__).parent / "difficulty.json"
 ENVIRONMENT = "live"
 
 _ELEMENTARY = r"(?:bool|int|float|str)"
@@ -137,8 +140,8 @@ def question_folders(root: Path = QUESTIONS) -> list[Path]:
     return sorted(path.parent for path in root.glob("*/task.yaml"))
 
 
-def read_spec(folder: Path) -> TaskSpec:
-    """Read and validate ``task.yaml``.
+def read_spec(folder: Path, form: type[TaskSpec] = TaskSpec) -> TaskSpec:
+    """Read and validate ``task.yaml``, as ``form``.
 
     Raises
     ------
@@ -152,7 +155,7 @@ def read_spec(folder: Path) -> TaskSpec:
         msg = f"{path}: cannot be read: {error}"
         raise LiveError(msg) from error
     try:
-        return TaskSpec.model_validate(content)
+        return form.model_validate(content)
     except ValidationError as error:
         faults = "; ".join(
             f"{'.'.join(map(str, fault['loc'])) or 'top level'}: {fault['msg']}"
@@ -197,12 +200,14 @@ def data_files(folder: Path) -> dict[str, str]:
     }
 
 
-def build_prompt(spec: TaskSpec, level: Level, files: Sequence[str] = ()) -> str:
+def build_prompt(
+    spec: TaskSpec, level: Level, files: Sequence[str] = (), *, role: str = _ROLE
+) -> str:
     """The whole question as text: role, properties, the text of ``level``, contract."""
     properties = "\n".join(
         f"- `{prop.name}`: {prop.text} Format: `{prop.format}`." for prop in spec.properties
     )
-    parts = [f"{_ROLE}\n{properties}"]
+    parts = [f"{role}\n{properties}"]
     if files:
         parts.append("\n".join([_FILES, *(f"- `{name}`" for name in files)]))
     parts.append(f"{_LEVEL_INTRO[level]}\n{getattr(spec, level).strip()}")
@@ -224,6 +229,37 @@ def make_properties(spec: TaskSpec, gold: Mapping[str, Any]) -> tuple[Property, 
         )
         for prop in spec.properties
     )
+
+
+@cache
+def _difficulty() -> dict[str, Any]:
+    if not DIFFICULTY.is_file():
+        return {}
+    content: dict[str, Any] = json.loads(DIFFICULTY.read_text(encoding="utf-8"))["questions"]
+    return content
+
+
+def difficulty_labels(question_id: str, level: Level) -> dict[str, str]:
+    """Labels for break-downs; none for a question that is not in `DIFFICULTY`.
+
+    ``calls`` (library calls in the reference), ``names_given`` (share of its library names that
+    the prompt gives away) and ``api`` (``same``, ``signature`` or ``absent`` in an older version:
+    the largest change among the names of the reference).
+    """
+    row = _difficulty().get(question_id)
+    if row is None:
+        return {}
+    share = row["given"][level] / row["names"] if row["names"] else 1.0
+    return {
+        "calls": _bin(row["calls"], (10, 20), ("up to 10", "11 to 20", "over 20")),
+        "names_given": _bin(share, (0.0, 0.5), ("none", "up to half", "over half")),
+        "api": row["api"],
+    }
+
+
+def _bin(value: float, limits: Sequence[float], words: Sequence[str]) -> str:
+    return next((word for limit, word in zip(limits, words, strict=False) if value <= limit),
+                words[-1])  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -277,5 +313,6 @@ class LiveBenchmark:
                 "area": spec.area,
                 "level": self.level,
                 "package": "+".join(spec.packages) or "pymatgen",
+                **difficulty_labels(folder.name, self.level),
             },
         )

@@ -1,0 +1,184 @@
+"""A folder of tasks that `python -m experiments.build_tasks` made from a library's unit tests.
+
+``benchmark.yaml`` says which package and environment they are for; ``questions/<id>/`` is laid
+out like a question of ``live``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from agents.base import Question
+from experiments.benchmarks.live.loader import (
+    Level,
+    LiveError,
+    PropertySpec,
+    TaskSpec,
+    build_prompt,
+    data_files,
+    make_properties,
+    question_folders,
+    read_gold,
+    read_spec,
+)
+from experiments.tasks import Task
+
+MANIFEST = "benchmark.yaml"
+_ROLE = (
+    "You solve tasks in Python with the package {package}. Write one function that computes these "
+    "properties:"
+)
+
+
+class BuiltSpec(TaskSpec):
+    """A ``task.yaml`` made from a unit test: one property is enough, the goal may be missing."""
+
+    properties: Annotated[list[PropertySpec], Field(min_length=1, max_length=40)]
+    goal: str = ""
+
+
+class Manifest(BaseModel):
+    """The content of ``benchmark.yaml``.
+
+    Attributes
+    ----------
+    package, packages
+        Import name under test, and those whose documentation is retrieved.
+    environment
+        Name of a sandbox environment, or a path relative to this file.
+    versions
+        Of the distributions that the golds were computed with.
+    writer
+        ``rules`` or the name of the chat model.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    package: str
+    packages: tuple[str, ...]
+    environment: str
+    versions: dict[str, str]
+    writer: str
+
+    def environment_seen_from(self, folder: Path) -> str:
+        """The environment as `sandbox.environments` takes it."""
+        if "/" not in self.environment:
+            return self.environment
+        return str((folder / self.environment).resolve())
+
+
+def portable_environment(env: str, folder: Path) -> str:
+    """The counterpart of `Manifest.environment_seen_from`: a path as ``folder`` sees it."""
+    if "/" not in env:
+        return env
+    seen = os.path.relpath(Path(env).expanduser().resolve(), folder.resolve())
+    return seen if "/" in seen else f"./{seen}"
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read ``benchmark.yaml``.
+
+    Raises
+    ------
+    LiveError
+        When it is absent or wrong; names the file.
+    """
+    path = folder / MANIFEST
+    try:
+        content: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return Manifest.model_validate(content)
+    except FileNotFoundError:
+        msg = f"{path}: not there; `python -m experiments.build_tasks ... out={folder}` makes it"
+        raise LiveError(msg) from None
+    except (OSError, yaml.YAMLError, ValidationError) as error:
+        msg = f"{path}: cannot be read: {error}"
+        raise LiveError(msg) from error
+
+
+class FolderBenchmark:
+    """Tasks in a folder.
+
+    Parameters
+    ----------
+    path
+        The folder.
+    level
+        ``scaffold``: code with masked names; ``goal``: in words (not written by ``model=rules``).
+    name
+        In tables.
+    """
+
+    def __init__(
+        self, path: Path | None = None, level: Level = "scaffold", name: str = "folder"
+    ) -> None:
+        if path is None:
+            msg = "benchmark.path=DIR must be given: what experiments.build_tasks wrote"
+            raise LiveError(msg)
+        self.name = name
+        self._level: Level = level
+        self._path = Path(path)
+        self._manifest = read_manifest(self._path)
+        self.packages: Sequence[str] = self._manifest.packages
+
+    def load(self) -> list[Task]:
+        """All tasks, sorted by question id.
+
+        Raises
+        ------
+        LiveError
+            When a question is wrong, has no gold or no text of this level, or none is there.
+        """
+        folders = question_folders(self._path / "questions")
+        if not folders:
+            msg = f"{self._path}: no questions (see {self._path / 'rejected.jsonl'})"
+            raise LiveError(msg)
+        return [self._task(folder) for folder in folders]
+
+    def _task(self, folder: Path) -> Task:
+        spec = read_spec(folder, BuiltSpec)
+        if not getattr(spec, self._level, ""):
+            msg = f"{folder}: has no text of level {self._level} (rules write only scaffold)"
+            raise LiveError(msg)
+        mounts = data_files(folder)
+        role = _ROLE.format(package=self._manifest.package)
+        question = Question(
+            id=folder.name,
+            prompt=build_prompt(spec, self._level, list(mounts), role=role),
+            formats={prop.name: prop.format for prop in spec.properties},
+            mounts=mounts,
+        )
+        return Task(
+            question=question,
+            properties=make_properties(spec, read_gold(folder, spec)),
+            environment=self._manifest.environment_seen_from(self._path),
+            labels={"area": spec.area, "level": self._level, "package": self._manifest.package},
+        )
+
+
+@dataclass(frozen=True)
+class BuiltFolder:
+    """Where `experiments.build_tasks` writes, and `FolderBenchmark` reads."""
+
+    root: Path
+
+    @property
+    def questions(self) -> Path:
+        """One folder per question."""
+        return self.root / "questions"
+
+    @property
+    def rejected(self) -> Path:
+        """One line per rejected test or assertion."""
+        return self.root / "rejected.jsonl"
+
+    def write_manifest(self, manifest: Manifest) -> None:
+        """Write ``benchmark.yaml``."""
+        text = yaml.safe_dump(manifest.model_dump(mode="json"), sort_keys=False)
+        (self.root / MANIFEST).write_text(text, encoding="utf-8")

@@ -1,0 +1,180 @@
+"""Makes benchmark tasks out of unit tests, and rebuilds the golds of ``live``.
+
+``python -m experiments.build_tasks tests=PATH package=NAME out=DIR [env=live] [model=rules]``
+``python -m experiments.build_tasks live``: does every committed gold of live still hold?
+``python -m experiments.build_tasks difficulty``: labels of live's questions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+from rich.console import Console
+from rich.table import Table
+
+from agents.models import ModelConfig, ModelError, build_model
+from docgen.command import UsageError, run
+from docgen.library import read_library
+from docgen.models import read_group
+from docgen.sources import SourceError
+from docgen.symbols import Library
+from experiments.benchmarks.folder import BuiltFolder, BuiltSpec, Manifest, portable_environment
+from experiments.benchmarks.live.check import Checker
+from experiments.benchmarks.live.loader import LiveError
+from experiments.build_tasks import difficulty, drift
+from experiments.build_tasks.collect import Rejected, collect, test_files
+from experiments.build_tasks.model_writer import ModelWriter
+from experiments.build_tasks.pipeline import Builder, Built, write_rejected
+from experiments.build_tasks.writer import RulesWriter, TaskWriter
+from experiments.progress import CountProgress
+from sandbox import environments
+from sandbox.base import SandboxConfig, SandboxError
+from sandbox.factory import get_sandbox
+
+PROGRAM = "experiments.build_tasks"
+
+
+class Options(BaseModel):
+    """Arguments of ``python -m experiments.build_tasks``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tests: Path = Field(description="a test file, or a folder with test_*.py")
+    package: str = Field(description="import name of the library under test")
+    out: Path = Field(description="folder to write; new, or one that an earlier build wrote")
+    env: str = Field("live", description="sandbox environment with the library (name or ./path)")
+    second_env: str | None = Field(None, description="another version: differences are found")
+    model: str = Field("rules", description="who writes the texts (conf/model)")
+    set: dict[str, Any] = Field({}, description="overrides of the model: set.name=...")
+    backend: str = Field("auto", description="isolation: auto, docker, podman, bubblewrap")
+    limit: int | None = Field(None, ge=1, description="only the first N tests")
+
+
+async def build(options: Options, console: Console) -> tuple[list[Built], list[Rejected]]:
+    """Build every question that the tests give.
+
+    Raises
+    ------
+    UsageError
+        When there are no tests, or the package is not in the environment.
+    SandboxError, ModelError
+        When a part of ours failed; what is written already stays.
+    """
+    if not options.tests.exists() or not test_files(options.tests):
+        raise UsageError(f"tests={options.tests}: no test_*.py there")
+    programs, rejected = collect(options.tests)
+    programs = programs[: options.limit]
+    out = _folder(options.out)
+    await asyncio.to_thread(environments.build, options.env, say=console.print)
+    library = _library(options, console)
+    writer = _writer(options, library)
+    recorded = sorted({*library.versions, options.package, "numpy", "scipy"})
+    built: list[Built] = []
+    async with AsyncExitStack() as stack:
+        checker = Checker(options.backend, env=options.env, form=BuiltSpec, recorded=recorded)
+        await stack.enter_async_context(checker)
+        second = None
+        if options.second_env is not None:
+            config = SandboxConfig(backend=options.backend, env=options.second_env, workers=1)
+            second = await stack.enter_async_context(get_sandbox(config))
+        builder = Builder(options.package, library, writer, checker, out, second=second)
+        progress = stack.enter_context(
+            CountProgress(console, "building", total=len(programs), unit="tests")
+        )
+        for program in programs:
+            question, reasons = await builder.build(program)
+            built += [question] if question is not None else []
+            rejected += reasons
+            progress.advance(f"{len(built)} questions")
+        out.write_manifest(
+            Manifest(
+                package=options.package,
+                packages=(options.package,),
+                environment=portable_environment(options.env, out.root),
+                versions=checker.versions,
+                writer=writer.name,
+            )
+        )
+    write_rejected(out.rejected, rejected)
+    return built, rejected
+
+
+def _folder(path: Path) -> BuiltFolder:
+    """A folder that is ours to write: new, empty, or from an earlier build."""
+    out = BuiltFolder(path)
+    if path.is_file() or (path.is_dir() and any(path.iterdir()) and not out.rejected.exists()):
+        raise UsageError(f"out={path}: is not empty, and no earlier build wrote it")
+    shutil.rmtree(out.questions, ignore_errors=True)
+    out.questions.mkdir(parents=True)
+    write_rejected(out.rejected, [])  # marks the folder as ours, also after a failure
+    return out
+
+
+def _library(options: Options, console: Console) -> Library:
+    with console.status(f"reading {options.package}"):
+        try:
+            return read_library([options.package], environments.site_packages(options.env)).public()
+        except SourceError as error:
+            raise UsageError(f"package={options.package}: {error}") from error
+
+
+def _writer(options: Options, library: Library) -> TaskWriter:
+    content = read_group("model", options.model, options.set)
+    try:
+        config = ModelConfig.model_validate(content)
+        if not config.llm:
+            return RulesWriter(library)
+        return ModelWriter(build_model(config, cache=environments.cache_folder()))
+    except ValueError as error:
+        raise UsageError(f"model={options.model}: {error}") from error
+
+
+def show(built: Sequence[Built], rejected: Sequence[Rejected], console: Console) -> None:
+    """Two tables: what was built, and why the rest was not."""
+    table = Table(
+        title=f"{len(built)} questions, {sum(len(b.properties) for b in built)} properties"
+    )
+    for heading in ("question", "properties", "notes"):
+        table.add_column(heading, overflow="fold")
+    for item in built:
+        table.add_row(item.task_id, ", ".join(item.properties), "; ".join(item.notes))
+    console.print(table)
+    table = Table(title=f"{len(rejected)} rejected")
+    for heading in ("test", "line", "reason"):
+        table.add_column(heading, overflow="fold")
+    for reason in rejected:
+        where = "all" if reason.line is None else str(reason.line)
+        table.add_row(reason.test.rpartition("/")[2], where, reason.reason)
+    console.print(table)
+
+
+def _action(options: Options) -> int:
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=120)
+    try:
+        built, rejected = asyncio.run(build(options, console))
+    except (SandboxError, ModelError, LiveError, OSError) as error:
+        raise UsageError(str(error)) from error
+    show(built, rejected, console)
+    print(f"{options.out}: {len(built)} questions; every rejected test is in rejected.jsonl")
+    return 0 if built else 1
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; 0: something was built (live: nothing drifted), 1: not so, 2: a mistake."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words and words[0] in {"live", "difficulty"}:
+        return (drift.main if words[0] == "live" else difficulty.main)(words[1:])
+    return run(PROGRAM, str(__doc__), Options, _action, words)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

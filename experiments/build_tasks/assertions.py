@@ -1,0 +1,243 @@
+"""What an assertion of a unit test says, read from its syntax."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+Kind = Literal["equal", "close", "true", "raises"]
+
+
+class Unusable(Exception):  # noqa: N818 - an answer of the reader, not a fault of ours
+    """Why a test, or an assertion of it, cannot become a property."""
+
+
+@dataclass(frozen=True)
+class Assertion:
+    """One assertion.
+
+    Attributes
+    ----------
+    line
+        In the test's file.
+    kind
+        ``equal``, ``close``, ``true`` (only the truth of the value is asserted), ``raises``.
+    actual
+        The expression whose value becomes the property; of ``raises`` a placeholder.
+    expected
+        What the test compares with; the class of the exception; the truth for ``true``.
+    rtol, atol
+        Tolerances of ``close``: relative, and in the unit of the value.
+    body
+        The statements that should raise.
+    """
+
+    line: int
+    kind: Kind
+    actual: ast.expr
+    expected: ast.expr
+    rtol: float = 0.0
+    atol: float = 0.0
+    body: tuple[ast.stmt, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Tolerance:
+    """Names and defaults of the tolerances of a comparing function."""
+
+    rtol: tuple[str, float]
+    atol: tuple[str, float]
+    positions: tuple[str, ...] = ()  # of further positional arguments
+    decimals: str | None = None  # argument that counts decimals in place of ``atol``
+    half_unit: float = 1.5
+
+
+_CLOSE: Mapping[str, _Tolerance] = {
+    "allclose": _Tolerance(("rtol", 1e-5), ("atol", 1e-8), ("rtol", "atol")),
+    "assert_allclose": _Tolerance(("rtol", 1e-7), ("atol", 0.0), ("rtol", "atol")),
+    "isclose": _Tolerance(("rel_tol", 1e-9), ("abs_tol", 0.0)),
+    "approx": _Tolerance(("rel", 1e-6), ("abs", 1e-12), ("rel", "abs")),
+    "assert_almost_equal": _Tolerance(("", 0.0), ("", 1.5e-7), ("decimal",), "decimal"),
+    "assert_array_almost_equal": _Tolerance(("", 0.0), ("", 1.5e-6), ("decimal",), "decimal"),
+    "assertAlmostEqual": _Tolerance(("", 0.0), ("delta", 0.5e-7), ("places",), "places", 0.5),
+}
+_EQUAL = frozenset(
+    {
+        "assertEqual", "assertEquals", "assertListEqual", "assertDictEqual", "assertTupleEqual",
+        "assertSetEqual", "assertCountEqual", "assertSequenceEqual", "assert_equal",
+        "assert_array_equal", "array_equal",
+    }
+)  # fmt: skip
+_TRUTH = {"assertTrue": True, "assertFalse": False}
+_RAISES = frozenset({"raises", "assertRaises", "assertRaisesRegex"})
+_NO_VALUE = {
+    ast.Lt: "an inequality fixes no value", ast.LtE: "an inequality fixes no value",
+    ast.Gt: "an inequality fixes no value", ast.GtE: "an inequality fixes no value",
+    ast.NotEq: "an inequality fixes no value", ast.In: "membership fixes no value",
+    ast.NotIn: "membership fixes no value", ast.IsNot: "an inequality fixes no value",
+}  # fmt: skip
+
+
+def is_assertion(statement: ast.stmt) -> bool:
+    """Whether a statement asserts something."""
+    if isinstance(statement, ast.Assert):
+        return True
+    if isinstance(statement, ast.With):
+        return any(_called(item.context_expr) in _RAISES for item in statement.items)
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        name = _called(statement.value) or ""
+        return name.startswith("assert") or name in _RAISES
+    return False
+
+
+def read(statement: ast.stmt) -> Assertion:
+    """What an assertion says.
+
+    Raises
+    ------
+    Unusable
+        With the reason why it fixes no value.
+    """
+    if isinstance(statement, ast.With):
+        call = statement.items[0].context_expr
+        return _raises(statement.lineno, call, tuple(statement.body))
+    if isinstance(statement, ast.Assert):
+        return _truth(statement.lineno, statement.test)
+    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+        raise Unusable("no assertion that is known")
+    call = statement.value
+    name = _called(call) or ""
+    if name in _RAISES:
+        if len(call.args) < 2:
+            raise Unusable("an exception without the call that raises it")
+        skipped = 3 if name == "assertRaisesRegex" else 2
+        arguments = call.args[skipped:]
+        inner = ast.Call(func=call.args[skipped - 1], args=arguments, keywords=call.keywords)
+        return _raises(statement.lineno, call, (ast.Expr(value=inner),))
+    if name in _TRUTH:
+        found = _truth(statement.lineno, call.args[0])
+        return found if _TRUTH[name] else _negated(found)
+    return _comparison(statement.lineno, call)
+
+
+def _truth(line: int, test: ast.expr) -> Assertion:
+    if isinstance(test, ast.Compare):
+        return _compare(line, test)
+    if isinstance(test, ast.Call):
+        name = _called(test)
+        if name == "isinstance":
+            raise Unusable("a type is asserted, not a value")
+        if name in {"any", "all"} or (name in {*_CLOSE, *_EQUAL} and len(test.args) >= 2):
+            inner = test.args[0] if name in {"any", "all"} and test.args else None
+            if name == "all" and isinstance(inner, ast.Compare | ast.Call):
+                return _truth(line, inner)
+            if inner is None:
+                return _comparison(line, test)
+    if isinstance(test, ast.BoolOp):
+        raise Unusable("several conditions in one assertion")
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _negated(_truth(line, test.operand))
+    return Assertion(line, "true", test, ast.Constant(value=True))
+
+
+def _negated(found: Assertion) -> Assertion:
+    if found.kind != "true":
+        raise Unusable("an inequality fixes no value")
+    return replace(found, expected=ast.Constant(value=False))
+
+
+def _compare(line: int, test: ast.Compare) -> Assertion:
+    if len(test.ops) != 1:
+        raise Unusable("a chain of comparisons")
+    left, right, operator = test.left, test.comparators[0], test.ops[0]
+    if isinstance(operator, ast.Lt | ast.LtE) and (difference := _difference(left)) is not None:
+        actual, expected = _sides(difference.left, difference.right)
+        return Assertion(line, "close", actual, expected, atol=_number(right))
+    if isinstance(operator, ast.Is):
+        if not (isinstance(right, ast.Constant) and isinstance(right.value, bool)):
+            raise Unusable("identity is no value (None stands for a failed property)")
+        return Assertion(line, "equal", left, right)
+    if not isinstance(operator, ast.Eq):
+        raise Unusable(_NO_VALUE[type(operator)])
+    actual, expected = _sides(left, right)
+    if isinstance(expected, ast.Call) and _called(expected) == "approx" and expected.args:
+        rtol, atol = _tolerances("approx", expected, skipped=1)
+        return Assertion(line, "close", actual, expected.args[0], rtol, atol)
+    return Assertion(line, "equal", actual, expected)
+
+
+def _comparison(line: int, call: ast.Call) -> Assertion:
+    name = _called(call) or ""
+    if name not in _CLOSE and name not in _EQUAL:
+        raise Unusable(f"{name} fixes no value")
+    if len(call.args) < 2:
+        raise Unusable(f"{name} without two positional arguments")
+    actual, expected = _sides(call.args[0], call.args[1])
+    if name in _EQUAL:
+        return Assertion(line, "equal", actual, expected)
+    if name == "isclose" and not ast.unparse(call.func).startswith(("math.", "isclose")):
+        name = "allclose"  # numpy's has the names and defaults of allclose
+    rtol, atol = _tolerances(name, call, skipped=2)
+    return Assertion(line, "close", actual, expected, rtol, atol)
+
+
+def _raises(line: int, call: ast.expr, body: tuple[ast.stmt, ...]) -> Assertion:
+    if not isinstance(call, ast.Call) or not call.args:
+        raise Unusable("an exception without its class")
+    return Assertion(line, "raises", ast.Constant(value=None), call.args[0], body=body)
+
+
+def _sides(left: ast.expr, right: ast.expr) -> tuple[ast.expr, ast.expr]:
+    """Actual and expected: whatever is written out stands for the expected value."""
+    swap = _written_out(left) and not _written_out(right)
+    return (right, left) if swap else (left, right)
+
+
+def _written_out(node: ast.expr) -> bool:
+    if isinstance(node, ast.Call):
+        return _called(node) in {"approx", "array", "set"} and all(map(_written_out, node.args))
+    return not any(isinstance(part, ast.Name | ast.Call | ast.Attribute) for part in ast.walk(node))
+
+
+def _difference(node: ast.expr) -> ast.BinOp | None:
+    """``a - b`` of ``abs(a - b)``."""
+    if isinstance(node, ast.Call) and _called(node) in {"abs", "fabs"} and len(node.args) == 1:
+        inner = node.args[0]
+        if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Sub):
+            return inner
+    return None
+
+
+def _tolerances(name: str, call: ast.Call, *, skipped: int) -> tuple[float, float]:
+    rule = _CLOSE[name]
+    given = dict(zip(rule.positions, call.args[skipped:], strict=False))
+    given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+    values = {key: _number(node) for key, node in given.items() if key in _tolerance_names(rule)}
+    if rule.decimals is not None and rule.decimals in values:
+        return 0.0, rule.half_unit * 10.0 ** -values[rule.decimals]
+    rtol = values.get(rule.rtol[0], rule.rtol[1])
+    if name == "approx" and "abs" in values and "rel" not in values:
+        rtol = 0.0  # pytest: an absolute tolerance alone replaces the relative one
+    return rtol, values.get(rule.atol[0], rule.atol[1])
+
+
+def _tolerance_names(rule: _Tolerance) -> set[str]:
+    return {rule.rtol[0], rule.atol[0], rule.decimals or ""} - {""}
+
+
+def _number(node: ast.expr) -> float:
+    try:
+        return float(ast.literal_eval(node))
+    except (ValueError, TypeError):
+        raise Unusable(f"the tolerance {ast.unparse(node)} is no plain number") from None
+
+
+def _called(node: ast.expr) -> str | None:
+    """Last name of what is called: ``np.testing.assert_allclose(...)`` -> assert_allclose."""
+    if not isinstance(node, ast.Call):
+        return None
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr
+    return node.func.id if isinstance(node.func, ast.Name) else None
