@@ -18,7 +18,7 @@ from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
 
 from docgen.progress import meter
-from indexes.corpus import Corpus, building
+from indexes.corpus import Corpus, building_together
 from indexes.embedding import EmbeddingError, embedding_name
 from indexes.store import indexed_texts
 
@@ -83,7 +83,7 @@ async def dense_index(corpus: Corpus, embedding: Embeddings, *, show_progress: b
         "embedding": name,
     }
     ids = [str(document.metadata["id"]) for document in corpus.documents]
-    with building(folder):
+    async with building_together(folder):
         if _read_stamp(folder) != stamp:
             if folder.exists():
                 _log.warning("index %s does not fit its corpus: building it again", folder)

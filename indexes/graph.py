@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from docgen.progress import meter
 from docgen.prompts import summary_of
-from indexes.corpus import Corpus, building
+from indexes.corpus import Corpus, building_together
 from indexes.embedding import EmbeddingError, embedding_name
 from indexes.errors import GraphError
 
@@ -150,7 +150,7 @@ async def graph_index(
         "embedding": name,
         "build": build,
     }
-    with building(folder):
+    async with building_together(folder):
         if _read_stamp(folder) != stamp:
             if folder.exists():
                 _log.warning("graph %s does not fit its corpus: building it again", folder)

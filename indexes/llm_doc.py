@@ -28,7 +28,7 @@ from indexes.corpus import (
     Corpus,
     CorpusError,
     Manifest,
-    building,
+    building_together,
     corpus_folder,
     read_corpus,
     write_corpus,
@@ -74,7 +74,7 @@ async def llm_doc_corpus(
         writer=writer.name,
         settings=_SETTINGS,
     )
-    with building(corpus_folder(cache, wanted)):
+    async with building_together(corpus_folder(cache, wanted)):
         cached = read_corpus(cache, wanted)
         if cached is not None:
             return cached

@@ -20,7 +20,7 @@ from indexes.chunks import Text, chunk_metadata
 from indexes.corpus import (
     Corpus,
     Manifest,
-    building,
+    building_together,
     corpus_folder,
     read_corpus,
     write_corpus,
@@ -67,7 +67,7 @@ async def semantic_corpus(
             "embedding": embedding_name(embedding),
         },
     )
-    with building(corpus_folder(cache, wanted)):
+    async with building_together(corpus_folder(cache, wanted)):
         cached = read_corpus(cache, wanted)
         if cached is not None:
             return cached

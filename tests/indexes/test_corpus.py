@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from pathlib import Path
@@ -156,6 +157,14 @@ def test_a_folder_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
         (fresh / "new").write_text("new")
     assert [p.name for p in target.iterdir()] == ["new"]
     assert [p.name for p in tmp_path.iterdir()] == ["target"]
+
+
+async def test_two_tasks_build_it_once(package: Path, cache: Path) -> None:
+    models = [DocModel(), DocModel()]
+    corpora = await asyncio.gather(*(build(package, cache, model) for model in models))
+    assert corpora[0].documents == corpora[1].documents
+    asked = [len(model.prompts) for model in models]
+    assert sorted(asked) == [0, len(corpora[0].documents)]
 
 
 def test_the_manifest_is_plain_json(corpus: Corpus) -> None:
