@@ -27,12 +27,18 @@ from sandbox.base import SandboxConfig
 from sandbox.factory import get_sandbox
 
 async def main():
-    async with get_sandbox(SandboxConfig(backend=sys.argv[1], workers=1)) as sandbox:
+    config = SandboxConfig(backend=sys.argv[1], workers=1, options={"warmup": False})
+    async with get_sandbox(config) as sandbox:
         print("ready", flush=True)
         await sandbox.run(CODE, "", timeout=600)
 
 asyncio.run(main())
 """
+
+
+def bare(backend: str, workers: int) -> SandboxConfig:
+    """Workers that start at once: what is tested here needs no library."""
+    return SandboxConfig(backend=backend, workers=workers, options={"warmup": False})
 
 
 @pytest.fixture(params=BACKENDS)
@@ -121,7 +127,7 @@ async def test_39_a_worker_killed_during_a_run_is_replaced(
     backend: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     code = "import time\ndef f():\n    time.sleep(1.5)\n    return 'right'"
-    async with get_sandbox(SandboxConfig(backend=backend, workers=1)) as sandbox:
+    async with get_sandbox(bare(backend, 1)) as sandbox:
         (first,) = sandbox._idle
         run = asyncio.create_task(sandbox.run(code, "f", timeout=30))
         await asyncio.sleep(0.5)
@@ -135,7 +141,7 @@ async def test_39_a_worker_killed_during_a_run_is_replaced(
 
 async def test_39_a_worker_that_always_dies_is_an_error_of_the_sandbox(backend: str) -> None:
     code = "import time\ndef f():\n    time.sleep(1.5)\n    return 'right'"
-    async with get_sandbox(SandboxConfig(backend=backend, workers=1)) as sandbox:
+    async with get_sandbox(bare(backend, 1)) as sandbox:
         run = asyncio.create_task(sandbox.run(code, "f", timeout=30))
         for _ in range(2):
             await until(lambda: sandbox._busy)
@@ -176,7 +182,7 @@ def f():
                 found.add(name)
     return sorted(found)
 """
-    async with get_sandbox(SandboxConfig(backend=backend, workers=2)) as sandbox:
+    async with get_sandbox(bare(backend, 2)) as sandbox:
         await asyncio.gather(*(sandbox.run("pass", "", timeout=30) for _ in range(2)))
         one, two = await asyncio.gather(
             sandbox.run(victim, "f", timeout=60), sandbox.run(spy, "f", timeout=60)

@@ -58,7 +58,9 @@ def test_auto_prefers_an_engine_that_has_the_image() -> None:
 
 
 async def test_unsafe_says_what_it_is_and_runs(caplog: pytest.LogCaptureFixture) -> None:
-    async with get_sandbox(SandboxConfig(backend="unsafe", workers=1)) as sandbox:
+    async with get_sandbox(
+        SandboxConfig(backend="unsafe", workers=1, options={"warmup": False})
+    ) as sandbox:
         assert "isolates nothing" in caplog.text
         (worker,) = sandbox._idle
         scratch = worker._channel.scratch  # type: ignore[attr-defined]
@@ -94,7 +96,7 @@ async def test_a_control_that_does_not_hold_stops_everything(
 
 @needs_bubblewrap
 async def test_two_sandboxes_in_one_process_and_closing_twice() -> None:
-    config = SandboxConfig(backend="bubblewrap", workers=1)
+    config = SandboxConfig(backend="bubblewrap", workers=1, options={"warmup": False})
     answers, verification = get_sandbox(config), get_sandbox(config)
     one, two = await asyncio.gather(
         answers.run("def f(): return 1", "f", timeout=60),
@@ -111,7 +113,9 @@ async def test_two_sandboxes_in_one_process_and_closing_twice() -> None:
 
 @needs_bubblewrap
 async def test_strict_uses_a_fresh_worker_for_every_run() -> None:
-    config = SandboxConfig(backend="bubblewrap", workers=1, options={"strict": True})
+    config = SandboxConfig(
+        backend="bubblewrap", workers=1, options={"strict": True, "warmup": False}
+    )
     async with get_sandbox(config) as sandbox:
         assert (await sandbox.run("def f(): return 1", "f", timeout=60)).result == 1
         assert sandbox._idle == []
@@ -132,7 +136,8 @@ async def test_the_hash_seed_of_a_worker_can_be_chosen() -> None:
     code = "def f(): return hash('pymatgen')"
     seen = set()
     for seed in (1, 2, 1):
-        config = SandboxConfig(backend="bubblewrap", workers=1, options={"hash_seed": seed})
+        options = {"hash_seed": seed, "warmup": False}
+        config = SandboxConfig(backend="bubblewrap", workers=1, options=options)
         async with get_sandbox(config) as sandbox:
             seen.add((seed, (await sandbox.run(code, "f", timeout=60)).result))
     assert len(seen) == 2
