@@ -20,7 +20,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveInt
 from rich.console import Console
 
@@ -29,6 +28,7 @@ from docgen.command import run
 from experiments.benchmarks.mattools_qa import LETTERS, QAQuestion, answering_prompt
 from experiments.evaluate_qa import Answers, asker, evaluate
 from experiments.progress import CountProgress
+from experiments.qa_endpoint import Endpoint
 
 #: What the endpoint is told on its command line.
 SERVE = "--serve"
@@ -126,13 +126,12 @@ async def plain_seconds(
         for _, question in questions
     ]  # fmt: skip
     waiting = iter(bodies)
-    connector = aiohttp.TCPConnector(limit=concurrency)
-    async with aiohttp.ClientSession(connector=connector) as session:
+    config = ModelConfig(provider="openai", name="bench", base_url=url)
+    async with Endpoint(config) as client:
 
         async def work() -> None:
             for body in waiting:
-                async with session.post(f"{url}/chat/completions", data=body) as response:
-                    await response.read()
+                await client.post(body)
 
         started = time.perf_counter()
         await asyncio.gather(*(work() for _ in range(concurrency)))

@@ -15,6 +15,7 @@ import math
 import sys
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ from experiments.benchmarks.mattools_qa import (
     strict_letter,
 )
 from experiments.progress import CountProgress
-from experiments.qa_endpoint import Answer, Endpoint, EndpointError
+from experiments.qa_endpoint import Answer, Endpoint, EndpointError, behind_proxy
 from experiments.store import write_json
 
 Ask = Callable[[str, int], Awaitable[Answer]]
@@ -61,22 +62,25 @@ class Options(BaseModel):
 class Answers:
     """The results file: one line per answered question. Use within an event loop.
 
-    A line is handed to the system, where it survives the end of this process, as soon as the
-    loop has dealt with the replies that came in together with it: one write for all of them.
-    Only which questions are answered is kept in memory, one byte each.
+    A thread hands lines to the system, where they survive the end of this process; lines that
+    come in during a write go out together, right after it. Only which questions are answered is
+    kept in memory, one byte each.
     """
 
     def __init__(self, path: Path) -> None:
         self._answered = bytearray()
         self._pending: list[bytes] = []
-        self._file = path.open("a+b")
-        self._file.seek(0)
+        self._writer = ThreadPoolExecutor(1, "answers")
+        self._writing: Future[None] | None = None
         whole = 0
-        for line in self._file:
-            if line.endswith(b"\n"):  # a killed process leaves half a line
-                whole += len(line)
-                self._mark(int(json.loads(line)["number"]))
-        self._file.truncate(whole)
+        with path.open("a+b") as file:
+            file.seek(0)
+            for line in file:
+                if line.endswith(b"\n"):  # a killed process leaves half a line
+                    whole += len(line)
+                    self._mark(int(json.loads(line)["number"]))
+            file.truncate(whole)
+        self._file = path.open("ab", buffering=0)  # one system call per write
 
     def _mark(self, number: int) -> None:
         if number >= len(self._answered):
@@ -94,20 +98,36 @@ class Answers:
     def add(self, number: int, line: dict[str, Any]) -> None:
         """Keep an answer."""
         text = json.dumps({"number": number, **line}, ensure_ascii=False)
-        if not self._pending:
-            asyncio.get_running_loop().call_soon(self._flush)
         self._pending.append(text.encode("utf-8", "replace") + b"\n")
         self._mark(number)
+        if self._writing is None or self._writing.done():
+            self._start_writing()
 
-    def _flush(self) -> None:
+    def _start_writing(self) -> None:
+        if self._writing is not None:
+            self._writing.result()  # a full disk ends the run
+        data = b"".join(self._pending)
+        self._pending.clear()
+        self._writing = self._writer.submit(self._write, data)
+        loop = asyncio.get_running_loop()
+        self._writing.add_done_callback(lambda _: loop.call_soon_threadsafe(self._written))
+
+    def _written(self) -> None:
         if self._pending:
-            self._file.write(b"".join(self._pending))
-            self._file.flush()
-            self._pending.clear()
+            self._start_writing()
+
+    def _write(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[self._file.write(rest) :]
 
     def close(self) -> None:
         """Write what is left and let go of the file."""
-        self._flush()
+        self._writer.shutdown()
+        if self._writing is not None:
+            self._writing.result()
+        self._write(b"".join(self._pending))
+        self._pending.clear()
         self._file.close()
 
 
@@ -120,8 +140,9 @@ async def asker(config: ModelConfig, concurrency: int) -> AsyncIterator[Ask]:
     ValueError
         When the model cannot be made.
     """
-    if config.provider == "openai" and config.record is None and config.replay is None:
-        async with Endpoint(config, concurrency) as endpoint:
+    thin = config.provider == "openai" and config.record is None and config.replay is None
+    if thin and not behind_proxy(config):
+        async with Endpoint(config) as endpoint:
             yield lambda prompt, number: endpoint.ask(prompt)  # noqa: ARG005
         return
     client = build_model(config, concurrency=concurrency)

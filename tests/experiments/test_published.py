@@ -1,0 +1,160 @@
+"""The published scorer: reading printed dicts, unit tests on typed data, attribution."""
+
+import ast
+import json
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pymatgen.core import Element, Species
+
+from experiments.published import attribute, table_test
+from experiments.stdout_rules import read_literal
+from experiments.unit_tests import Opaque, by_table, revive, verdict
+from sandbox.base import SandboxError
+from sandbox.runner import dumps
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("{'a': 1, 'b': [True, None]}", {"a": 1, "b": [True, None]}),
+        ("{Element Ga: -1}", {Element("Ga"): -1}),
+        ("{'x': [Element('Mg'), Element(\"O\")]}", {"x": [Element("Mg"), Element("O")]}),
+        ("{'x': (1, 2), 'y': {3}}", {"x": (1, 2), "y": {3}}),
+    ],
+)
+def test_literals_with_elements(text, value):
+    assert read_literal(text) == value
+
+
+def test_arrays_are_evaluated_and_restored_where_the_rule_says():
+    text = (
+        "{'a': array([[1., 2.],\n [3., 4.]]), 'b': [np.array([1, 2])], "
+        "'c': array([1.5], dtype=float128)}"
+    )
+    found = read_literal(text)
+    assert np.array_equal(found["a"], [[1, 2], [3, 4]])
+    assert np.array_equal(found["b"][0], [1, 2])
+    assert found["c"].dtype == np.float64
+    inside_tuple = read_literal("{'t': (array([1]),)}")["t"][0]
+    assert isinstance(inside_tuple, str)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{'a': np.float64(1.5)}",  # numpy 2
+        "Calculating...\n{'a': 1}",
+        "{'a': nan}",
+        "{'a': array([nan])}",
+        "{'a': array([1, 2}",
+        "{'a': Element Qq}",
+        "{'note': 'Element N at site 0'}",  # the placeholder breaks the string
+        "__import__('os').getcwd()",
+        "{'a': __import__('os').getcwd()}",
+    ],
+)
+def test_anything_else_is_unreadable(text):
+    with pytest.raises((ValueError, SyntaxError)):
+        read_literal(text)
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text().filter(lambda t: not re.search(r"Element|array\(", t)),
+    lambda inner: st.lists(inner, max_size=3) | st.tuples(inner)
+    | st.dictionaries(st.text("abc"), inner, max_size=3),
+    max_leaves=10,
+)  # fmt: skip
+
+
+@given(values)
+def test_reading_is_literal_eval_where_there_is_nothing_special(value):
+    assert read_literal(repr(value)) == ast.literal_eval(repr(value)) == value
+
+
+# --- typed data --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, True, 3, 2**5000, 1.5, float("inf"), 2j, b"x", "text", [1, [2]], (1, (2,)), {1, 2},
+     {"a": 1, 2: "b"}, Element("Ga"), {Element("Ga"): -1}, {"$": 1}, Species("Fe", 2)],
+)  # fmt: skip
+def test_typed_data_arrive_as_they_were(value):
+    found = revive(json.loads(dumps(value)))
+    assert type(found) is type(value)
+    assert found == value
+
+
+def test_numpy_scalars_become_pythons_and_arrays_stay():
+    found = revive(json.loads(dumps({"a": np.bool_(True), "b": np.float64(2.5), "c": np.int32(3)})))
+    assert found == {"a": True, "b": 2.5, "c": 3}
+    assert [type(item) for item in found.values()] == [bool, float, int]
+    array = revive(json.loads(dumps(np.arange(6.0).reshape(2, 3))))
+    assert isinstance(array, np.ndarray)
+    assert array.shape == (2, 3)
+
+
+def test_no_class_that_an_answer_names_is_built():
+    forged = '{"a": {"$": "msonable", "class": "unittest.mock._ANY", "v": {}}}'
+    found = revive(json.loads(forged))["a"]
+    assert isinstance(found, Opaque)
+    assert found != 1
+
+
+def test_a_forged_answer_is_an_exception_not_a_crash():
+    forged = '{"a": {"$": "array", "dtype": "nope", "shape": [1], "raw": ""}}'
+    found = verdict(lambda answer: "ok", forged)
+    assert not found["ok"]
+    assert found["exception"]
+
+
+# --- unit tests --------------------------------------------------------------------------------
+
+TABLE = [
+    {"name": "flag", "format": "bool", "expected": "True", "compare": "equal", "accepts": [],
+     "rtol": 1e-5, "atol": 1e-8},
+    {"name": "count", "format": "int", "expected": "2", "compare": "equal", "accepts": [],
+     "rtol": 1e-5, "atol": 1e-8},
+    {"name": "length", "format": "np.allclose", "expected": "[1.0, 2.0]", "compare": "allclose",
+     "accepts": ["list", "numpy.ndarray"], "rtol": 1e-3, "atol": 1e-8},
+]  # fmt: skip
+
+
+def judged(answer):
+    return verdict(by_table(TABLE), dumps(answer))
+
+
+def test_a_table_counts_one_error_per_fault():
+    assert judged({"flag": True, "count": 2, "length": np.array([1.0, 2.0])}) == {"ok": True}
+    # A bool is an int to isinstance, and True == 1.
+    found = judged({"flag": 1, "count": True, "length": [1.0, 2.1]})
+    assert (found["wrong"], found["properties"]) == (3, 3)
+    assert found["errors"][0] == "flag is not of type bool"
+    found = judged({"flag": True, "count": 2})
+    assert found["errors"] == ["length not found in input properties"]
+
+
+def test_an_exception_in_the_comparison_is_reported_as_such():
+    assert (
+        "ValueError" in judged({"flag": True, "count": 2, "length": [1.0, 2.0, 3.0]})["exception"]
+    )
+
+
+def test_the_source_of_a_table_stands_for_it():
+    scope = {"by_table": by_table, "json": json}
+    exec(table_test("test_x", TABLE), scope)
+    assert scope["test_x"]({"flag": True, "count": 2, "length": [1.0, 2.0]}) == "ok"
+
+
+def test_messages_belong_to_the_longest_name_that_they_begin_with():
+    names = ["gap", "gap_energy", "name"]
+    found = attribute(["gap_energy: Expected 1 but got 2", "gap_energy is wrong"], names)
+    assert found["gap"] == (True, "")
+    assert found["gap_energy"] == (False, "gap_energy: Expected 1 but got 2")
+    with pytest.raises(SandboxError, match="names no property"):
+        attribute(["something else"], names)
