@@ -21,7 +21,14 @@ from rich.syntax import Syntax
 from agents import prompts
 from agents.base import Question, Step, Trajectory
 from agents.episode import mounts_of, show
-from agents.workbench import EXECUTION_SECONDS, SYSTEMS, Settings, Workbench, open_workbench
+from agents.workbench import (
+    EXECUTION_SECONDS,
+    LIBRARIES,
+    SYSTEMS,
+    Settings,
+    Workbench,
+    open_workbench,
+)
 from retrieval.base import RetrievalError
 from sandbox import environments
 from sandbox.base import Execution, Outcome, SandboxError
@@ -246,6 +253,7 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
         model=arguments.model,
         base_url=arguments.base_url,
         environment=arguments.env,
+        packages=arguments.packages,
         retrieval=arguments.retrieval,
         backend=arguments.sandbox,
         calls=arguments.calls,
@@ -259,7 +267,15 @@ def parser() -> argparse.ArgumentParser:
     add("--system", choices=sorted(SYSTEMS), default="reflect", help="architecture [reflect]")
     add("--model", help="name of a model, or rules (no LLM) [gpt-4o with a key, else rules]")
     add("--base-url", help="OpenAI-compatible endpoint [OPENAI_BASE_URL, else OpenAI's]")
-    add("--env", choices=environments.names(), default="live", help="installed versions [live]")
+    listed = ", ".join(environments.names())
+    add("--env", default="live", help=f"installed versions: {listed} or ./FOLDER [live]")
+    add(
+        "--packages",
+        type=lambda text: tuple(text.split(",")),
+        metavar="NAME,NAME",
+        default=LIBRARIES,
+        help=f"import names to look up [{','.join(LIBRARIES)}]",
+    )
     add("--retrieval", choices=["llm_doc", "none"], default="llm_doc", help="documents [llm_doc]")
     add("--sandbox", default="auto", help="auto, docker, podman or bubblewrap [auto]")
     add("--calls", type=int, default=20, help="model calls per question at most [20]")
@@ -272,7 +288,11 @@ def parser() -> argparse.ArgumentParser:
     )
     asking.add_argument("question", nargs="*", help="in words")
     asking.add_argument(
-        "--files", nargs="+", default=[], metavar="PATH", help="input files, shown read-only"
+        "--files",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="an input file or folder, shown read-only; may be repeated",
     )
     asking.add_argument("--out", type=Path, metavar="SCRIPT.py", help="also write the code here")
     commands.add_parser("mcp", parents=[shared], help="serve over the Model Context Protocol")

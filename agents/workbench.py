@@ -20,7 +20,7 @@ from agents.reflect import Reflect
 from agents.reretrieve import Reretrieve
 from agents.resample import Resample
 from agents.single import Single
-from retrieval.base import Retriever
+from retrieval.base import RetrievalError, Retriever
 from retrieval.factory import get_retriever
 from sandbox import environments
 from sandbox.base import Sandbox, SandboxConfig
@@ -55,7 +55,9 @@ class Settings:
     base_url
         OpenAI-compatible endpoint; ``None``: ``OPENAI_BASE_URL``, else OpenAI's own.
     environment
-        Folder of ``sandbox/envs``: the versions that the code runs on.
+        Folder of ``sandbox/envs``, or path of one's own: the versions that the code runs on.
+    packages
+        Import names that are documented, as far as the environment has them.
     calls
         Model calls for one question at most.
     """
@@ -64,6 +66,7 @@ class Settings:
     model: str | None = None
     base_url: str | None = None
     environment: str = "live"
+    packages: tuple[str, ...] = LIBRARIES
     retrieval: Literal["llm_doc", "none"] = "llm_doc"
     backend: str = "auto"
     calls: int = 20
@@ -151,6 +154,12 @@ async def build_retriever(settings: Settings) -> Retriever | None:
         When the documents or their index cannot be made.
     """
     site = environments.site_packages(settings.environment)
+    there = [name for name in settings.packages if (site / name).is_dir()]
+    missing = sorted(set(settings.packages) - set(there))
+    if missing and settings.packages != LIBRARIES:
+        raise RetrievalError(
+            f"--packages: {', '.join(missing)} is not installed in {settings.environment!r}"
+        )
     writer = build_model(_RULES)
     mode = getattr(SYSTEMS[settings.system], "retrieval_mode", "lexical")
     return await get_retriever(
@@ -160,7 +169,7 @@ async def build_retriever(settings: Settings) -> Retriever | None:
             "mode": mode,
             "default_embedding": "hashing",
         },
-        packages=[name for name in LIBRARIES if (site / name).is_dir()],
+        packages=there,
         site_packages=site,
         writer=writer.chat,
         writer_name=writer.name,
