@@ -13,7 +13,7 @@ def reference() -> dict:
     for metal, (edge, _) in members.items():
         crystals[metal] = Structure.from_spacegroup(
             "Fm-3m", Lattice.cubic(edge), [metal, "N"], [[0, 0, 0], [0.5, 0.5, 0.5]]
-        )
+        ).get_primitive_structure()
         decorated[metal] = crystals[metal].copy()
         decorated[metal].add_oxidation_state_by_element({metal: 3, "N": -3})
     pairs = [
