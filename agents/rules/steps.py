@@ -13,6 +13,7 @@ _CANDIDATE = re.compile(r"^(?:(\d+)\. )?([\w.]+): (.*)$", re.MULTILINE)
 _CANDIDATES = re.compile(r"<candidates>\n(.*?)\n</candidates>", re.DOTALL)
 _FROM = re.compile(r"^\s*from ([\w.]+) import ([^\n#;]+)", re.MULTILINE)
 _CAMEL = re.compile(r"\b[A-Z][a-z0-9]+[A-Z]\w*\b")
+_FORMULA = re.compile(r"(?:[A-Z][a-z]?[\d.]*)+")
 _MENTIONED = 3.0  # what a name in the question's own code is worth against words in common
 
 
@@ -61,7 +62,8 @@ def names(prompt: Prompt, asked: str, most: int) -> list[str]:
     section = _CANDIDATES.search(asked)
     candidates = [(n, about) for _, n, about in _CANDIDATE.findall(section[1] if section else "")]
     best = sorted(candidates, key=lambda item: (-_worth(prompt, *item), item[0]))
-    found = [*imported(prompt), *_CAMEL.findall(prose), *(name for name, _ in best)]
+    classes = [name for name in _CAMEL.findall(prose) if not _FORMULA.fullmatch(name)]
+    found = [*imported(prompt), *classes, *(name for name, _ in best)]
     return list(dict.fromkeys(found))[:most]
 
 

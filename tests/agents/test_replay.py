@@ -10,9 +10,14 @@ from langchain_core.messages import HumanMessage
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
+from agents.base import Question
+from agents.episode import Parts
 from agents.models import ModelConfig, ModelError, build_model
+from agents.reflect import Reflect
 from experiments.command import compose_plain
 from experiments.config import validate
+from sandbox.base import Sandbox
+from tests.agents.scripted import code_reply
 
 MESSAGES = [HumanMessage("hello")]
 
@@ -91,6 +96,34 @@ async def test_half_a_last_line_is_dropped_and_a_broken_one_named(
         build_model(config(httpserver, replay=file))
     with pytest.raises(ValueError, match=r"model\.replay: cannot read .*No such file"):
         build_model(config(httpserver, replay=tmp_path / "none.jsonl"))
+
+
+async def test_a_replayed_episode_is_the_recorded_one(
+    httpserver: HTTPServer, tmp_path: Path, live_sandbox: Sandbox
+):
+    critique = "<feedback>x</feedback><query></query>"
+    # An object without a value shows its address, which differs from run to run.
+    seen = answers(
+        httpserver,
+        code_reply("return {'a': object()}"),
+        critique,
+        code_reply("print(object())\nreturn {'a': None}"),
+        critique,
+        code_reply("return {'a': 42}"),
+    )
+    file = tmp_path / "traffic.jsonl"
+    question = Question("q", "- `a`: the answer. Format: `int`.", {"a": "int"})
+    made = []
+    for changes in ({"record": file}, {"replay": file}):
+        model = build_model(config(httpserver, **changes))
+        made.append(await Reflect(Parts(model, None, live_sandbox)).solve(question))
+    recorded, replayed = made
+    assert recorded.stop_reason == replayed.stop_reason == "answered"
+    assert recorded.code == replayed.code
+    assert recorded.usage == replayed.usage
+    assert recorded.usage.calls == len(seen) == 5
+    kinds = [[step.kind for step in trajectory.steps] for trajectory in made]
+    assert kinds[0] == kinds[1]
 
 
 def test_recording_does_not_make_it_another_run():
