@@ -41,7 +41,7 @@ python -m sandbox run FILE [entry=NAME] [env=live] [timeout=60] [memory_mb=2048]
                                                run a script of yours, isolated
 python -m sandbox selftest [backend=auto] [env=live] [--json]
                                                try every control and limit
-python -m sandbox bench [backend=auto] [runs=60] [--json]
+python -m sandbox bench [backend=auto] [runs=20] [--json]
                                                executions per second, cold, warm, plain fork
 """
 console = Console(stderr=True)
@@ -179,10 +179,10 @@ def _selftest(words: Sequence[str]) -> int:
 def _bench(words: Sequence[str]) -> int:
     words, as_json = _json_flag(words)
     config, rest = settings(words, "runs")
-    if not rest.get("runs", "60").isdigit() or int(rest.get("runs", "60")) < 1:
+    if not rest.get("runs", "20").isdigit() or int(rest.get("runs", "20")) < 1:
         raise SandboxError(f"runs={rest['runs']}: runs is a number of 1 or more")
     with _progress(bench_steps(config)) as show:
-        rows = asyncio.run(bench(config, runs=int(rest.get("runs", "60")), progress=show))
+        rows = asyncio.run(bench(config, runs=int(rest.get("runs", "20")), progress=show))
     if as_json:
         print(json.dumps(rows, indent=1))
         return 0
