@@ -123,7 +123,8 @@ _STRICT = re.compile(r"\s*<answer>\s*([ABCD])\s*</answer>\s*")
 _TAGGED = re.compile(r"<answer>\W*([ABCD])\b(?:[^<]*)(?:</answer>|\Z)", re.IGNORECASE)
 _STATED = re.compile(r"\banswer\b(?:\s+is|\s*:)?\W*([ABCD])\b(?!')", re.IGNORECASE)
 _BOXED = re.compile(r"\\boxed\{\W*(?:\\text\{)?([ABCD])\b")
-_ALONE = re.compile(r"(?:^|[\s*(\[\"'`])([ABCD])(?=$|[\s*).:,\]\"'`])")
+#: "A" before a word is an article, unless that word is "or" or "and".
+_ALONE = re.compile(r"(?:^|[\s*(\[\"'`])([BCD]|A(?!\s+(?!or\b|and\b)[a-z]))(?=$|[\s*).:,;\]\"'`])")
 
 
 def strict_letter(reply: str) -> str | None:
@@ -143,11 +144,6 @@ def lenient_letter(reply: str) -> str | None:
         if found:
             return str(found[-1]).upper()
     alone = set(_ALONE.findall(reply))
-    # "A" is also an article: it counts alone only when nothing else is said.
-    if alone == {"A"} and not re.fullmatch(r"\W*A\b(?:\W.*)?", reply.split("\n", 1)[0].strip()):
-        return None
-    if alone == {"A"} and re.match(r"\W*A\s+[a-z]", reply):
-        return None
     return str(alone.pop()) if len(alone) == 1 else None
 
 

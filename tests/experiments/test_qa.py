@@ -1,0 +1,220 @@
+"""MatTools QA: letters, files, generated questions, questions by rules."""
+
+import json
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from docgen.library import build_library
+from docgen.sources import SourceFile
+from experiments.benchmarks.mattools_qa import (
+    LETTERS,
+    MASK,
+    QAError,
+    QAQuestion,
+    answering_prompt,
+    fault,
+    generation_prompt,
+    lenient_letter,
+    read_generated,
+    read_questions,
+    strict_letter,
+)
+from experiments.qa_rules import RulesWriter
+
+CHOICES = {"A": "norm", "B": "inv", "C": "dot", "D": "det"}
+QUESTION = QAQuestion(f"x = np.{MASK}(y)", CHOICES, "A", "code", "a.py/f")
+
+
+@pytest.mark.parametrize(
+    ("reply", "strict", "lenient"),
+    [
+        ("<answer>B</answer>", "B", "B"),
+        ("\n <answer> B </answer>\n", "B", "B"),
+        ("<answer>b</answer>", None, "B"),
+        ("<answer>B. inv</answer>", None, "B"),
+        ("I think so. <answer>C</answer>", None, "C"),
+        ("<answer>C</answer> or <answer>D</answer>", None, "D"),
+        ("<answer>C", None, "C"),
+        ("B", None, "B"),
+        ("(D)", None, "D"),
+        ("**C**", None, "C"),
+        ("B. inv", None, "B"),
+        ("The answer is C.", None, "C"),
+        ("The correct answer: D", None, "D"),
+        ("Not A; the answer is B", None, "B"),
+        (r"So \boxed{C}", None, "C"),
+        ("A or B", None, None),
+        ("A norm is what one needs here", None, None),
+        ("Cannot say", None, None),
+        ("", None, None),
+        ("Answer your answer here", None, None),
+    ],
+)
+def test_letters(reply, strict, lenient):
+    assert strict_letter(reply) == strict
+    assert lenient_letter(reply) == lenient
+
+
+@given(st.text(alphabet="ABCD<answer>/. \n*xyz"))
+def test_the_lenient_letter_agrees_with_the_strict_one(reply):
+    strict = strict_letter(reply)
+    assert strict is None or lenient_letter(reply) == strict
+
+
+def test_the_prompt_gives_each_letter_once():
+    lettered = {key: f"{key}. {text}" for key, text in CHOICES.items()}
+    for choices in (CHOICES, lettered):
+        prompt = answering_prompt(QAQuestion("What?", choices, "A"))
+        assert all(prompt.count(f"<choice>{key}. {CHOICES[key]}</choice>") == 1 for key in LETTERS)
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "reason"),
+    [
+        ({}, "code", None),
+        ({"question": "x = y"}, "code", "MASK"),
+        ({"choices": CHOICES | {"B": " norm "}}, "code", "distinct"),
+        ({"choices": {"A": "x"}}, "code", "exactly the choices"),
+        ({"correct_answer": "E"}, "code", "one letter"),
+        ({"question": " "}, None, "empty"),
+        ({"question": "According to the given document, what is x?"}, "doc", "document"),
+        ({"question": "What documents a class?"}, "doc", None),
+    ],
+)
+def test_validation(changes, kind, reason):
+    found = fault(QAQuestion(**(vars(QUESTION) | changes)), kind=kind)
+    assert found is None if reason is None else reason in found
+
+
+def block(number, question, choices, answer):
+    listed = "\n".join(f"<choice>{choice}</choice>" for choice in choices)
+    return (
+        f"<question{number}>{question}</question{number}>\n<answer_choices{number}>\n{listed}\n"
+        f"</answer_choices{number}>\n<correct_answer{number}>{answer}</correct_answer{number}>\n"
+    )
+
+
+def test_replies_of_a_generator():
+    good = ["A. norm", "B. inv", "C. dot", "D. det"]
+    reply = (
+        block(1, f"np.{MASK}(x)", good, "A")
+        + block(2, "no mask", good, "A")
+        + block(3, f"{MASK} twice", ["A. x", "B. x", "C. y", "D. z"], "A")
+        + block(4, f"{MASK} no letter", good, "norm")
+        + block(5, f"{MASK} letter with text", good, "C. dot")
+    )
+    valid, rejected = read_generated(reply, kind="code", source="a.py/f")
+    assert [(q.choices["B"], q.correct_answer) for q in valid] == [("inv", "A"), ("inv", "C")]
+    assert len(rejected) == 3
+    assert read_generated("I cannot.", kind="code", source="")[1]
+    assert "a/b.py" in generation_prompt("code", path="a/b.py", content="def f(): {path}")
+
+
+def test_files_in_every_form_give_the_same_questions(tmp_path):
+    plain = [vars(QUESTION) | {"question": f"{i} {MASK} ü" * 50} for i in range(3000)]
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text("".join(json.dumps(row) + "\n" for row in plain))
+    array = tmp_path / "array.json"
+    array.write_text(json.dumps(plain, indent=2, ensure_ascii=False))
+    published = tmp_path / "published.json"
+    source = {"metadata": {"code_source_file": "a.py", "name": "f"}, "page_content": "]," * 999}
+    bare = [{key: row[key] for key in ("question", "choices", "correct_answer")} for row in plain]
+    published.write_text(json.dumps([{"source": source, "questions": bare[:5]},
+                                     {"source": source, "questions": bare[5:]}]))  # fmt: skip
+    first = list(read_questions(lines))
+    assert len(first) == 3000
+    assert list(read_questions(array)) == first
+    found = list(read_questions(published))
+    assert [q.digest for q in found] == [q.digest for q in first]
+    assert found[0].source == "a.py/f"
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ('{"question": "x"}\n', "line 1"),
+        ('[{"question": "x"}]', "item 1"),
+        ("[1, 2", "item 1"),
+        ('[{"question": ', "item 1"),
+        (json.dumps(QUESTION.plain() | {"correct_answer": "Z"}) + "\n", "no letter"),
+        ("not json\n", "line 1"),
+    ],
+)
+def test_faults_of_a_file_are_named(tmp_path, text, where):
+    path = tmp_path / "q.json"
+    path.write_text(text)
+    with pytest.raises(QAError, match=where):
+        list(read_questions(path))
+
+
+# --- rules -------------------------------------------------------------------------------------
+
+SOURCE = '''
+"""A module."""
+import numpy as np
+
+
+def volume(cell: list[float]) -> float:
+    """Compute the volume of a cell."""
+    return float(np.linalg.det(cell))
+
+
+def area(cell: list[float], plane: int) -> float:
+    """Compute the area of a face of it."""
+    return np.linalg.norm(np.cross(cell[0], cell[1]))
+
+
+def inverse(matrix: list[float]) -> np.ndarray:
+    """Invert a matrix of the metric kind."""
+    return np.linalg.inv(matrix) + np.linalg.pinv(matrix)
+
+
+def density(mass: float, cell: list[float]) -> float:
+    """Divide a mass by a volume of space."""
+    # µ is no ASCII
+    x = "µµ"; result = mass / volume(cell)
+    return result
+
+
+def diameter(cell: list[float]) -> str:
+    """Find the longest distance in a body."""
+    return str(np.linalg.svd(cell))
+'''
+
+
+def library():
+    return build_library([SourceFile("lib", "lib.py", "lib", "1", SOURCE, False)])
+
+
+def test_rules_mask_what_was_called_and_take_the_rest_from_its_namespace():
+    found = library()
+    writer = RulesWriter(found)
+    questions = [q for symbol in found.symbols.values() for q in writer.questions(symbol)]
+    for question in questions:
+        assert fault(question, kind=question.kind) is None
+    code = {q.source: q for q in questions if q.kind == "code"}
+    masked = code["lib.py/lib.volume"]
+    assert masked.choices[masked.correct_answer] == "det"
+    assert set(masked.choices.values()) <= {"det", "norm", "inv", "pinv", "svd"}
+    assert f"np.linalg.{MASK}(cell)" in masked.question
+    # offsets are bytes: the name after non-ASCII text is found, too
+    assert f"mass / {MASK}(cell)" in code["lib.py/lib.density"].question
+    assert all(name not in code["lib.py/lib.density"].question
+               for key, name in code["lib.py/lib.density"].choices.items()
+               if key != code["lib.py/lib.density"].correct_answer)  # fmt: skip
+    doc = {q.choices[q.correct_answer] for q in questions if q.kind == "doc"}
+    assert doc >= {"Compute the volume of a cell.", "density", "cell"}
+    # The description names it: no question.
+    assert not any("is for this: Compute the volume" in q.question for q in questions)
+
+
+def test_rules_are_deterministic_and_spread_the_letters():
+    first, second = (
+        [q for symbol in lib.symbols.values() for q in RulesWriter(lib).questions(symbol)]
+        for lib in (library(), library())
+    )
+    assert first == second
+    assert len(Counter(q.correct_answer for q in first)) == 4
