@@ -101,7 +101,30 @@ def _parse(file: Path) -> ast.Module:
     conftest = file.with_name("conftest.py")
     if conftest.is_file():
         module.body = ast.parse(conftest.read_text(encoding="utf-8")).body + module.body
-    return module
+    _Imports().visit(module)
+    return ast.fix_missing_locations(module)
+
+
+class _Imports(ast.NodeTransformer):
+    """``np = pytest.importorskip("numpy")`` as ``import numpy as np``."""
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        name, target = _import_or_skip(node.value), node.targets[0]
+        if name is None or not isinstance(target, ast.Name):
+            return node
+        return ast.copy_location(ast.Import(names=[ast.alias(name, target.id)]), node)
+
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
+        name = _import_or_skip(node.value)
+        if name is None:
+            return node
+        return ast.copy_location(ast.Import(names=[ast.alias(name)]), node)
+
+
+def _import_or_skip(node: ast.expr) -> str | None:
+    if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("importorskip"):
+        return str(ast.literal_eval(node.args[0]))
+    return None
 
 
 def _distinct(programs: Sequence[Program]) -> list[Program]:

@@ -40,6 +40,7 @@ Counts the difficulty of every question of live, and writes it to difficulty.jso
 Reads the libraries of two environments; both must be built (python -m sandbox build env=NAME)."""
 _PACKAGES = ("pymatgen", "matminer", "robocrys", "phonopy")
 _FOREIGN = frozenset({"np", "numpy", "scipy", "math", "itertools", "collections", "json"})
+_OF_CONTAINERS = frozenset(name for kind in (dict, list, str, set) for name in dir(kind))
 #: Distributions that were part of another one in the older version.
 _RENAMED = frozenset({"pymatgen-core"})
 #: From no change to the largest: a question is labelled with the largest of its names.
@@ -75,7 +76,7 @@ def counts(spec: TaskSpec, source: str) -> dict[str, Any]:
 
 
 def _calls(tree: ast.Module) -> int:
-    """Calls that are not of Python's builtins, numpy, scipy or functions of the file itself."""
+    """Calls that are not of Python, numpy, scipy or functions of the file itself."""
     own = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     count = 0
     for node in ast.walk(tree):
@@ -85,7 +86,8 @@ def _calls(tree: ast.Module) -> int:
                 root = root.func if isinstance(root, ast.Call) else root.value
             name = root.id if isinstance(root, ast.Name) else ""
             plain = isinstance(node.func, ast.Name) and (hasattr(builtins, name) or name in own)
-            count += not plain and name not in _FOREIGN
+            method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+            count += not plain and name not in _FOREIGN and method not in _OF_CONTAINERS
     return count
 
 
@@ -158,7 +160,7 @@ def _attributes(tree: ast.Module) -> set[str]:
                 root = root.func if isinstance(root, ast.Call) else root.value
             if not (isinstance(root, ast.Name) and root.id in _FOREIGN):
                 names.add(node.attr)
-    return names - {name for kind in (dict, list, str, set) for name in dir(kind)}
+    return names - _OF_CONTAINERS
 
 
 def _resolve(library: Library, path: str) -> str | None:

@@ -139,14 +139,20 @@ def maskable(program: Program, asked: Iterable[int], names: frozenset[str]) -> l
         Public names of the library.
     """
     wanted = set(asked)
+    text = scaffold(program, dict.fromkeys(wanted, "_"), {})
     found: dict[str, None] = {}
     for number, assertion in enumerate(program.assertions):
-        for node in origins(program, assertion) if number in wanted else []:
-            name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-            if name in names and len(name) > 3:
-                found.setdefault(str(name))
-    text = scaffold(program, dict.fromkeys(wanted, "_"), {})
-    return [name for name in found if _only_of_the_library(name, text)]
+        if number in wanted:
+            own = [n for part in (assertion.actual, *assertion.body) for n in ast.walk(part)]
+            hidden = _hideable(own, names, text)
+            found |= dict.fromkeys(hidden or _hideable(origins(program, assertion), names, text))
+    return list(found)
+
+
+def _hideable(nodes: Iterable[ast.AST], names: frozenset[str], text: str) -> list[str]:
+    used = [n.attr if isinstance(n, ast.Attribute) else getattr(n, "id", "") for n in nodes]
+    long = [str(name) for name in used if name in names and len(name) > 3]
+    return [name for name in long if _only_of_the_library(name, text)]
 
 
 def origins(program: Program, assertion: Assertion) -> list[ast.AST]:

@@ -95,7 +95,7 @@ def _sequence(value: Any, depth: int) -> Shape:
         raise Unusable("the value is empty: any failed search gives the same")
     form = _common(items)
     name = f"item_{depth}" if depth else "item"
-    inner = items[0].code.replace("{}", name)
+    inner = next(item.code for item in items if item.format == form).replace("{}", name)
     plain = [_as(form, item.value) for item in items]
     if isinstance(value, set | frozenset):
         code = f"sorted({inner} for {name} in {{}})"
@@ -112,7 +112,7 @@ def _mapping(value: Mapping[Any, Any], depth: int) -> Shape:
         raise Unusable("a dict with keys that are neither text nor numbers")
     form = _common(items)
     key_name, name = f"key_{depth}", f"item_{depth}"
-    inner = items[0].code.replace("{}", name)
+    inner = next(item.code for item in items if item.format == form).replace("{}", name)
     code = "{" + f"str({key_name}): {inner} for {key_name}, {name} in " + "({}).items()}"
     plain = {str(k.value): _as(form, v.value) for k, v in zip(keys, items, strict=True)}
     how = "with its keys as text" if any(type(key) is not str for key in value) else ""
@@ -120,16 +120,25 @@ def _mapping(value: Mapping[Any, Any], depth: int) -> Shape:
 
 
 def _common(items: list[Shape]) -> str:
+    """The one format of all items; among floats, integers are floats."""
     forms = {item.format for item in items}
-    if forms == {"int", "float"}:
-        return "float"
+    floats = {form.replace("int", "float") for form in forms}
+    if len(forms) > 1 and len(floats) == 1 and floats <= forms:
+        return floats.pop()
     if len(forms) > 1:
         raise Unusable(f"a mixture of {', '.join(sorted(forms))}")
     return forms.pop()
 
 
 def _as(form: str, value: Any) -> Any:
-    return float(value) if form == "float" else value
+    """Integers as floats where the format says so."""
+    if "float" not in form:
+        return value
+    if isinstance(value, list):
+        return [_as(form, item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _as(form, item) for key, item in value.items()}
+    return float(value)
 
 
 def leaves(value: Any) -> Iterator[Any]:
