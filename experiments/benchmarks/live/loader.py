@@ -9,12 +9,13 @@ Only ``data/`` is ever shown to a sandbox that runs a model's code.
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -22,12 +23,17 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from agents.base import Question
 from experiments.tasks import Property, Task
 
+if TYPE_CHECKING:
+    from experiments.unseen.build import UnseenLibrary
+
+log = logging.getLogger(__name__)
 Level = Literal["scaffold", "goal"]
 
 QUESTIONS = Path(__file__).parent / "questions"
 #: Written by ``python -m experiments.build_tasks difficulty``.
 DIFFICULTY = Path(__file__).parent / "difficulty.json"
 ENVIRONMENT = "live"
+PACKAGES = ("pymatgen", "matminer", "robocrys", "phonopy")
 
 _ELEMENTARY = r"(?:bool|int|float|str)"
 _INNER = rf"(?:{_ELEMENTARY}|list\[{_ELEMENTARY}\]|dict\[str, {_ELEMENTARY}\])"
@@ -272,12 +278,33 @@ class LiveBenchmark:
         ``scaffold``: set-up code with masked names; ``goal``: the same tasks in words.
     root
         Folder that holds one folder per question.
+    library
+        ``installed``: the packages as they are; ``unseen``: an add-on with all names changed
+        (:mod:`experiments.unseen`), and the questions that use it.
+    seed
+        Which unseen library.
+    renamed
+        Import names of the packages that are renamed for ``unseen``.
     """
 
     level: Level = "scaffold"
     root: Path = QUESTIONS
     name: str = "live"
-    packages: tuple[str, ...] = ("pymatgen", "matminer", "robocrys", "phonopy")
+    library: Literal["installed", "unseen"] = "installed"
+    seed: int = 1
+    renamed: tuple[str, ...] = ("pymatgen.analysis.defects",)
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """Import names of what is retrieved from."""
+        return PACKAGES if self.library == "installed" else (*PACKAGES, *self._unseen.packages)
+
+    @cached_property
+    def _unseen(self) -> UnseenLibrary:
+        # It is built on this module; and only this track needs libcst and mypy.
+        from experiments.unseen.progress import ready_with_progress  # noqa: PLC0415
+
+        return ready_with_progress(self.renamed, seed=self.seed, questions=self.root)
 
     def load(self) -> list[Task]:
         """All tasks, sorted by question id.
@@ -294,6 +321,13 @@ class LiveBenchmark:
         if not folders:
             msg = f"{self.root}: no questions here (expected <id>/task.yaml)"
             raise LiveError(msg)
+        if self.library == "unseen":
+            asked = question_folders(self._unseen.questions)
+            log.warning(
+                "benchmark.library=unseen: %d questions use %s; the other %d of live are left out",
+                len(asked), " or ".join(self.renamed), len(folders) - len(asked),
+            )  # fmt: skip
+            folders = asked
         return [self._task(folder) for folder in folders]
 
     def _task(self, folder: Path) -> Task:
@@ -308,10 +342,11 @@ class LiveBenchmark:
         return Task(
             question=question,
             properties=make_properties(spec, read_gold(folder, spec)),
-            environment=ENVIRONMENT,
+            environment=ENVIRONMENT if self.library == "installed" else self._unseen.environment,
             labels={
                 "area": spec.area,
                 "level": self.level,
+                **({} if self.library == "installed" else {"library": f"unseen {self.seed}"}),
                 "package": "+".join(spec.packages) or "pymatgen",
                 **difficulty_labels(folder.name, self.level),
             },

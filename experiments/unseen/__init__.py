@@ -1,0 +1,1 @@
+"""An installed library under other names: what no model can have in memory."""

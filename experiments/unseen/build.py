@@ -1,0 +1,312 @@
+"""Makes the unseen library: rewritten source, wheel, sandbox environment, translated questions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.unseen import wheel
+from experiments.unseen.mapping import NameMap, make_map
+from experiments.unseen.owners import Analysis, analyse
+from experiments.unseen.questions import Source, read_questions, script_texts, translate_question
+from experiments.unseen.reorder import reorder
+from experiments.unseen.rewrite import rewrite
+from experiments.unseen.source import (
+    Library,
+    UnseenError,
+    Vocabulary,
+    foreign_vocabulary,
+    read_library,
+)
+from sandbox import environments
+
+ENVIRONMENT = "live"
+#: What the rewriting itself changes; part of the key under which a library is cached.
+RECIPE = 1
+#: Names of people and programs in the texts of packages that are known.
+PROPER: Mapping[str, tuple[str, ...]] = {
+    "pymatgen.analysis.defects": (
+        "Freysoldt", "Kumagai", "Zapol", "Zimmermann", "Hautier", "Geoffroy", "Medasani",
+        "Bharat", "Broberg", "Dwaraknath", "Shyam", "Jimmy", "Xuan", "Oba", "eFNV", "FNV",
+    ),
+}  # fmt: skip
+_WARMUP = "warmup"
+
+
+@dataclass(frozen=True)
+class UnseenLibrary:
+    """A built unseen library.
+
+    Attributes
+    ----------
+    folder
+        Where it is.
+    packages
+        Import names of the renamed packages.
+    """
+
+    folder: Path
+    packages: tuple[str, ...]
+
+    @property
+    def environment(self) -> str:
+        """Name of the sandbox environment: a path, as ``env=`` takes it."""
+        return str((self.folder / "environment").resolve())
+
+    @property
+    def private(self) -> Path:
+        """The map and the golds: no agent, sandbox or corpus is ever given this folder."""
+        return self.folder / "private"
+
+    @property
+    def questions(self) -> Path:
+        """The translated questions, laid out like those of ``live``."""
+        return self.private / "questions"
+
+    @property
+    def names(self) -> NameMap:
+        """The map from the old names to the new ones."""
+        return NameMap.load(self.private / "mapping.json")
+
+    @property
+    def modules(self) -> dict[str, str]:
+        """Source of the renamed packages by path."""
+        root = self.folder / "source"
+        return {
+            str(path.relative_to(root)): path.read_text(encoding="utf-8")
+            for path in sorted(root.rglob("*.py"))
+        }
+
+
+def load(folder: Path) -> UnseenLibrary:
+    """A library that was built before.
+
+    Raises
+    ------
+    UnseenError
+        When there is none.
+    """
+    try:
+        content = json.loads((folder / "library.json").read_text())
+        return UnseenLibrary(folder, tuple(content["packages"]))
+    except (OSError, ValueError, KeyError) as error:
+        msg = f"{folder}: no unseen library here; python -m experiments.unseen makes one ({error})"
+        raise UnseenError(msg) from error
+
+
+def build(
+    packages: Sequence[str],
+    *,
+    seed: int,
+    out: Path,
+    site: Path,
+    overridden: Collection[str],
+    questions: Path | None,
+    proper: Sequence[str] = (),
+    say: Callable[[str], None] = lambda _: None,
+) -> UnseenLibrary:
+    """Rename packages and everything that goes with them.
+
+    Parameters
+    ----------
+    packages
+        Import names.
+    seed
+        Another seed is another library.
+    out
+        Folder to write; must not exist, or hold an earlier unseen library, which is replaced.
+    site
+        The ``site-packages`` that holds the packages and all that they import.
+    overridden
+        Members that their classes override of classes of others.
+    questions
+        Root of the questions to translate; ``None`` for none.
+    proper
+        More names of people and methods to replace in texts.
+    say
+        Called with each line of progress.
+
+    Raises
+    ------
+    UnseenError
+        When a package cannot be read or renamed, or ``out`` holds something else.
+    """
+    if out.exists() and any(out.iterdir()) and not (out / "library.json").exists():
+        msg = f"out={out}: not empty, and no unseen library; name another folder"
+        raise UnseenError(msg)
+    libraries = [read_library(package, site) for package in packages]
+    say("reading the words of everything they import")
+    vocabulary = foreign_vocabulary(libraries)
+    known = [word for package in packages for word in PROPER.get(package, ())]
+    names = make_map(
+        libraries, vocabulary, seed=seed, overridden=overridden, proper=[*known, *proper]
+    )
+    sources, _ = read_questions(questions, packages) if questions else ([], [])
+    warmup = environments.warmup(ENVIRONMENT)
+    modules = {name: m.text for library in libraries for name, m in library.modules.items()}
+    say("inferring the types of all expressions")
+    analysis = analyse({**modules, **script_texts(sources), _WARMUP: warmup}, packages)
+    say("rewriting")
+    unfinished = out.with_name(f"{out.name}.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    for library in libraries:
+        _write_source(
+            library,
+            unfinished / "source",
+            names=names,
+            analysis=analysis,
+            vocabulary=vocabulary,
+            modules=modules,
+            seed=seed,
+        )
+    _check_types(unfinished / "source", names, packages, modules)
+    private = unfinished / "private"
+    private.mkdir()
+    names.save(private / "mapping.json")
+    (private / "LICENSE").write_text("\n\n".join(library.licence for library in libraries))
+    translated = rewrite(
+        warmup,
+        names,
+        analysis.owners[_WARMUP],
+        words=vocabulary.words,
+        modules=modules,
+        script=True,
+    )
+    _write_environment(unfinished, libraries, names, translated.text)
+    _write_questions(
+        sources,
+        private / "questions",
+        names=names,
+        analysis=analysis,
+        vocabulary=vocabulary,
+        modules=modules,
+    )
+    content = {"packages": list(names.packages.values()), "seed": seed, "recipe": RECIPE}
+    (unfinished / "library.json").write_text(json.dumps(content, indent=1) + "\n")
+    shutil.rmtree(out, ignore_errors=True)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    unfinished.rename(out)  # last: a half-built one has another name
+    return load(out)
+
+
+def _write_source(
+    library: Library,
+    root: Path,
+    *,
+    names: NameMap,
+    analysis: Analysis,
+    vocabulary: Vocabulary,
+    modules: Collection[str],
+    seed: int,
+) -> None:
+    for module in library.modules.values():
+        done = rewrite(
+            module.text,
+            names,
+            analysis.owners[module.name],
+            words=vocabulary.words,
+            modules=modules,
+        )
+        dotted = (names.module(module.name) or module.name).split(".")
+        path = root.joinpath(*dotted)
+        path = path / "__init__.py" if module.is_package else path.with_suffix(".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(reorder(done.text, f"{seed} {path.name}"), encoding="utf-8")
+    for data in library.data:
+        parts = ".".join(data.parent.parts)
+        folder = root.joinpath(*(names.module(parts) or parts).split("."))
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(library.folder / data, folder / data.name)
+
+
+def _check_types(
+    root: Path, names: NameMap, packages: Sequence[str], modules: Mapping[str, str]
+) -> None:
+    """Renaming must not change what mypy finds: a name missed somewhere would be an error more."""
+    renamed = {}
+    for path in sorted(root.rglob("*.py")):
+        parts = path.relative_to(root).with_suffix("").parts
+        dotted = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        renamed[dotted] = path.read_text(encoding="utf-8")
+    before = analyse(modules, packages).errors
+    after = analyse(renamed, tuple(names.packages.values())).errors
+    if before != after:
+        listed = ", ".join(
+            f"{code} {before[code]} -> {after[code]}"
+            for code in sorted({*before, *after})
+            if before[code] != after[code]
+        )
+        msg = f"the renamed library has other type errors than the original: {listed}"
+        raise UnseenError(msg)
+
+
+def _write_environment(
+    out: Path, libraries: Sequence[Library], names: NameMap, warmup: str
+) -> None:
+    folder = out / "environment"
+    (folder / "wheels").mkdir(parents=True)
+    lock = environments.lock_file(ENVIRONMENT).read_text()
+    lines = [without(lock, {library.distribution or "" for library in libraries})]
+    for library in libraries:
+        new = names.packages[library.package]
+        file = wheel.write(folder / "wheels", new, out / "source" / new)
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        lines.append(f"./wheels/{file.name} \\\n    --hash=sha256:{digest}\n")
+    (folder / "requirements.lock").write_text("".join(lines))
+    (folder / "warmup.py").write_text(warmup)
+    if (python := environments.wanted_python(ENVIRONMENT)) is not None:
+        (folder / "python").write_text(python + "\n")
+
+
+def without(lock: str, distributions: Collection[str]) -> str:
+    """A lock file without some distributions, and without comments, which name them too.
+
+    Raises
+    ------
+    UnseenError
+        When one of them is not pinned there.
+    """
+    kept: list[str] = []
+    gone: Counter[str] = Counter()
+    dropping = False
+    for line in lock.splitlines(keepends=True):
+        if line.lstrip().startswith("#"):
+            continue
+        if not line[:1].isspace():
+            name = re.split(r"[=<>!~ ;\[@]", line, maxsplit=1)[0].strip().lower()
+            dropping = name in distributions
+            gone[name] += dropping
+        if not dropping:
+            kept.append(line)
+    absent = sorted(name for name in distributions if not gone[name])
+    if absent:
+        msg = f"the lock file of {ENVIRONMENT!r} does not pin {', '.join(absent)}"
+        raise UnseenError(msg)
+    return "".join(kept)
+
+
+def _write_questions(
+    sources: Sequence[Source],
+    root: Path,
+    *,
+    names: NameMap,
+    analysis: Analysis,
+    vocabulary: Vocabulary,
+    modules: Collection[str],
+) -> None:
+    root.mkdir()
+    for source in sources:
+        translate_question(
+            source,
+            root / source.folder.name,
+            names,
+            analysis.owners,
+            words=vocabulary.words,
+            modules=modules,
+        )

@@ -1,0 +1,200 @@
+"""Translates questions of ``live``: prompts, masks, scaffolds and references, by one map."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+import shutil
+import textwrap
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from experiments.benchmarks.live.loader import TaskSpec, question_folders, read_spec
+from experiments.unseen.mapping import NameMap
+from experiments.unseen.owners import Owners
+from experiments.unseen.prose import translate
+from experiments.unseen.rewrite import placeholder, rewrite
+
+_FENCE = re.compile(
+    r"^(?P<open>[ \t]*```python[ \t]*\n)(?P<code>.*?)(?P<close>^[ \t]*```[ \t]*$)",
+    re.MULTILINE | re.DOTALL,
+)
+_MASK = re.compile(r"\[(MASK(?:_\d+)?)\]")
+_BETWEEN = "# ---- next block ----"
+#: How prompts speak of a package when they do not name it.
+_ADD_ON = re.compile(r"pymatgen['’]s (?:[\w-]+ ){1,2}add-on(?: package)?")  # noqa: RUF001
+
+
+@dataclass(frozen=True)
+class Script:
+    """Code of one question: the reference, or all code of its scaffold.
+
+    Attributes
+    ----------
+    text
+        Python source.
+    masks
+        Where (line from 1, column) a mask stands for a name, and which mask.
+    """
+
+    text: str
+    masks: Mapping[tuple[int, int], str]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A question before translation."""
+
+    folder: Path
+    spec: TaskSpec
+    reference: Script
+    scaffold: Script
+
+    @property
+    def scripts(self) -> dict[str, Script]:
+        """The code by module name, as it is given to :func:`experiments.unseen.owners.analyse`."""
+        name = self.folder.name
+        return {f"reference_{name}": self.reference, f"scaffold_{name}": self.scaffold}
+
+
+def read_questions(root: Path, packages: Collection[str]) -> tuple[list[Source], list[str]]:
+    """Questions whose reference imports one of ``packages``, and the ids of all others."""
+    found, others = [], []
+    for folder in question_folders(root):
+        reference = (folder / "reference.py").read_text(encoding="utf-8")
+        if any(_inside(name, packages) for name in _imported_modules(reference)):
+            spec = read_spec(folder)
+            found.append(Source(folder, spec, Script(reference, {}), scaffold_script(spec)))
+        else:
+            others.append(folder.name)
+    return found, others
+
+
+def _imported_modules(source: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def _inside(name: str, packages: Iterable[str]) -> bool:
+    return any(name == package or name.startswith(f"{package}.") for package in packages)
+
+
+def scaffold_script(spec: TaskSpec) -> Script:
+    """All code of a scaffold with what the masks stand for in their place."""
+    blocks = [textwrap.dedent(found["code"]) for found in _FENCE.finditer(spec.scaffold)]
+    masks: dict[tuple[int, int], str] = {}
+    lines = []
+    for number, line in enumerate(f"{_BETWEEN}\n".join(blocks).splitlines(), start=1):
+        filled, last = "", 0
+        for mask in _MASK.finditer(line):
+            filled += line[last : mask.start()]
+            masks[number, len(filled)] = mask[1]
+            filled += spec.masks.get(mask[1], mask[1].lower())
+            last = mask.end()
+        lines.append(filled + line[last:])
+    return Script("\n".join(lines) + "\n", masks)
+
+
+def translate_question(
+    source: Source,
+    target: Path,
+    names: NameMap,
+    owners: Mapping[str, Owners],
+    *,
+    words: Collection[str],
+    modules: Collection[str],
+) -> None:
+    """Write the translated question as a folder of the same form; its golds are copied.
+
+    Parameters
+    ----------
+    target
+        Folder to write.
+    owners
+        mypy's verdicts by name of the script.
+    words, modules
+        As for :func:`experiments.unseen.rewrite.rewrite`.
+    """
+    properties = {prop.name for prop in source.spec.properties}
+    answer = dataclasses.replace(
+        names,
+        identifiers={old: new for old, new in names.identifiers.items() if old not in properties},
+        keys={old: new for old, new in names.keys.items() if old not in properties},
+    )
+    done = {
+        name: rewrite(
+            script.text,
+            names,
+            owners[name],
+            words=words,
+            modules=modules,
+            script=True,
+            masks=script.masks,
+            texts=answer,
+        )
+        for name, script in source.scripts.items()
+    }
+    reference, scaffold = done.values()
+    masks = {
+        mask: scaffold.unmasked.get(mask, names.identifiers.get(old, old))
+        for mask, old in source.spec.masks.items()
+    }
+    content = yaml.safe_load((source.folder / "task.yaml").read_text(encoding="utf-8"))
+    content["packages"] = [
+        names.distributions.get(name, name) for name in content.get("packages", [])
+    ]
+    if masks:
+        content["masks"] = masks
+    for item in content["properties"]:
+        item["description"] = _prose(item["description"], answer)
+    content["goal"] = _with_package(_prose(content["goal"], answer), names, source)
+    content["scaffold"] = _with_package(
+        _scaffold(content["scaffold"], scaffold.text, set(masks), answer), names, source
+    )
+    shutil.copytree(source.folder, target, ignore=shutil.ignore_patterns("__pycache__"))
+    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
+    (target / "task.yaml").write_text(text, encoding="utf-8")
+    (target / "reference.py").write_text(reference.text, encoding="utf-8")
+
+
+def _with_package(text: str, names: NameMap, source: Source) -> str:
+    used = [
+        new
+        for old, new in names.packages.items()
+        if any(_inside(name, [old]) for name in _imported_modules(source.reference.text))
+    ]
+    listed = " and ".join(f"`{name}`" for name in used)
+    plural = "packages" if len(used) > 1 else "package"
+    return f"Next to pymatgen the {plural} {listed} can be imported.\n\n{text}"
+
+
+def _prose(text: str, names: NameMap) -> str:
+    package = next(iter(names.packages.values()))
+    text = _ADD_ON.sub(f"the package {package}", text)
+    return translate(text, names, sources=False)
+
+
+def _scaffold(text: str, code: str, masks: Collection[str], names: NameMap) -> str:
+    for mask in sorted(masks, key=len, reverse=True):
+        code = re.sub(rf"\b{placeholder(mask)}", f"[{mask}]", code)
+    blocks = code.split(f"{_BETWEEN}\n")
+    parts: list[str] = []
+    last = 0
+    for found, block in zip(_FENCE.finditer(text), blocks, strict=True):
+        indent = found["open"][: len(found["open"]) - len(found["open"].lstrip())]
+        parts += [_prose(text[last : found.start()], names), found["open"]]
+        parts += [textwrap.indent(block, indent), found["close"]]
+        last = found.end()
+    return "".join([*parts, _prose(text[last:], names)])
+
+
+def script_texts(sources: Sequence[Source]) -> dict[str, str]:
+    """Source of every script, by module name."""
+    return {name: script.text for source in sources for name, script in source.scripts.items()}

@@ -1,0 +1,129 @@
+"""Builds an unseen library, proves it, and keeps it: one that fails a gate is never handed out."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from experiments.benchmarks.live.loader import QUESTIONS
+from experiments.unseen import gates
+from experiments.unseen.build import ENVIRONMENT, UnseenLibrary, build, load
+from experiments.unseen.overridden import overridden
+from experiments.unseen.source import UnseenError, foreign_vocabulary, read_library
+from sandbox import environments
+
+PACKAGES = ("pymatgen.analysis.defects",)
+REPORT = "report.json"
+_Result = TypeVar("_Result")
+
+
+def ready(
+    packages: Sequence[str] = PACKAGES,
+    *,
+    seed: int,
+    questions: Path = QUESTIONS,
+    backend: str = "auto",
+    say: Callable[[str], None] = lambda _: None,
+) -> UnseenLibrary:
+    """The proven library of these packages and this seed, built into the cache if need be.
+
+    Raises
+    ------
+    UnseenError
+        When it cannot be built, or fails a gate.
+    SandboxError
+        When no sandbox works here.
+    """
+    name = "-".join([*(package.replace(".", "_") for package in packages), str(seed)])
+    folder = environments.cache_folder() / "unseen" / f"{name}-{_digest(packages, questions)}"
+    if (folder / "private" / REPORT).is_file():
+        return load(folder)
+    return make(packages, seed=seed, out=folder, questions=questions, backend=backend, say=say)
+
+
+def make(
+    packages: Sequence[str],
+    *,
+    seed: int,
+    out: Path,
+    questions: Path | None = QUESTIONS,
+    backend: str = "auto",
+    proper: Sequence[str] = (),
+    say: Callable[[str], None] = lambda _: None,
+) -> UnseenLibrary:
+    """Build an unseen library and put it through all gates; see :func:`build` for the arguments.
+
+    Raises
+    ------
+    UnseenError
+        When it cannot be built, or fails a gate; lists what was found.
+    SandboxError
+        When no sandbox works here.
+    """
+    say(f"environment {ENVIRONMENT}")
+    environments.build(ENVIRONMENT, say=say)
+    site = environments.site_packages(ENVIRONMENT)
+    libraries = [read_library(package, site) for package in packages]
+    say("looking at the installed library")
+    members, failed = _wait(overridden(libraries, environment=ENVIRONMENT, backend=backend))
+    for module, reason in failed.items():
+        say(f"{module} cannot be imported ({reason}); it is rewritten all the same")
+    library = build(
+        packages,
+        seed=seed,
+        out=out,
+        site=site,
+        overridden=members,
+        questions=questions,
+        proper=proper,
+        say=say,
+    )
+    say("looking for old names")
+    words = foreign_vocabulary(libraries).words
+    findings = [*gates.leak_scan(library, words), *gates.question_scan(library, words)]
+    say("running the translated references")
+    reports = _wait(gates.check_references(library, backend))
+    findings += [f"{r.question_id}: {finding}" for r in reports for finding in r.findings]
+    if findings:
+        shown = "\n  ".join(findings[:20])
+        more = f"\n  and {len(findings) - 20} more" if len(findings) > 20 else ""
+        msg = f"{out}: the renamed library is not fit to be asked about:\n  {shown}{more}"
+        raise UnseenError(msg)
+    names = library.names
+    report = {
+        "questions": len(reports),
+        "properties": sum(r.properties for r in reports),
+        "renamed": len(names.identifiers),
+        "keys": len(names.keys),
+        "kept": list(names.kept),
+    }
+    (library.private / REPORT).write_text(json.dumps(report, indent=1) + "\n")
+    return library
+
+
+def report_of(library: UnseenLibrary) -> dict[str, int | list[str]]:
+    """What the gates counted."""
+    content: dict[str, int | list[str]] = json.loads((library.private / REPORT).read_text())
+    return content
+
+
+def _wait(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
+    """Run to the end, also when the caller is inside of an event loop."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()
+
+
+def _digest(packages: Sequence[str], questions: Path) -> str:
+    """Key of everything that decides the library: environment, questions and this program."""
+    digest = hashlib.sha256(environments.lock_file(ENVIRONMENT).read_bytes())
+    files = [*Path(__file__).parent.glob("*.py"), *questions.glob("*/*.*")]
+    for path in sorted(files):
+        if path.suffix in {".py", ".yaml", ".json"}:
+            digest.update(path.name.encode() + path.read_bytes())
+    digest.update(",".join(packages).encode())
+    return digest.hexdigest()[:12]
