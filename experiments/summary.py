@@ -67,7 +67,8 @@ def summarise(
     -------
     dict
         JSON-able. Counts of verdicts are sums over seeds; ``answers`` is what they are out of
-        (``properties_total`` for properties).
+        (``properties_total`` for properties); ``verified`` leaves out the properties that are
+        known to be faulty themselves, and is ``None`` where there are none.
     """
     latest = {(row.question_id, row.seed): row for row in rows}
     available = [task for task in tasks if task.unavailable is None]
@@ -93,6 +94,7 @@ def summarise(
         "whole": sum(row.whole for row in scored),
         "properties_passed": sum(row.passed_count for row in scored),
         "properties_total": sum(row.properties for row in scored),
+        "verified": _verified(tasks, scored),
         "format_errors": sum(row.format_status == "error" for row in scored),
         "format_repaired": sum(row.format_status == "repaired" for row in scored),
         "outcomes": _counts(row.outcome for row in latest.values()),
@@ -112,6 +114,24 @@ def summarise(
         "packages": {name: dict(versions) for name, versions in packages.items()},
         "config_hash": config_hash,
         "config": config.plain(),
+    }
+
+
+def _verified(tasks: Sequence[Task], scored: Sequence[Row]) -> dict[str, int] | None:
+    """Passed and all properties without those that have an erratum."""
+    if not any(prop.erratum for task in tasks for prop in task.properties):
+        return None
+    sound = {
+        task.question.id: {prop.name for prop in task.properties if prop.erratum is None}
+        for task in tasks
+    }
+    return {
+        "passed": sum(
+            passed and name in sound[row.question_id]
+            for row in scored
+            for name, passed in (row.passed or {}).items()
+        ),
+        "total": sum(len(sound[row.question_id]) for row in scored),
     }
 
 

@@ -7,12 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from agents.base import Question, Trajectory, Usage
 from experiments import replay
 from experiments.benchmarks.mattools import FILES_INSIDE, MatToolsBenchmark, MatToolsError
 from experiments.benchmarks.mattools_errata import errata
 from experiments.published import score_published
+from experiments.record import make_row
 from experiments.recorded import RecordedError, read_recorded
-from experiments.scoring import verify_task
+from experiments.scoring import Verdict, verify_task
+from experiments.summary import summarise
+from experiments.tasks import Property, Score, Task
 from sandbox.base import SandboxConfig
 from sandbox.factory import get_sandbox
 from sandbox.runner import dumps
@@ -170,6 +174,39 @@ def test_the_vacuous_property_of_the_dev_split_is_in_the_errata():
     assert sorted(marked) == ["SRH_Coefficient", "antisite_defect_names", "vacancy_oxidation_state"]
 
 
+def test_a_summary_counts_with_and_without_faulty_properties(configure):
+    rows = [
+        make_row("h", task, ended(task), Verdict(Score("q", 0, "ok", True, passed, {})))
+        for task, passed in (
+            (faulty_task(), {"good": True, "bad": True}),
+            (faulty_task("r"), {"good": False, "bad": True}),
+        )
+    ]
+    summary = summarise(
+        configure(), config_hash="h", llm=False, tasks=[faulty_task(), faulty_task("r")],
+        rows=rows, packages={},
+    )  # fmt: skip
+    assert (summary["properties_passed"], summary["properties_total"]) == (3, 4)
+    assert summary["verified"] == {"passed": 1, "total": 2}
+    sound = replace(faulty_task(), properties=faulty_task().properties[:1])
+    summary = summarise(
+        configure(), config_hash="h", llm=False, tasks=[sound], rows=[], packages={}
+    )
+    assert summary["verified"] is None  # nothing is known to be faulty: one score says it all
+
+
+def faulty_task(name="q"):
+    properties = (
+        Property("good", "", "int", "1"),
+        Property("bad", "", "int", "1", erratum="vacuous: all pass"),
+    )
+    return Task(Question(name, "?"), properties, "live")
+
+
+def ended(task):
+    return Trajectory(task.question.id, 0, "", "f", "", (), Usage(), "answered", "strict")
+
+
 # --- in the sandbox ----------------------------------------------------------------------------
 
 FILE = """\
@@ -241,9 +278,10 @@ def recorded_file(path, form):
         if form == "published":
             rows.append({"question_file_path": "test_cell", "function": code, "function_name": "f"})
         else:
+            labels = {"system": "s", "model": "m", "retrieval": "r", "round": 1}
             replayed = {"outcome": outcome, "wrong": None, "errors": None}
-            rows.append({"system": "s", "model": "m", "retrieval": "r", "round": 1, "code": code,
-                         "task": "test_cell", "function_name": "f", "replayed": replayed})  # fmt: skip
+            answer = {"task": "test_cell", "code": code, "function_name": "f"}
+            rows.append({**labels, **answer, "replayed": replayed})
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
