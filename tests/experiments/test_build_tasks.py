@@ -15,6 +15,7 @@ from experiments.build_tasks.__main__ import main
 from experiments.build_tasks.assertions import Assertion, Unusable, is_assertion, read
 from experiments.build_tasks.collect import Program, collect
 from experiments.build_tasks.model_writer import ModelWriter
+from experiments.build_tasks.pipeline import _compare_versions
 from experiments.build_tasks.sources import instrumented, reference, scaffold
 from experiments.build_tasks.values import Shape, Tolerance, ambiguity, shape, tolerance
 from experiments.build_tasks.writer import Asked, Draft, RulesWriter, WriterError, masks_of
@@ -138,6 +139,17 @@ def test_runs_that_differ_are_told_apart() -> None:
     assert ambiguity(1.0, 1.1) == "another value"
     assert ambiguity([0.1 + 0.2], [0.3]) is None
     assert ambiguity({"a", "b"}, {"b", "a"}) is None
+
+
+def test_another_version_may_change_a_value_but_not_its_type_or_order() -> None:
+    assert _compare_versions(1.5, 1.5) is None
+    assert _compare_versions(1.5, 1.7) == "another value in the second environment"
+    for first, second, reason in (
+        (1, 1.0, "types differ: int and float"),
+        (["a", "b"], ["b", "a"], "the same items in another order"),
+    ):
+        with pytest.raises(Unusable, match=f"second environment: {reason}"):
+            _compare_versions(first, second)
 
 
 @pytest.fixture(scope="module")
