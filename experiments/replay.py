@@ -256,16 +256,20 @@ async def _grade_all(
         stack.push_async_callback(bench.sandbox.close)
         stack.push_async_callback(bench.verifier.close)
 
+        runnable = sum(row.outcome != "not_runnable" for row in results.graded.values())
+
         async def work() -> None:
+            nonlocal runnable
             for recorded, scorer in waiting:
                 try:
-                    results.add(await grade(recorded, scorer, bench))
+                    graded = await grade(recorded, scorer, bench)
+                    results.add(graded)
+                    runnable += graded.outcome != "not_runnable"
                 except SandboxError as error:
                     failures.append(f"{recorded.key}: {error}")
                     if len(failures) > max(20, len(jobs) // 100):
                         raise
-                agreed = sum(g.outcome != "not_runnable" for g in results.graded.values())
-                progress.advance(f"{agreed} runnable")
+                progress.advance(f"{runnable} runnable")
 
         stack.enter_context(progress)
         await asyncio.gather(*(work() for _ in range(settings.workers)))
