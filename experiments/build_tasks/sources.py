@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -129,6 +130,8 @@ def scaffold(program: Program, asked: Mapping[int, str], masks: Mapping[str, str
 def maskable(program: Program, asked: Iterable[int], names: frozenset[str]) -> list[str]:
     """Names of the library that give the asked values, and nothing else in the program.
 
+    The outermost name of each value comes first, then the second ones.
+
     Parameters
     ----------
     program
@@ -140,13 +143,14 @@ def maskable(program: Program, asked: Iterable[int], names: frozenset[str]) -> l
     """
     wanted = set(asked)
     text = scaffold(program, dict.fromkeys(wanted, "_"), {})
-    found: dict[str, None] = {}
+    columns: list[list[str]] = []
     for number, assertion in enumerate(program.assertions):
         if number in wanted:
             own = [n for part in (assertion.actual, *assertion.body) for n in ast.walk(part)]
             hidden = _hideable(own, names, text)
-            found |= dict.fromkeys(hidden or _hideable(origins(program, assertion), names, text))
-    return list(found)
+            columns.append(hidden or _hideable(origins(program, assertion), names, text))
+    ranked = (name for rank in itertools.zip_longest(*columns) for name in rank if name)
+    return list(dict.fromkeys(ranked))
 
 
 def _hideable(nodes: Iterable[ast.AST], names: frozenset[str], text: str) -> list[str]:

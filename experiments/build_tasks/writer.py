@@ -18,7 +18,7 @@ from experiments.build_tasks.collect import Program
 from experiments.build_tasks.sources import maskable, origins
 from experiments.build_tasks.values import Shape, Tolerance
 
-#: More masks than this hide what the code is about.
+#: More masks than this (and than there are properties) hide what the code is about.
 MOST_MASKS = 4
 _STOPWORDS = frozenset(
     re.findall(
@@ -110,7 +110,7 @@ def masks_of(program: Program, asked: Sequence[int], library: Library) -> dict[s
     """What the scaffold hides: names of the library that give the asked values."""
     members = {m.name for symbol in library.symbols.values() for m in symbol.members}
     names = frozenset(members | {name.rpartition(".")[2] for name in library.symbols})
-    hidden = maskable(program, asked, names)[:MOST_MASKS]
+    hidden = maskable(program, asked, names)[: max(MOST_MASKS, len(asked))]
     return {f"MASK_{number}": name for number, name in enumerate(hidden, 1)}
 
 
@@ -177,14 +177,14 @@ class RulesWriter:
             node = assigned.pop(node.id)
         if isinstance(node, ast.Call):
             node = node.func
-        name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", None)
-        return bool(_candidates(self._library, name, _imported(program)))
+        imported = _imported(program)
+        return bool(_candidates(self._library, _named(node, imported), imported))
 
     def _summary(self, draft: Draft, asked: Asked) -> str:
         """First sentence about what gives the value; empty when nothing is documented."""
         imported = _imported(draft.program)
         for node in origins(draft.program, asked.assertion):
-            name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", None)
+            name = _named(node, imported)
             sentences = {
                 first_sentence(symbol.docstring)
                 for symbol in _candidates(self._library, name, imported)
@@ -206,6 +206,13 @@ def _describe(asked: Asked, name: str, summary: str) -> str:
         how = f", {asked.shape.how}" if asked.shape.how else ""
         parts.append(f"What the code assigns to `{name}`{how}.")
     return " ".join(part for part in parts if part)
+
+
+def _named(node: ast.AST, imported: set[str]) -> str | None:
+    """An attribute's name, or an imported one; a variable names nothing of the library."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) and node.id in imported else None
 
 
 def _candidates(library: Library, name: str | None, imported: set[str]) -> list[Symbol]:

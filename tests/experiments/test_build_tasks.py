@@ -242,6 +242,14 @@ def draft(programs: dict[str, Program]) -> Draft:
     return Draft(program, asked, masks_of(program, [0, 1], library), "orchard")
 
 
+def test_the_name_that_gives_the_value_is_masked_first(programs: dict[str, Program]) -> None:
+    library = read_library(["orchard"], ORCHARD / "src").public()
+    masks = masks_of(programs["trees_yields_by_variety"], [0, 1, 2], library)
+    assert masks["MASK_1"] == "yields_by_variety"
+    (program,) = (p for p in programs.values() if p.task_id == "picking_picking_days")
+    assert next(iter(masks_of(program, [0], library).values())) == "picking_days"
+
+
 async def test_rules_describe_by_the_documentation(draft: Draft) -> None:
     assert draft.masks == {"MASK_1": "pollination_gaps"}
     writer = RulesWriter(read_library(["orchard"], ORCHARD / "src").public())
