@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from keyword import iskeyword
 
 from agents.rules.infer import Scope
 from agents.rules.knowledge import Member, Parameter, compatible, element, kind_of, plain
@@ -123,7 +124,7 @@ def _guesses(name: str, own: Iterable[str]) -> Iterator[tuple[str, float]]:
     """Names that an attribute would have if it were called like the property."""
     left = [piece for piece in pieces(name) if _without([stem(piece)], own)] or [*pieces(name)]
     whole = "_".join(left)
-    if not all(piece.isidentifier() for piece in left):
+    if any(iskeyword(piece) or not piece.isidentifier() for piece in left):
         return
     yield whole, 0.55
     yield f"get_{whole}()", 0.5

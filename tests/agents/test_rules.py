@@ -259,6 +259,14 @@ def test_an_expression_goes_to_the_property_it_suits_best():
     assert [way.expression for way in shared["b"]] == ["x.charge", "x.volume"]
 
 
+@given(st.from_regex(r"[a-z][a-z0-9]{0,8}(_(in|is|for|103|[a-z]{2,9})){1,4}", fullmatch=True))
+def test_no_property_name_makes_code_that_is_no_python(name: str):
+    question = f"- `{name}`: about. Format: `int`.\n```python\ncell = make()\n```\n"
+    parsed = parse_answer(answer(prompts.generate(question)), strict=True)
+    assert parsed is not None
+    ast.parse(parsed.code)
+
+
 @given(st.text(max_size=300))
 def test_no_question_makes_the_rules_raise(text: str):
     question = f"- `a`: about. Format: `float`.\n```python\n{text}\n```\n{text}"
