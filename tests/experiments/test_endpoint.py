@@ -31,6 +31,7 @@ def endpoint(httpserver, monkeypatch):
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     release = threading.Event()
     mood = {"well": False}
+    useless = iter(["", "\u0000{{{ <answer><code> lorem ipsum"])  # nothing, then garbage
 
     def answer(request: Request) -> Response:
         text = request.get_data(as_text=True)
@@ -38,7 +39,7 @@ def endpoint(httpserver, monkeypatch):
         if mood["well"] or question == "cubic":
             return completion(GOOD.format(code=CODE["cubic"]))
         if question == "formula":
-            return completion("")
+            return completion(next(useless))
         if question == "lists":
             return completion(f"Sure!\n```python\n{CODE['lists']}```\n")
         if question == "loop":
