@@ -50,13 +50,18 @@ def endpoint(httpserver, monkeypatch):
         return completion("too late")
 
     httpserver.expect_request("/v1/chat/completions").respond_with_handler(answer)
-    yield httpserver.url_for("/v1"), mood
+
+    def recover() -> None:
+        mood["well"] = True
+        release.set()  # the server answers one request at a time: nothing may hang in it
+
+    yield httpserver.url_for("/v1"), recover
     release.set()
 
 
 @pytest.mark.long
 async def test_misbehaviour_is_recorded_and_the_run_goes_on(endpoint, tmp_path, configure):
-    url, mood = endpoint
+    url, recover = endpoint
     model = {"provider": "openai", "name": "m", "base_url": url, "timeout": 1, "max_retries": 1,
              "cache": False, "price": {"prompt": 1.0, "completion": 2.0}}  # fmt: skip
     plain = configure().plain() | {"model": model}
@@ -84,7 +89,7 @@ async def test_misbehaviour_is_recorded_and_the_run_goes_on(endpoint, tmp_path, 
     assert summary["model_kind"] == "LLM"
     assert summary["cost_usd"] == pytest.approx(4 * (7 * 1 + 3 * 2) / 1e6, abs=1e-6)
 
-    mood["well"] = True
+    recover()
     _, summary, _ = await run(config)
     assert (summary["answers"], summary["infra"], summary["complete"]) == (6, 0, True)
     assert summary["calls"] == 7
