@@ -192,7 +192,8 @@ def test_killed_at_any_moment_and_run_again_gives_the_same_summary(tmp_path):
 @pytest.mark.long
 def test_interrupt_says_how_to_go_on(tmp_path):
     process = subprocess.Popen(
-        command(*TINY, f"out={tmp_path / 'run'}", "seeds=40"),
+        # A job in the background of a script ignores interrupts, and so would its children.
+        ["env", "--default-signal=INT", *command(*TINY, f"out={tmp_path / 'run'}", "seeds=40")],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
