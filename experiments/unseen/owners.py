@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 #: (line from 1, column from 0 in bytes) where an expression ends: no two of a kind end together.
 Position = tuple[int, int]
 _IGNORE = re.compile(r"# *type: *ignore[^\n]*")  # hides errors that are to be counted
-_CODE = re.compile(r": error: .*\[([a-z-]+)\]$")
+#: Types in comments: they help to find owners, but comments go, so errors are counted without.
+_TYPE_COMMENT = re.compile(r"# *type: *[^\n]*")
+_ERROR = re.compile(r"^(?P<path>[^:]+):.*: error: .*\[(?P<code>[a-z-]+)\]$")
 
 
 @dataclass
@@ -53,24 +55,23 @@ class Owners:
         return near.pop() if len(near) == 1 else None
 
 
-@dataclass(frozen=True)
-class Analysis:
-    """What mypy says.
+def count_errors(texts: Mapping[str, str]) -> Counter[tuple[str, str]]:
+    """How many errors of each code mypy finds in each module: renaming must not change it.
 
-    Attributes
-    ----------
-    owners
-        Verdicts by module name.
-    errors
-        How many errors of each code: renaming must not change it.
+    Raises
+    ------
+    UnseenError
+        When mypy is not installed, or cannot read a module at all.
     """
+    result = check({name: _TYPE_COMMENT.sub("", text) for name, text in texts.items()})
+    parents = _parents(texts)
+    modules = {_path(name, is_package=name in parents): name for name in texts}
+    found = (match for match in map(_ERROR.match, result.errors) if match)
+    return Counter((modules[match["path"]], match["code"]) for match in found)
 
-    owners: Mapping[str, Owners]
-    errors: Counter[str]
 
-
-def analyse(texts: Mapping[str, str], packages: Iterable[str]) -> Analysis:
-    """Type-check modules.
+def analyse(texts: Mapping[str, str], packages: Iterable[str]) -> Mapping[str, Owners]:
+    """Type-check modules; gives the verdicts by module name.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ def analyse(texts: Mapping[str, str], packages: Iterable[str]) -> Analysis:
     UnseenError
         When mypy is not installed, or cannot read a module at all.
     """
-    result = _check(texts)
+    result = check(texts)
     from experiments.unseen.typed import Reader, classes_of  # noqa: PLC0415 - needs mypy
 
     ours = tuple(packages)
@@ -99,15 +100,21 @@ def analyse(texts: Mapping[str, str], packages: Iterable[str]) -> Analysis:
         owners[name] = Owners()
         reader = Reader(result.types, ours, classes, owners[name])
         reader.read(result.files[name])
-    codes = (match.group(1) for match in map(_CODE.search, result.errors) if match)
-    return Analysis(owners, Counter(codes))
+    return owners
 
 
-def _check(texts: Mapping[str, str]) -> BuildResult:
+def check(texts: Mapping[str, str]) -> BuildResult:
+    """Run mypy over modules, by name.
+
+    Raises
+    ------
+    UnseenError
+        As :func:`analyse`.
+    """
     try:
-        from mypy import build, errors, modulefinder, options  # noqa: PLC0415 - a dev dependency
+        from mypy import build, errors, modulefinder, options  # noqa: PLC0415 - an extra
     except ImportError as error:
-        msg = "renaming a library needs mypy: pip install mypy (or the extra matsmith[dev])"
+        msg = "making an unseen library needs mypy: pip install matsmith[unseen]"
         raise UnseenError(msg) from error
     chosen = options.Options()
     chosen.export_types = chosen.preserve_asts = True
@@ -116,7 +123,7 @@ def _check(texts: Mapping[str, str]) -> BuildResult:
     chosen.follow_imports = "skip"
     chosen.ignore_missing_imports = True
     chosen.check_untyped_defs = True
-    parents = {name.rpartition(".")[0] for name in texts}
+    parents = _parents(texts)
     sources = [
         modulefinder.BuildSource(
             _path(name, is_package=name in parents), name, _IGNORE.sub("", text)
@@ -128,6 +135,10 @@ def _check(texts: Mapping[str, str]) -> BuildResult:
     except errors.CompileError as error:
         msg = "mypy cannot read the library: " + "; ".join(error.messages[:3])
         raise UnseenError(msg) from error
+
+
+def _parents(names: Iterable[str]) -> set[str]:
+    return {name.rpartition(".")[0] for name in names}
 
 
 def _path(name: str, *, is_package: bool) -> str:

@@ -43,28 +43,35 @@ class Reader:
         self._classes = classes
         self._found = found
         self._module = ""
+        self._selves: dict[nodes.Node, nodes.TypeInfo] = {}
 
     def read(self, module: nodes.MypyFile) -> None:
         """Read one module."""
         self._module = module.fullname
-        for node in _walk(module):
+        every = list(walk(module))
+        self._selves = {
+            node.arguments[0].variable: node.info
+            for node in every
+            if isinstance(node, nodes.FuncDef) and node.info and node.arguments
+        }
+        for node in every:
             self._expression(node)
 
     def _expression(self, node: nodes.Node) -> None:
         if isinstance(node, nodes.MemberExpr):
-            self._found.attributes[_end(node), node.name] = self._member(node.expr, node.name)
+            self._found.attributes[end_of(node), node.name] = self._member(node.expr, node.name)
         elif isinstance(node, nodes.SuperExpr):
             above = node.info.mro[1:] if node.info else []
-            self._found.attributes[_end(node), node.name] = any(
+            self._found.attributes[end_of(node), node.name] = any(
                 node.name in base.names and self._is_ours(base.fullname) for base in above
             )
         elif isinstance(node, nodes.CallExpr):
-            self._found.calls[_end(node)] = self._callee(node.callee)
+            self._found.calls[end_of(node)] = self._callee(node.callee)
             callee, arguments = node.callee, node.args
             by_name = isinstance(callee, nodes.NameExpr) and callee.name in _BY_NAME
             if by_name and len(arguments) > 1 and isinstance(arguments[1], nodes.StrExpr):
                 verdict = self._member(arguments[0], arguments[1].value)
-                self._found.texts[_end(node)] = verdict
+                self._found.texts[end_of(node)] = verdict
 
     def _is_ours(self, fullname: str) -> bool:
         return any(fullname == name or fullname.startswith(f"{name}.") for name in self._packages)
@@ -76,7 +83,11 @@ class Reader:
     def _member(self, base: nodes.Expression, name: str) -> bool | None:
         if isinstance(base, nodes.RefExpr) and isinstance(base.node, nodes.MypyFile):
             return self._is_ours(base.node.fullname)
-        return self._owns(self._inferred.get(base), name)
+        kind = self._inferred.get(base)
+        if kind is None and isinstance(base, nodes.NameExpr) and base.node in self._selves:
+            # mypy has no types where it believes that code is never reached.
+            kind = types.Instance(self._selves[base.node], [])
+        return self._owns(kind, name)
 
     def _owns(self, kind: types.Type | None, name: str) -> bool | None:
         if kind is None:
@@ -85,7 +96,7 @@ class Reader:
         if isinstance(kind, types.UnionType):
             verdicts = {self._owns(item, name) for item in kind.items}
             return True if True in verdicts else None if None in verdicts else False
-        info = _class(kind)
+        info = class_of(kind)
         if info is None:
             return None if isinstance(kind, types.AnyType) else False
         if any(name in base.names and self._is_ours(base.fullname) for base in info.mro):
@@ -116,17 +127,17 @@ class Reader:
                 return self._is_ours(kind.type_object().fullname)
             return kind.definition is not None and self._defines(kind.definition.fullname)
         if isinstance(kind, types.TypeType):
-            info = _class(types.get_proper_type(kind.item))
+            info = class_of(types.get_proper_type(kind.item))
             return info is not None and self._is_ours(info.fullname)
         return None if isinstance(kind, types.AnyType) else False
 
 
-def _class(kind: types.ProperType) -> nodes.TypeInfo | None:
+def class_of(kind: types.ProperType) -> nodes.TypeInfo | None:
     """The class whose attributes an expression of this type has."""
     if isinstance(kind, types.TypeType):
-        return _class(types.get_proper_type(kind.item))
+        return class_of(types.get_proper_type(kind.item))
     if isinstance(kind, types.TypeVarType):
-        return _class(types.get_proper_type(kind.upper_bound))
+        return class_of(types.get_proper_type(kind.upper_bound))
     if isinstance(kind, types.TupleType):
         return kind.partial_fallback.type
     if isinstance(kind, types.FunctionLike):
@@ -134,16 +145,18 @@ def _class(kind: types.ProperType) -> nodes.TypeInfo | None:
     return kind.type if isinstance(kind, types.Instance) else None
 
 
-def _end(node: nodes.Context) -> Position:
+def end_of(node: nodes.Context) -> Position:
+    """Where an expression ends."""
     return (node.end_line or node.line, node.end_column or node.column)
 
 
 def classes_of(module: nodes.MypyFile) -> list[nodes.TypeInfo]:
     """All classes that a module defines."""
-    return [node.info for node in _walk(module) if isinstance(node, nodes.ClassDef)]
+    return [node.info for node in walk(module) if isinstance(node, nodes.ClassDef)]
 
 
-def _walk(module: nodes.MypyFile) -> Iterator[nodes.Node]:
+def walk(module: nodes.MypyFile) -> Iterator[nodes.Node]:
+    """Every statement, expression, function and argument of a module."""
     seen: set[int] = set()
     waiting: list[object] = [module.defs]
     while waiting:
