@@ -13,7 +13,7 @@ from pathlib import Path
 
 from experiments.unseen import wheel
 from experiments.unseen.mapping import NameMap, make_map
-from experiments.unseen.owners import Analysis, analyse
+from experiments.unseen.owners import Owners, analyse, count_errors
 from experiments.unseen.questions import Source, read_questions, script_texts, translate_question
 from experiments.unseen.reorder import reorder
 from experiments.unseen.rewrite import rewrite
@@ -151,7 +151,7 @@ def build(
     warmup = environments.warmup(ENVIRONMENT)
     modules = {name: m.text for library in libraries for name, m in library.modules.items()}
     say("inferring the types of all expressions")
-    analysis = analyse({**modules, **script_texts(sources), _WARMUP: warmup}, packages)
+    owners = analyse({**modules, **script_texts(sources), _WARMUP: warmup}, packages)
     say("rewriting")
     unfinished = out.with_name(f"{out.name}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
@@ -160,12 +160,12 @@ def build(
             library,
             unfinished / "source",
             names=names,
-            analysis=analysis,
+            owners=owners,
             vocabulary=vocabulary,
             modules=modules,
             seed=seed,
         )
-    _check_types(unfinished / "source", names, packages, modules)
+    _check_types(unfinished / "source", names, modules)
     private = unfinished / "private"
     private.mkdir()
     names.save(private / "mapping.json")
@@ -173,7 +173,7 @@ def build(
     translated = rewrite(
         warmup,
         names,
-        analysis.owners[_WARMUP],
+        owners[_WARMUP],
         words=vocabulary.words,
         modules=modules,
         script=True,
@@ -183,7 +183,7 @@ def build(
         sources,
         private / "questions",
         names=names,
-        analysis=analysis,
+        owners=owners,
         vocabulary=vocabulary,
         modules=modules,
     )
@@ -200,7 +200,7 @@ def _write_source(
     root: Path,
     *,
     names: NameMap,
-    analysis: Analysis,
+    owners: Mapping[str, Owners],
     vocabulary: Vocabulary,
     modules: Collection[str],
     seed: int,
@@ -209,7 +209,7 @@ def _write_source(
         done = rewrite(
             module.text,
             names,
-            analysis.owners[module.name],
+            owners[module.name],
             words=vocabulary.words,
             modules=modules,
         )
@@ -225,22 +225,23 @@ def _write_source(
         shutil.copyfile(library.folder / data, folder / data.name)
 
 
-def _check_types(
-    root: Path, names: NameMap, packages: Sequence[str], modules: Mapping[str, str]
-) -> None:
+def _check_types(root: Path, names: NameMap, modules: Mapping[str, str]) -> None:
     """Renaming must not change what mypy finds: a name missed somewhere would be an error more."""
     renamed = {}
     for path in sorted(root.rglob("*.py")):
         parts = path.relative_to(root).with_suffix("").parts
         dotted = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
         renamed[dotted] = path.read_text(encoding="utf-8")
-    before = analyse(modules, packages).errors
-    after = analyse(renamed, tuple(names.packages.values())).errors
+    before = {
+        (names.module(module), code): number
+        for (module, code), number in count_errors(modules).items()
+    }
+    after = count_errors(renamed)
     if before != after:
         listed = ", ".join(
-            f"{code} {before[code]} -> {after[code]}"
-            for code in sorted({*before, *after})
-            if before[code] != after[code]
+            f"{module} [{code}] {before.get((module, code), 0)} -> {after[str(module), code]}"
+            for module, code in sorted({*before, *after}, key=str)
+            if before.get((module, code), 0) != after[str(module), code]
         )
         msg = f"the renamed library has other type errors than the original: {listed}"
         raise UnseenError(msg)
@@ -296,7 +297,7 @@ def _write_questions(
     root: Path,
     *,
     names: NameMap,
-    analysis: Analysis,
+    owners: Mapping[str, Owners],
     vocabulary: Vocabulary,
     modules: Collection[str],
 ) -> None:
@@ -306,7 +307,7 @@ def _write_questions(
             source,
             root / source.folder.name,
             names,
-            analysis.owners,
+            owners,
             words=vocabulary.words,
             modules=modules,
         )

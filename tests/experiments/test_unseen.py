@@ -103,7 +103,7 @@ def _names(library: Library, seed: int = 1) -> NameMap:
 def _renamed(library: Library, names: NameMap, root: Path) -> tuple[UnseenLibrary, str]:
     """Write the renamed library; also returns the translated script."""
     texts = {name: module.text for name, module in library.modules.items()}
-    found = analyse({**texts, "script": SCRIPT}, ["toycells"]).owners
+    found = analyse({**texts, "script": SCRIPT}, ["toycells"])
     for name, module in library.modules.items():
         done = rewrite(module.text, names, found[name], words=WORDS.words, modules=texts)
         path = (root / "source").joinpath(*(names.module(name) or "").split("."))
