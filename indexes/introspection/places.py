@@ -1,0 +1,115 @@
+"""Where live objects come from: modules, lines, paths. Nothing here raises."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.metadata
+import inspect
+import linecache
+import re
+import sys
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def function_lines(function: Any) -> list[int]:
+    """First and last line, zeros when unknown."""
+    with contextlib.suppress(ValueError):
+        function = inspect.unwrap(function) if callable(function) else function
+    code = getattr(function, "__code__", None)
+    if not isinstance(code, types.CodeType):
+        return [0, 0]
+    last = max((line for _, _, line in code.co_lines() if line), default=code.co_firstlineno)
+    return [code.co_firstlineno, last]
+
+
+def class_lines(cls: type) -> list[int]:
+    """First and last line, zeros when unknown."""
+    start, text = _class_text(cls.__module__, cls.__name__)
+    return [start, start + text.count("\n") - 1] if start else [0, 0]
+
+
+def class_source(cls: type) -> str:
+    """Text of a class, empty when there is none."""
+    return _class_text(cls.__module__, cls.__name__)[1]
+
+
+@functools.lru_cache(maxsize=4096)
+def _class_text(module: str, name: str) -> tuple[int, str]:
+    """``inspect.getsource`` would parse the whole file for each class."""
+    lines = lines_of(module)
+    head = re.compile(rf"([ \t]*)class {re.escape(name)}\b")
+    for start, line in enumerate(lines):
+        if match := head.match(line):
+            after = re.compile(rf"[ \t]{{0,{len(match[1])}}}[^\s#)\]}}]")
+            rest = lines[start + 1 :]
+            end = next((i for i, text in enumerate(rest) if after.match(text)), len(rest))
+            return start + 1, line + "".join(rest[:end])
+    return 0, ""
+
+
+def lines_of(module: str) -> list[str]:
+    """Source lines of a module, none when it is compiled."""
+    file = getattr(sys.modules.get(module), "__file__", None) or ""
+    return linecache.getlines(file) if file.endswith(".py") else []
+
+
+def reachable(module: str, qualname: str) -> Any | None:
+    """What stands at a path that is loaded already."""
+    found: Any = sys.modules.get(module)
+    for part in qualname.split("."):
+        found = inspect.getattr_static(found, part, None)
+        found = getattr(found, "__func__", found) if isinstance(found, staticmethod) else found
+    return found
+
+
+def standard(cls: type) -> bool:
+    """Whether a class is of the standard library."""
+    return cls.__module__.partition(".")[0] in sys.stdlib_module_names
+
+
+def path_of(cls: type) -> str:
+    """Qualified name of a class."""
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+@functools.lru_cache(maxsize=512)
+def distribution(module: str) -> tuple[str, str, str]:
+    """Distribution, version and file (relative to where it was imported from) of a module."""
+    top = module.partition(".")[0]
+    name = next(iter(_distributions().get(top, ())), "")
+    version = importlib.metadata.version(name) if name else ""
+    file = getattr(sys.modules.get(module), "__file__", None) or ""
+    roots = [root for root in sys.path if root and file.startswith(f"{root}/")]
+    return name or top, version, file.removeprefix(f"{max(roots, key=len)}/") if roots else ""
+
+
+@functools.lru_cache(maxsize=1)
+def _distributions() -> Mapping[str, list[str]]:
+    return importlib.metadata.packages_distributions()
+
+
+def text_of(found: Any, name: str) -> str:
+    """An attribute that should be text, empty when it is not."""
+    value = value_of(found, name)
+    return value if isinstance(value, str) else ""
+
+
+def names_of(found: Any) -> list[str]:
+    """What ``dir`` lists."""
+    return [str(n) for n in _quietly(lambda: dir(found), [])]
+
+
+def value_of(found: Any, name: str) -> Any:
+    """An attribute, ``None`` when there is none or the library raises."""
+    return _quietly(lambda: getattr(found, name), None)
+
+
+def _quietly(read: Callable[[], Any], otherwise: Any) -> Any:
+    """What ``read`` returns; ``otherwise`` when the library raises."""
+    try:
+        return read()
+    except Exception:  # noqa: BLE001 -- lazy names of a library may raise anything
+        return otherwise

@@ -1,0 +1,271 @@
+"""Describes what the installed libraries offer at run time; a page of plain data per module."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import hashlib
+import importlib
+import inspect
+import signal
+import sys
+import types
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from .objects import attributes, first_line, getter_of, is_function, owners
+from .places import (
+    class_lines,
+    distribution,
+    function_lines,
+    lines_of,
+    names_of,
+    path_of,
+    reachable,
+    standard,
+    text_of,
+    value_of,
+)
+from .texts import TEXT, annotated, class_signature, docstring, member, returned_text, signature
+
+IMPORT_SECONDS = 60
+
+
+def pages(modules: list[str], packages: list[str], path: str | None) -> list[dict[str, Any]]:
+    """One page per module: its symbols, or why it cannot be imported.
+
+    Parameters
+    ----------
+    packages
+        Import names; classes from elsewhere are described when one of theirs inherits from them.
+    path
+        Folder to import from before the installed packages.
+    """
+    warnings.simplefilter("ignore")
+    if path is not None:
+        sys.path.insert(0, str(Path(path).resolve()))
+    return [page(name, tuple(packages)) for name in modules]
+
+
+def page(name: str, packages: tuple[str, ...]) -> dict[str, Any]:
+    """What one module offers."""
+    module, error = _import(name)
+    if module is None:
+        return {"module": name, "error": error}
+    file = getattr(module, "__file__", None) or ""
+    reader = Reader(module, packages)
+    reader.read()
+    return {
+        "module": name,
+        "error": None,
+        "digest": hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else "",
+        "symbols": [*reader.symbols.values()],
+        "exports": reader.exports,
+        "origins": reader.origins,
+        "problems": reader.problems,
+    }
+
+
+def _import(name: str) -> tuple[types.ModuleType | None, str | None]:
+    def stop(_number: int, _frame: Any) -> None:
+        raise TimeoutError(f"the import takes longer than {IMPORT_SECONDS} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(IMPORT_SECONDS)
+    try:
+        return importlib.import_module(name), None
+    except (Exception, SystemExit) as error:  # noqa: BLE001 -- a library may raise anything
+        return None, f"{type(error).__name__}: {error}"[:500]
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+class Reader:
+    """Collects the symbols of one module, and what else can be imported from it."""
+
+    def __init__(self, module: types.ModuleType, packages: tuple[str, ...]) -> None:
+        self.module = module
+        self.packages = packages
+        self.symbols: dict[str, dict[str, Any]] = {}
+        self.exports: dict[str, str] = {}
+        self.origins: dict[str, list[str]] = {}  # of the classes of other libraries
+        self.problems: list[str] = []
+        self._imported: set[str] | None = None
+
+    def read(self) -> None:
+        """Describe the module and everything that is defined in it."""
+        own = []
+        for attribute in sorted(names_of(self.module)):
+            found = value_of(self.module, attribute)
+            if isinstance(inner := value_of(found, "__wrapped__"), type):
+                found = inner  # a class behind a decorator
+            with self._noting(f"{self.module.__name__}.{attribute}"):
+                if not (isinstance(found, type) or is_function(found)):
+                    continue
+                qualname = self._home(attribute, found)
+                if qualname is None:
+                    continue
+                if qualname != f"{self.module.__name__}.{attribute}":
+                    self.exports[attribute] = qualname
+                    continue
+                own.append((first_line(found), attribute, found))
+        members = []
+        for _, attribute, found in sorted(own, key=lambda item: item[:2]):
+            with self._noting(f"{self.module.__name__}.{attribute}"):
+                row = self._own(attribute, found)
+                if not attribute.startswith("_"):
+                    members.append(row)
+        self._add(
+            self.module.__name__,
+            "module",
+            signature="",
+            docstring=docstring(self.module),
+            lines=[1, max(1, len(lines_of(self.module.__name__)))],
+            members=members,
+        )
+
+    def _own(self, attribute: str, found: Any) -> dict[str, str]:
+        """Describe what the module defines; returns its row in the list of the module."""
+        qualname = f"{self.module.__name__}.{attribute}"
+        if isinstance(found, type):
+            self.describe_class(qualname, found)
+            return member(attribute, "class", class_signature(found), docstring(found), qualname)
+        self._function(qualname, found, "function", None)
+        sign = signature(found, drop=False)
+        return member(attribute, "function", sign, docstring(found), qualname)
+
+    @contextlib.contextmanager
+    def _noting(self, what: str) -> Iterator[None]:
+        """Go on after an object that raises when it is looked at."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 -- a library may raise anything
+            self.problems.append(f"{what}: {type(error).__name__}: {error}"[:500])
+
+    def _home(self, attribute: str, found: Any) -> str | None:
+        """Qualified name of what a name of this module stands for."""
+        here = f"{self.module.__name__}.{attribute}"
+        module, name = text_of(found, "__module__"), text_of(found, "__qualname__")
+        if module == self.module.__name__ and name == attribute:
+            return here
+        if module and name and reachable(module, name) is found:
+            return f"{module}.{name}"
+        # made at run time, or by a decorator that hides where: it belongs where it is bound
+        return None if attribute in self._imports() else here
+
+    def _imports(self) -> set[str]:
+        """Names that the module's import statements bind."""
+        if self._imported is None:
+            self._imported = set()
+            with contextlib.suppress(SyntaxError, ValueError):
+                for node in ast.walk(ast.parse("".join(lines_of(self.module.__name__)))):
+                    if isinstance(node, ast.Import | ast.ImportFrom):
+                        self._imported |= {a.asname or a.name for a in node.names}
+        return self._imported
+
+    def describe_class(self, qualname: str, cls: type) -> None:
+        """Describe a class, its own members, and the classes of others that it inherits from."""
+        if qualname in self.symbols:
+            return
+        self._add(qualname, "class")  # reserves the place: bases may lead back here
+        members: list[dict[str, str]] = []
+        elsewhere: dict[str, list[str]] = {}
+        for name, owner in owners(cls):
+            if owner is not cls and not self._ours(owner):
+                if not standard(owner):
+                    elsewhere.setdefault(path_of(owner), []).append(name)
+                continue
+            member = self._described(qualname, cls, name, owner)
+            if member is not None:
+                members.append(member)
+        known = {member["name"] for member in members}
+        bases = [base for base in cls.__mro__ if base is cls or self._ours(base)]
+        members += [m for m in attributes(cls, bases) if m["name"] not in known]
+        text = docstring(cls)
+        init = vars(cls).get("__init__")
+        if init is not None and (said := docstring(init)) and said != text:
+            text = f"{text}\n\nConstructor: {said}".strip()
+        self.symbols[qualname].update(
+            signature=class_signature(cls),
+            docstring=text[:TEXT],
+            lines=class_lines(cls),
+            modifiers=[w for w, on in (("abstract", inspect.isabstract(cls)),
+                                       ("deprecated", hasattr(cls, "__deprecated__"))) if on],
+            bases=[path_of(base) for base in cls.__bases__ if base is not object],
+            types=annotated(getattr(cls, "__init__", None), parameters=True),
+            members=members,
+            elsewhere=elsewhere,
+        )  # fmt: skip
+        for base in cls.__mro__[1:]:
+            if path_of(base) in elsewhere:
+                self.origins[path_of(base)] = list(distribution(base.__module__))
+                self.describe_class(path_of(base), base)
+
+    def _described(self, qualname: str, cls: type, name: str, owner: type) -> dict[str, str] | None:
+        """A member; one that the class itself defines also becomes a symbol."""
+        raw = vars(owner).get(name, inspect.getattr_static(cls, name, None))
+        path = f"{qualname}.{name}" if owner is cls else f"{path_of(owner)}.{name}"
+        origin = "" if owner is cls else owner.__name__
+        if isinstance(raw, type):
+            if owner is cls and path_of(raw) == path:
+                self.describe_class(path, raw)
+                return member(name, "class", class_signature(raw), docstring(raw), path, origin)
+            return None
+        getter = getter_of(raw)
+        if getter is not None:
+            if owner is cls:
+                self._function(path, getter, "property", raw)
+            result = returned_text(getter, cls.__name__)
+            sign = f"-> {result}" if result else ""
+            return member(name, "property", sign, docstring(getter), path, origin)
+        function = getattr(raw, "__func__", raw)
+        if not is_function(function):
+            return None  # an attribute
+        kind = {classmethod: "classmethod", staticmethod: "staticmethod"}.get(type(raw), "method")
+        if owner is cls:
+            self._function(path, function, "method", raw)
+        sign = signature(function, drop=kind != "staticmethod", receiver=cls.__name__)
+        return member(name, kind, sign, docstring(function), path, origin)
+
+    def _function(self, qualname: str, function: Any, kind: str, raw: Any) -> None:
+        owner = qualname.split(".")[-2] if raw is not None else ""
+        if kind == "property":
+            result = returned_text(function, owner)
+            sign = f" -> {result}" if result else ""
+        else:
+            drop = raw is not None and not isinstance(raw, staticmethod)
+            sign = signature(function, drop=drop, receiver=owner)
+        modifiers = [w for w, on in (
+            ("classmethod", isinstance(raw, classmethod)),
+            ("staticmethod", isinstance(raw, staticmethod)),
+            ("abstract", getattr(function, "__isabstractmethod__", False) is True),
+            ("async", inspect.iscoroutinefunction(function)),
+            ("deprecated", hasattr(function, "__deprecated__")),
+        ) if on]  # fmt: skip
+        classes = annotated(function, parameters=False)
+        self._add(
+            qualname,
+            kind,
+            signature=qualname.rpartition(".")[2] + sign,
+            docstring=docstring(function),
+            lines=function_lines(function),
+            modifiers=modifiers,
+            types=annotated(function, parameters=True),
+            returns=classes[0] if len(classes) == 1 else "",
+        )
+
+    def _add(self, qualname: str, kind: str, **facts: Any) -> None:
+        empty: dict[str, Any] = {
+            "signature": "", "docstring": "", "lines": [0, 0], "modifiers": [], "bases": [],
+            "types": [], "returns": "", "members": [], "elsewhere": {},
+        }  # fmt: skip
+        self.symbols[qualname] = {"qualname": qualname, "kind": kind, **empty, **facts}
+
+    def _ours(self, cls: type) -> bool:
+        return any(
+            cls.__module__ == name or cls.__module__.startswith(f"{name}.")
+            for name in self.packages
+        )

@@ -1,0 +1,415 @@
+"""The source ``live``: what the installed libraries themselves say when they are imported.
+
+One document per symbol: signature, members (inherited ones and those made at run time, which no
+syntax tree shows) and the docstring as it is after import. The importing is done in the sandbox
+by ``indexes.introspection``, which is mounted there; what comes back is checked like any data of
+a stranger.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from langchain_core.documents import Document
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from docgen.facts import render_document, render_facts
+from docgen.library import first_sentence
+from docgen.progress import meter
+from docgen.sources import SourceFile, distribution_versions, is_test, sources_digest
+from docgen.symbols import Kind, Member, MemberKind, Symbol
+from indexes.corpus import (
+    Corpus,
+    CorpusError,
+    Manifest,
+    building_together,
+    corpus_folder,
+    read_corpus,
+    write_corpus,
+)
+from indexes.llm_doc import package_sources, symbol_metadata
+from sandbox.base import Mount, Outcome, Sandbox
+from sandbox.environments import STAMP
+
+_log = logging.getLogger(__name__)
+PROBE = Path(__file__).parent / "introspection"
+PAGE = 16  # modules that one run imports
+TIMEOUT = 300.0  # seconds for one run
+_AT_ONCE = 4  # runs in the queue of the sandbox
+_COMPILED = (".so", ".pyd")
+_LIBRARY = "library"  # where a folder that is no environment is shown inside
+
+OpenSandbox = Callable[[], AbstractAsyncContextManager[Sandbox]]
+"""Starts a sandbox whose environment holds the packages; called only when one is needed."""
+
+_Name = Annotated[str, Field(max_length=500)]
+_Line = Annotated[str, Field(max_length=6_000)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Member(_Strict):
+    name: _Name
+    kind: MemberKind
+    signature: _Line
+    text: _Line
+    qualname: _Name
+    origin: _Name
+
+
+class _Symbol(_Strict):
+    qualname: _Name
+    kind: Kind
+    signature: _Line
+    docstring: Annotated[str, Field(max_length=50_000)]
+    lines: tuple[int, int]
+    modifiers: tuple[_Name, ...]
+    bases: tuple[_Name, ...]
+    types: tuple[_Name, ...]
+    returns: _Name
+    members: tuple[_Member, ...]
+    elsewhere: Mapping[_Name, tuple[_Name, ...]]
+
+
+class _Page(_Strict):
+    module: _Name
+    error: Annotated[str, Field(max_length=2_000)] | None
+    digest: _Name = ""
+    symbols: tuple[_Symbol, ...] = ()
+    exports: Mapping[_Name, _Name] = {}
+    origins: Mapping[_Name, tuple[_Name, _Name, _Name]] = {}
+    problems: tuple[_Line, ...] = ()
+
+
+_PAGES = TypeAdapter(tuple[_Page, ...])
+
+
+@dataclass(frozen=True)
+class _Module:
+    """A module to look at: its file, and the distribution that it comes from."""
+
+    name: str
+    path: str
+    package: str
+    version: str | None
+    digest: str
+
+
+async def live_corpus(
+    packages: Sequence[str],
+    folder: Path,
+    *,
+    open_sandbox: OpenSandbox,
+    cache: Path,
+    show_progress: bool,
+) -> Corpus:
+    """What ``packages`` offer at run time; built when not cached.
+
+    Parameters
+    ----------
+    folder
+        The ``site-packages`` of the sandbox's environment; or any other folder that holds the
+        packages, which is then shown to the sandbox.
+
+    Raises
+    ------
+    CorpusError
+        When a package is not there, or what the sandbox imports is not what ``folder`` holds.
+    sandbox.base.SandboxError
+        When the sandbox failed.
+    """
+    sources = package_sources(packages, folder)
+    modules = list(_modules(packages, folder, sources))
+    wanted = Manifest(
+        source="live",
+        packages=tuple(packages),
+        versions=distribution_versions(sources),
+        sources_digest=sources_digest(sources),
+        writer=None,
+        settings={"probe": _probe_digest(), "compiled": _digest(m.digest for m in modules)},
+    )
+    async with building_together(corpus_folder(cache, wanted)):
+        cached = read_corpus(cache, wanted)
+        if cached is not None:
+            return cached
+        installed = len(folder.parents) > 2 and (folder.parents[2] / STAMP).is_file()
+        mounts = [] if installed else _mounts(packages, folder)
+        pages: list[_Page] = []
+        with meter("Looking at the libraries", len(modules), show=show_progress) as progress:
+            async with open_sandbox() as sandbox:
+                async for part in _read(sandbox, modules, packages, mounts):
+                    pages += part
+                    progress.advance(len(part))
+        documents, aliases = _documents(pages, {m.name: m for m in modules})
+        return write_corpus(cache, wanted, documents, aliases)
+
+
+def _modules(
+    packages: Sequence[str], folder: Path, sources: Sequence[SourceFile]
+) -> Sequence[_Module]:
+    """Modules with Python source, and compiled ones, which no syntax tree shows."""
+    found = {
+        s.module: _Module(s.module, s.path, s.package, s.version, _file_digest(folder / s.path))
+        for s in sources
+        if s.module.rpartition(".")[2] != "__main__"
+    }
+    owner = {s.module.rpartition(".")[0]: s for s in sources}
+    for package in packages:
+        for path in sorted(folder.joinpath(*package.split(".")).rglob("*")):
+            relative = path.relative_to(folder)
+            if path.suffix not in _COMPILED or is_test(relative):
+                continue
+            parent = ".".join(relative.parts[:-1])
+            name = f"{parent}.{path.name.partition('.')[0]}"
+            beside = owner.get(parent, sources[0])
+            origin = (beside.package, beside.version)
+            found.setdefault(name, _Module(name, relative.as_posix(), *origin, _file_digest(path)))
+    return [found[name] for name in sorted(found)]
+
+
+def _mounts(packages: Sequence[str], folder: Path) -> list[Mount]:
+    tops = sorted({package.partition(".")[0] for package in packages})
+    paths = [folder / top if (folder / top).is_dir() else folder / f"{top}.py" for top in tops]
+    return [Mount(path, f"{_LIBRARY}/{path.name}") for path in paths]
+
+
+async def _read(
+    sandbox: Sandbox, modules: Sequence[_Module], packages: Sequence[str], mounts: Sequence[Mount]
+) -> AsyncIterator[Sequence[_Page]]:
+    slots = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(part: Sequence[_Module]) -> Sequence[_Page]:
+        async with slots:
+            return await _pages(sandbox, part, packages, mounts)
+
+    parts = [modules[i : i + PAGE] for i in range(0, len(modules), PAGE)]
+    tasks = [asyncio.create_task(one(part)) for part in parts]
+    try:
+        for task in tasks:
+            yield await task
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _pages(
+    sandbox: Sandbox, modules: Sequence[_Module], packages: Sequence[str], mounts: Sequence[Mount]
+) -> Sequence[_Page]:
+    """Look at some modules; a run that does not end well is divided until the culprit is alone."""
+    names = [module.name for module in modules]
+    path = _LIBRARY if mounts else None
+    code = (
+        "import sys\nsys.path.insert(0, '.')\nfrom introspection.reader import pages\n"
+        f"def look():\n    return pages({names!r}, {list(packages)!r}, {path!r})\n"
+    )
+    shown = [Mount(PROBE / f"{n}.py", f"introspection/{n}.py") for n in _PROBE_FILES]
+    execution = await sandbox.run(code, "look", timeout=TIMEOUT, mounts=[*shown, *mounts])
+    if execution.outcome is Outcome.OK:
+        return _checked(execution.result, modules)
+    if len(modules) == 1:
+        reason = ((execution.error or "").strip().splitlines() or [""])[-1]
+        error = f"looking at it ends with {execution.outcome} {reason}".strip()[:500]
+        return [_Page(module=names[0], error=error)]
+    middle = len(modules) // 2
+    first = await _pages(sandbox, modules[:middle], packages, mounts)
+    return [*first, *await _pages(sandbox, modules[middle:], packages, mounts)]
+
+
+def _checked(result: object, modules: Sequence[_Module]) -> Sequence[_Page]:
+    """The pages of exactly these modules, imported from exactly these files."""
+    try:
+        pages = _PAGES.validate_python(result)
+    except ValidationError as error:
+        mistake = error.errors()[0]
+        where = ".".join(str(part) for part in mistake["loc"])
+        raise CorpusError(
+            f"introspection of {modules[0].name} to {modules[-1].name} sent something else "
+            f"({where}: {mistake['msg']})"
+        ) from None
+    if [page.module for page in pages] != [module.name for module in modules]:
+        raise CorpusError(f"introspection of {modules[0].name} sent pages of other modules")
+    for page, module in zip(pages, modules, strict=True):
+        if page.error is None and page.digest != module.digest:
+            raise CorpusError(
+                f"the sandbox imports another {module.name} than {module.path}: give the folder "
+                "of the environment that the sandbox uses"
+            )
+    return pages
+
+
+def _documents(
+    pages: Sequence[_Page], modules: Mapping[str, _Module]
+) -> tuple[list[Document], dict[str, str]]:
+    """One document per public symbol, and the other paths of each."""
+    found: dict[str, tuple[_Symbol, _Module]] = {}
+    for page in sorted(pages, key=lambda p: p.module):
+        for symbol in page.symbols:
+            if _public(symbol.qualname):
+                home = _home(symbol, page, modules[page.module])
+                found.setdefault(symbol.qualname, (symbol, home))
+    aliases = _aliases(pages, {name: symbol for name, (symbol, _) in found.items()})
+    paths = _import_paths(aliases, modules)
+    short: dict[str, set[str]] = {}
+    for name, (symbol, _) in found.items():
+        if symbol.kind == "class":
+            short.setdefault(name.rpartition(".")[2], set()).add(name)
+
+    def resolve(names: Sequence[str]) -> tuple[str, ...]:
+        """Classes among names that are qualified, or short and unambiguous."""
+        full = (n if n in found else _only(short.get(n.rpartition(".")[2], set())) for n in names)
+        return tuple(dict.fromkeys(n for n in full if n and found[n][0].kind == "class"))
+
+    documents = []
+    for name in sorted(found):
+        symbol, home = found[name]
+        facts = _facts(symbol, home, paths, resolve)
+        documents.append(_document(facts, _text(symbol)))
+    failed = [page for page in pages if page.error is not None]
+    documents += [_unimportable(page, modules[page.module]) for page in failed]
+    problems = [problem for page in pages for problem in page.problems]
+    if problems:
+        _log.warning("%d objects raise when looked at: %s, ...", len(problems), problems[0])
+    if failed:
+        _log.warning(
+            "%d of %d modules cannot be imported in this environment and have no documents of "
+            "their symbols (%s, ...): lookup of the module says why",
+            len(failed), len(pages), failed[0].module,
+        )  # fmt: skip
+    return documents, aliases
+
+
+def _facts(
+    symbol: _Symbol,
+    home: _Module,
+    paths: Mapping[str, str],
+    resolve: Callable[[Sequence[str]], tuple[str, ...]],
+) -> Symbol:
+    members = tuple(
+        Member(m.name, m.kind, m.signature, first_sentence(m.text), m.qualname, m.origin)
+        for m in symbol.members
+    )
+    owner, _, last = symbol.qualname.rpartition(".")
+    own_path = paths.get(symbol.qualname, symbol.qualname)
+    if symbol.kind in {"method", "property"}:
+        own_path = f"{paths.get(owner, owner)}.{last}"
+    returns = resolve([symbol.returns]) if symbol.returns else ()
+    return Symbol(
+        qualname=symbol.qualname,
+        kind=symbol.kind,
+        signature=symbol.signature,
+        docstring=symbol.docstring,
+        source="",
+        package=home.package,
+        version=home.version,
+        path=home.path,
+        first_line=symbol.lines[0],
+        last_line=symbol.lines[1],
+        modifiers=symbol.modifiers,
+        bases=symbol.bases,
+        members=members,
+        types=tuple(t for t in resolve(symbol.types) if t != owner),
+        returns=returns[0] if returns else "",
+        import_path=own_path,
+    )
+
+
+def _text(symbol: _Symbol) -> str:
+    """The docstring, and what a class inherits from classes of other libraries."""
+    text = f"## What it does\n{symbol.docstring.strip() or '(no docstring)'}\n"
+    inherited = [
+        f"- from `{owner}`: {', '.join(names)}" for owner, names in symbol.elsewhere.items()
+    ]
+    if not inherited:
+        return text
+    return f"{text}\n## Inherited from other libraries\n" + "\n".join(inherited)
+
+
+def _document(symbol: Symbol, text: str) -> Document:
+    return Document(
+        page_content=render_document(render_facts(symbol), text),
+        metadata={**symbol_metadata(symbol, "live"), "writer": None},
+    )
+
+
+def _unimportable(page: _Page, module: _Module) -> Document:
+    symbol = Symbol(
+        page.module, "module", "", "", "", module.package, module.version, module.path, 0, 0,
+        import_path=page.module,
+    )  # fmt: skip
+    return _document(symbol, f"This module cannot be imported in this environment: {page.error}")
+
+
+def _aliases(pages: Sequence[_Page], found: Mapping[str, _Symbol]) -> dict[str, str]:
+    """Every other path under which a symbol can be reached, inherited members included."""
+    table: dict[str, str] = {}
+    for page in pages:
+        for attribute, qualname in page.exports.items():
+            if qualname in found:
+                table.setdefault(f"{page.module}.{attribute}", qualname)
+    classes = [(name, name) for name, symbol in found.items() if symbol.kind == "class"]
+    classes += [(path, name) for path, name in table.items() if found[name].kind == "class"]
+    for path, name in classes:
+        symbol = found[name]
+        for member in symbol.members:
+            table.setdefault(f"{path}.{member.name}", member.qualname)
+        for owner, names in symbol.elsewhere.items():
+            for member_name in names:
+                table.setdefault(f"{path}.{member_name}", f"{owner}.{member_name}")
+    kept = {a: q for a, q in table.items() if a != q and a not in found and q in found}
+    return dict(sorted(kept.items()))
+
+
+def _import_paths(aliases: Mapping[str, str], modules: Mapping[str, _Module]) -> dict[str, str]:
+    """Qualified name -> shortest path through an enclosing package."""
+    packages = {name for name, module in modules.items() if module.path.endswith("__init__.py")}
+    table: dict[str, str] = {}
+    for path, qualname in aliases.items():
+        parent, _, name = path.rpartition(".")
+        inside = parent in packages and qualname.startswith(f"{parent}.")
+        if inside and not name.startswith("_") and len(path) < len(table.get(qualname, qualname)):
+            table[qualname] = path
+    return table
+
+
+def _home(symbol: _Symbol, page: _Page, module: _Module) -> _Module:
+    """Where a symbol comes from: the module of its page, or that of a class it inherits from."""
+    for name, (package, version, path) in page.origins.items():
+        if symbol.qualname == name or symbol.qualname.startswith(f"{name}."):
+            return _Module(name, path, package, version or None, "")
+    return module
+
+
+def _public(qualname: str) -> bool:
+    return not any(part.startswith("_") for part in qualname.split("."))
+
+
+def _only(names: set[str]) -> str | None:
+    return next(iter(names)) if len(names) == 1 else None
+
+
+_PROBE_FILES = tuple(sorted(path.stem for path in PROBE.glob("*.py")))
+
+
+def _probe_digest() -> str:
+    return _digest((PROBE / f"{name}.py").read_text(encoding="utf-8") for name in _PROBE_FILES)
+
+
+def _digest(parts: Iterable[str]) -> str:
+    sha = hashlib.sha256()
+    for part in parts:
+        sha.update(f"{part}\0".encode())
+    return sha.hexdigest()[:16]
+
+
+def _file_digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
