@@ -174,7 +174,7 @@ def build(
         warmup,
         names,
         owners[_WARMUP],
-        words=vocabulary.words,
+        vocabulary=vocabulary,
         modules=modules,
         script=True,
     )
@@ -210,7 +210,7 @@ def _write_source(
             module.text,
             names,
             owners[module.name],
-            words=vocabulary.words,
+            vocabulary=vocabulary,
             modules=modules,
         )
         dotted = (names.module(module.name) or module.name).split(".")
@@ -308,6 +308,6 @@ def _write_questions(
             root / source.folder.name,
             names,
             owners,
-            words=vocabulary.words,
+            vocabulary=vocabulary,
             modules=modules,
         )

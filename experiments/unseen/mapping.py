@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 
+from experiments.unseen.composed import Affix, affixes, reflects, subscripts, texts_in
 from experiments.unseen.names import NameMaker
 from experiments.unseen.source import Library, Module, Vocabulary
 
@@ -102,6 +103,15 @@ def make_map(
             defined.update(name.split(".")[skip:])
     foreign = set().union(*(foreign_imports(module, libraries) for module in modules))
     keep = foreign | set(overridden) | _KEPT | set(dir(builtins))
+    composed: dict[str, tuple[Affix, str]] = {}
+    for library in libraries:
+        composed |= _composed(library)
+        keep |= _reflected(library, vocabulary)
+    texts = set().union(*(texts_in(module) for module in modules))
+    fixed = {stem for _, stem in composed.values() if stem in texts} & (
+        keep | vocabulary.strings | (defined & vocabulary.words)
+    )
+    keep |= {name for name, (_, stem) in composed.items() if stem in fixed}
     cores = {name.strip("_") for name in keep}
     renamed = sorted(
         name for name in defined if name not in keep and not _is_dunder(name) and name.strip("_")
@@ -109,15 +119,27 @@ def make_map(
     maker = NameMaker(seed, taken=vocabulary.words | defined | vocabulary.strings)
     packages = {library.package: maker.word(3) for library in libraries}
     new: dict[str, str] = {}
-    for core in sorted({name.strip("_") for name in renamed}):
+    composed = {name: parts for name, parts in composed.items() if name in renamed}
+    for core in sorted({name.strip("_") for name in renamed if name not in composed}):
         new[core] = maker.rename(core)
-    identifiers = {name: name.replace(name.strip("_"), new[name.strip("_")]) for name in renamed}
-    keys = sorted(
+    identifiers = {
+        name: name.replace(name.strip("_"), new[name.strip("_")])
+        for name in renamed
+        if name not in composed
+    }
+    found = sorted(
         {key for module in modules for key in own_keys(module)}
         - vocabulary.strings
-        - set(identifiers)
+        - set(renamed)
         - cores
     )
+    keys = {key: maker.rename(key) for key in found}
+    for name, (affix, stem) in sorted(composed.items(), key=lambda item: (len(item[0]), item[0])):
+        rest = identifiers.get(stem) or keys.get(stem) or new.get(stem) or maker.rename(stem)
+        new[stem] = rest
+        identifiers[name] = affix.before + rest + affix.after
+        if stem in texts and stem not in identifiers:
+            keys[stem] = rest
     return NameMap(
         packages=packages,
         distributions={
@@ -126,9 +148,33 @@ def make_map(
             if library.distribution
         },
         identifiers=identifiers,
-        keys={key: maker.rename(key) for key in keys},
+        keys=keys,
         proper={word: _proper(word, maker) for word in sorted(set(proper), key=str.lower)},
         kept=tuple(sorted(name for name in defined if name in keep and name not in _KEPT)),
+    )
+
+
+def _composed(library: Library) -> dict[str, tuple[Affix, str]]:
+    """Names of a library that its code puts together, with their fixed part and their rest."""
+    modules = library.modules.values()
+    known = set().union(*(affixes(module) for module in modules))
+    names = set().union(*(defined_names(module) for module in modules))
+    return {
+        name: (affix, stem)
+        for affix in sorted(known)
+        for name in names
+        if (stem := affix.stem(name)) is not None
+    }
+
+
+def _reflected(library: Library, vocabulary: Vocabulary) -> set[str]:
+    """Names that a module both defines and looks up as a text that cannot be renamed."""
+    return set().union(
+        *(
+            defined_names(module) & subscripts(module) & vocabulary.words
+            for module in library.modules.values()
+            if reflects(module)
+        )
     )
 
 

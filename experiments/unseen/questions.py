@@ -18,6 +18,7 @@ from experiments.unseen.mapping import NameMap
 from experiments.unseen.owners import Owners
 from experiments.unseen.prose import translate
 from experiments.unseen.rewrite import placeholder, rewrite
+from experiments.unseen.source import Vocabulary
 
 _FENCE = re.compile(
     r"^(?P<open>[ \t]*```python[ \t]*\n)(?P<code>.*?)(?P<close>^[ \t]*```[ \t]*$)",
@@ -108,7 +109,7 @@ def translate_question(
     names: NameMap,
     owners: Mapping[str, Owners],
     *,
-    words: Collection[str],
+    vocabulary: Vocabulary,
     modules: Collection[str],
 ) -> None:
     """Write the translated question as a folder of the same form; its golds are copied.
@@ -119,7 +120,7 @@ def translate_question(
         Folder to write.
     owners
         mypy's verdicts by name of the script.
-    words, modules
+    vocabulary, modules
         As for :func:`experiments.unseen.rewrite.rewrite`.
     """
     properties = {prop.name for prop in source.spec.properties}
@@ -133,7 +134,7 @@ def translate_question(
             script.text,
             names,
             owners[name],
-            words=words,
+            vocabulary=vocabulary,
             modules=modules,
             script=True,
             masks=script.masks,

@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
+from experiments.unseen.composed import keyword_texts
 from experiments.unseen.mapping import NameMap
 from experiments.unseen.names import is_distinctive
 from experiments.unseen.owners import Owners, Position
 from experiments.unseen.prose import translate
+from experiments.unseen.source import Vocabulary
 
 #: Module variables about people and dates: nothing of them is needed to run.
 _ABOUT = frozenset(
@@ -33,8 +35,8 @@ class Rewriter(cst.CSTTransformer):
         The map.
     owners
         mypy's verdicts about this module.
-    words
-        Words of others: an attribute of unknown owner with such a name stays as it is.
+    vocabulary
+        Words of others: an attribute or keyword of unknown owner with such a name stays as it is.
     modules
         Dotted names of the libraries' modules.
     lines
@@ -49,11 +51,13 @@ class Rewriter(cst.CSTTransformer):
         Whether comments stay (translated).
     texts
         Another map for texts, where a script's own keys keep their names.
+    keywords
+        Where the texts end that name a keyword.
     """
 
     names: NameMap
     owners: Owners
-    words: Collection[str]
+    vocabulary: Vocabulary
     modules: Collection[str]
     lines: list[str]
     positions: Mapping[cst.CSTNode, CodeRange]
@@ -61,6 +65,7 @@ class Rewriter(cst.CSTTransformer):
     masks: Mapping[tuple[int, int], str] = field(default_factory=dict)
     comments: bool = False
     texts: NameMap | None = None
+    keywords: Collection[Position] = ()
 
     def __post_init__(self) -> None:
         self.unmasked: dict[str, str] = {}
@@ -85,7 +90,7 @@ class Rewriter(cst.CSTTransformer):
             verdict: bool | None = _dotted(original_node.value) in self.modules or None
             if verdict is None:
                 verdict = self.owners.attribute(self._end(original_node), old)
-            if verdict or (verdict is None and old not in self.words):
+            if verdict or (verdict is None and old not in self.vocabulary.members):
                 new = self.names.identifiers[old]
         return updated_node.with_changes(attr=self._named(original_node.attr, cst.Name(old), new))
 
@@ -98,8 +103,10 @@ class Rewriter(cst.CSTTransformer):
             argument = new
             if old.keyword is not None:
                 name = old.keyword.value
-                ours = verdict or (verdict is None and name not in self.words)
+                ours = verdict or (verdict is None and name not in self.vocabulary.words)
                 changed = self.names.identifiers.get(name, name) if ours else name
+                if _dotted(original_node.func) == "dict":
+                    changed = self._text(name)
                 keyword = self._named(old.keyword, cst.Name(name), changed)
                 argument = new.with_changes(keyword=keyword)
             arguments.append(argument)
@@ -107,7 +114,7 @@ class Rewriter(cst.CSTTransformer):
             text = original_node.args[1].value
             old_name = str(text.evaluated_value)
             known = self.owners.texts[end]
-            ours = known or (known is None and old_name not in self.words)
+            ours = known or (known is None and old_name not in self.vocabulary.members)
             value = self.names.identifiers.get(old_name, old_name) if ours else old_name
             arguments[1] = arguments[1].with_changes(value=_quoted(text, value))
         return updated_node.with_changes(args=arguments)
@@ -170,6 +177,8 @@ class Rewriter(cst.CSTTransformer):
         if mask := self.masks.get((start.line, start.column + opening)):
             self.unmasked[mask] = self._text(text)
             return _quoted(updated_node, placeholder(mask))
+        if self._end(original_node) in self.keywords:
+            return _quoted(updated_node, self.names.identifiers.get(text, text))
         if original_node in self._prose:
             return _quoted(updated_node, translate(text, self.names))
         return _quoted(updated_node, self._text(text))
@@ -179,7 +188,7 @@ class Rewriter(cst.CSTTransformer):
         if text in names.keys:
             return names.keys[text]
         if text in names.identifiers:
-            return text if text in self.words else names.identifiers[text]
+            return text if text in self.vocabulary.words else names.identifiers[text]
         if text.startswith(("http://", "https://")):
             return text
         return translate(text, names, marked=" " in text, sources=False)
@@ -254,7 +263,7 @@ def rewrite(
     names: NameMap,
     owners: Owners,
     *,
-    words: Collection[str],
+    vocabulary: Vocabulary,
     modules: Collection[str],
     script: bool = False,
     masks: Mapping[tuple[int, int], str] | None = None,
@@ -265,7 +274,7 @@ def rewrite(
     rewriter = Rewriter(
         names=names,
         owners=owners,
-        words=words,
+        vocabulary=vocabulary,
         modules=modules,
         lines=text.splitlines() or [""],
         positions=wrapper.resolve(PositionProvider),
@@ -273,6 +282,7 @@ def rewrite(
         masks=masks or {},
         comments=script,
         texts=texts,
+        keywords=keyword_texts(text, owners.calls),
     )
     done = wrapper.visit(rewriter).code
     return Rewritten(done, rewriter.unmasked)

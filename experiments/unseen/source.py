@@ -13,6 +13,9 @@ from functools import cached_property
 from pathlib import Path
 
 _WORD = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
+_MEMBER = re.compile(
+    rb"\.\s*([A-Za-z_]\w*)|\bdef\s+([A-Za-z_]\w*)|^[ \t]+([A-Za-z_]\w*)[ \t]*:", re.MULTILINE
+)
 _QUOTED = re.compile(rb"""["']([A-Za-z_][A-Za-z0-9_ -]*)["']""")
 _PLAIN_TYPES = (str, bytes, int, float, complex, list, tuple, dict, set, frozenset, BaseException)
 
@@ -145,24 +148,31 @@ class Vocabulary:
         Every identifier in their source.
     strings
         Every short quoted text in their source: what may be a key of theirs.
+    members
+        What may be an attribute of theirs: it stands behind a dot or ``def``, is a field with a
+        type, or is quoted.
     """
 
     words: frozenset[str]
     strings: frozenset[str]
+    members: frozenset[str]
 
 
 def foreign_vocabulary(libraries: Sequence[Library]) -> Vocabulary:
     """Read the source of everything that the libraries import, except the libraries themselves."""
     words: set[bytes] = set()
     strings: set[bytes] = set()
+    members: set[bytes] = set()
     for file in _foreign_files(libraries):
         content = file.read_bytes()
         words.update(_WORD.findall(content))
         strings.update(_QUOTED.findall(content))
+        members.update(b"".join(found) for found in _MEMBER.findall(content))
     own = {name for kind in _PLAIN_TYPES for name in dir(kind)} | set(dir(builtins))
     return Vocabulary(
         frozenset(word.decode() for word in words) | own,
         frozenset(text.decode() for text in strings),
+        frozenset(word.decode(errors="ignore") for word in members | strings) | own,
     )
 
 

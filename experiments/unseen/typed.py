@@ -10,6 +10,7 @@ from mypy import nodes, types
 from experiments.unseen.owners import Owners, Position
 
 _BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr"})
+_COMPARISONS = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"})
 _TREE = (nodes.Statement, nodes.Expression, nodes.FuncItem, nodes.Argument)
 #: Attributes of a node that lead to a definition elsewhere, or to what mypy made of the node.
 _ELSEWHERE = frozenset({"node", "info", "var", "analyzed", "expanded", "original_def", "removed"})
@@ -50,9 +51,10 @@ class Reader:
         self._module = module.fullname
         every = list(walk(module))
         self._selves = {
-            node.arguments[0].variable: node.info
+            argument.variable: node.info
             for node in every
-            if isinstance(node, nodes.FuncDef) and node.info and node.arguments
+            if isinstance(node, nodes.FuncDef) and node.info
+            for argument in node.arguments[: 2 if node.name in _COMPARISONS else 1]
         }
         for node in every:
             self._expression(node)
@@ -84,8 +86,10 @@ class Reader:
         if isinstance(base, nodes.RefExpr) and isinstance(base.node, nodes.MypyFile):
             return self._is_ours(base.node.fullname)
         kind = self._inferred.get(base)
-        if kind is None and isinstance(base, nodes.NameExpr) and base.node in self._selves:
-            # mypy has no types where it believes that code is never reached.
+        unknown = kind is None or isinstance(types.get_proper_type(kind), types.AnyType)
+        if unknown and isinstance(base, nodes.NameExpr) and base.node in self._selves:
+            # mypy has no types where it believes that code is never reached, and none for the
+            # unannotated other side of a comparison.
             kind = types.Instance(self._selves[base.node], [])
         return self._owns(kind, name)
 

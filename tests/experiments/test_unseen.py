@@ -83,7 +83,11 @@ def reference():
     total = cell.summary_record()["cell_volume_sum"]
     return {"total_volume": total, "name": cell.name, "same": cell.total_volume == total}
 """
-WORDS = Vocabulary(frozenset({"name", "text", "edge", "factor"}), frozenset({"name"}))
+WORDS = Vocabulary(
+    words=frozenset({"name", "text", "edge", "factor"}),
+    strings=frozenset({"name"}),
+    members=frozenset({"name"}),
+)
 
 
 @pytest.fixture
@@ -105,14 +109,14 @@ def _renamed(library: Library, names: NameMap, root: Path) -> tuple[UnseenLibrar
     texts = {name: module.text for name, module in library.modules.items()}
     found = analyse({**texts, "script": SCRIPT}, ["toycells"])
     for name, module in library.modules.items():
-        done = rewrite(module.text, names, found[name], words=WORDS.words, modules=texts)
+        done = rewrite(module.text, names, found[name], vocabulary=WORDS, modules=texts)
         path = (root / "source").joinpath(*(names.module(name) or "").split("."))
         path = path / "__init__.py" if module.is_package else path.with_suffix(".py")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(reorder(done.text, 1))
     (root / "private").mkdir()
     names.save(root / "private" / "mapping.json")
-    script = rewrite(SCRIPT, names, found["script"], words=WORDS.words, modules=texts, script=True)
+    script = rewrite(SCRIPT, names, found["script"], vocabulary=WORDS, modules=texts, script=True)
     return UnseenLibrary(root, tuple(names.packages.values())), script.text
 
 
