@@ -9,15 +9,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
 
 import yaml
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_openai import ChatOpenAI
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import SecretStr
 
 from agents.base import Usage
+from agents.model_config import ModelConfig, Price
 from agents.replies import ReplyCache, request_key
 from agents.traffic import Recorder, Replay, Unreachable
 
@@ -31,64 +30,6 @@ NOT_IDENTITY = {
 
 class ModelError(Exception):
     """The endpoint failed after its retries: infrastructure, never a wrong answer."""
-
-
-class Price(BaseModel):
-    """Dollars per million tokens."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-    prompt: float = Field(ge=0)
-    completion: float = Field(ge=0)
-
-
-class ModelConfig(BaseModel):
-    """The ``model`` group of the configuration.
-
-    Attributes
-    ----------
-    provider
-        ``openai`` for any OpenAI-compatible endpoint, ``rules`` for the model without an LLM,
-        ``class`` for any LangChain chat model named by ``path`` (built with ``options``).
-    name
-        Name of the model as the endpoint knows it; also the name in every table.
-    base_url
-        Address of the endpoint; else ``OPENAI_BASE_URL``, else OpenAI's own.
-    timeout
-        Seconds for one request.
-    max_retries
-        Further tries (with exponential backoff) after a 429, a 5xx or a timeout.
-    price
-        Overrides the price table; unknown stays unknown.
-    cache
-        Keep replies, so that a repeated run asks nothing twice.
-    document_characters
-        Longest document in a prompt; ``None`` shows every document whole.
-    record
-        JSONL file to which all traffic is appended (see :mod:`agents.traffic`).
-    replay
-        JSONL file that answers in place of the model.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-    provider: Literal["openai", "rules", "class"]
-    name: str
-    base_url: str | None = None
-    temperature: float = Field(default=0.7, ge=0, le=2)
-    max_tokens: int | None = Field(default=None, gt=0)
-    timeout: float = Field(default=120.0, gt=0)
-    max_retries: int = Field(default=4, ge=0, le=20)
-    price: Price | None = None
-    cache: bool = True
-    document_characters: int | None = Field(default=None, ge=200)
-    record: Path | None = None
-    replay: Path | None = None
-    path: str | None = None
-    options: dict[str, Any] = Field(default_factory=dict)
-
-    @property
-    def llm(self) -> bool:
-        """Whether a language model is behind it."""
-        return self.provider != "rules"
 
 
 @dataclass(frozen=True)
@@ -280,6 +221,8 @@ def _chat(config: ModelConfig) -> BaseChatModel:
             "model: no OPENAI_API_KEY in the environment. Set it, or point model.base_url at an "
             "OpenAI-compatible endpoint that needs none, or use model=rules (no LLM)."
         )
+    from langchain_openai import ChatOpenAI  # noqa: PLC0415 - takes seconds to import
+
     return ChatOpenAI(
         model=config.name,
         base_url=base_url,

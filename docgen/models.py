@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from langchain_core.language_models import BaseChatModel
 from omegaconf import OmegaConf
 
 from docgen.command import UsageError
-from docgen.rules_model import RulesDocModel
+
+if TYPE_CHECKING:  # LangChain takes half a second to import, langchain_openai two
+    from langchain_core.language_models import BaseChatModel
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
 
@@ -43,13 +44,15 @@ def chat_model(name: str, overrides: dict[str, Any]) -> tuple[BaseChatModel, str
     config = read_group("model", name, overrides)
     provider = config.get("provider")
     if provider == "rules":
+        from docgen.rules_model import RulesDocModel  # noqa: PLC0415 - see above
+
         return RulesDocModel(), "rules"
     if provider != "openai":
         raise UsageError(f"model={name}: unknown provider {provider!r}; there are: rules, openai")
     key = os.environ.get("OPENAI_API_KEY")
     if not key and not config.get("base_url"):
         raise UsageError("model=openai needs OPENAI_API_KEY, or model.base_url of a local endpoint")
-    from langchain_openai import ChatOpenAI  # noqa: PLC0415 - takes seconds to import
+    from langchain_openai import ChatOpenAI  # noqa: PLC0415 - see above
 
     model = ChatOpenAI(
         model=str(config["name"]),

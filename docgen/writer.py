@@ -6,15 +6,17 @@ import asyncio
 import heapq
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import HumanMessage, SystemMessage
+from typing import TYPE_CHECKING
 
 from docgen.checkpoint import Checkpoint, Written
-from docgen.order import Order, documentation_order
 from docgen.progress import Meter, meter
 from docgen.prompts import INSTRUCTIONS, build_prompt, check_reply, clean_reply, item_hash
 from docgen.symbols import Library
+
+if TYPE_CHECKING:  # networkx and LangChain take half a second each to import
+    from langchain_core.language_models import BaseChatModel
+
+    from docgen.order import Order
 
 
 class DocgenError(Exception):
@@ -133,6 +135,8 @@ class _Job:
         checkpoint: Checkpoint,
         options: WriteOptions,
     ) -> None:
+        from docgen.order import documentation_order  # noqa: PLC0415 - see above
+
         self.library, self.model, self.model_name = library, model, model_name
         self.checkpoint, self.options = checkpoint, options
         self.report = WriteReport()
@@ -265,7 +269,7 @@ class _Job:
 
     async def _ask(self, prompt: str) -> tuple[str, str, tuple[int | None, int | None]]:
         """One request -> (text, error, tokens); the error is empty when the text is good."""
-        messages = [SystemMessage(INSTRUCTIONS), HumanMessage(prompt)]
+        messages = [("system", INSTRUCTIONS), ("human", prompt)]
         try:
             reply = await asyncio.wait_for(self.model.ainvoke(messages), self.options.timeout)
         except TimeoutError:

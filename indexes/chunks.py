@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from langchain_core.documents import Document
-from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 from docgen.library import build_library
 from docgen.sources import SourceFile, distribution_versions, sources_digest
@@ -105,6 +104,9 @@ def official_doc_corpus(
 
 def split(texts: Iterable[Text], corpus: str) -> list[Document]:
     """Chunks with the metadata of a corpus; ``covers`` lists the symbols that begin in a chunk."""
+    # takes half a second to import
+    from langchain_text_splitters import RecursiveCharacterTextSplitter  # noqa: PLC0415
+
     splitter = RecursiveCharacterTextSplitter(
         chunk_size=CHUNK_SIZE, chunk_overlap=CHUNK_OVERLAP, add_start_index=True
     )

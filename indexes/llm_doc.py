@@ -6,10 +6,9 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.documents import Document
-from langchain_core.language_models import BaseChatModel
 
 from docgen import prompts
 from docgen.checkpoint import Checkpoint
@@ -33,6 +32,9 @@ from indexes.corpus import (
     read_corpus,
     write_corpus,
 )
+
+if TYPE_CHECKING:  # slow to import
+    from langchain_core.language_models import BaseChatModel
 
 _log = logging.getLogger(__name__)
 _SETTINGS: Mapping[str, Any] = {"prompt": prompts.VERSION}

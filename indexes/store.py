@@ -7,22 +7,27 @@ import logging
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from indexes.corpus import Corpus, building, replaced_folder
-from indexes.lexical import Bm25Index, TfidfIndex
+
+if TYPE_CHECKING:
+    from indexes.lexical import LexicalIndex
 
 _log = logging.getLogger(__name__)
 FORMAT = 2  # of the indexed texts and tokens; raise it when either changes
 
 _RELATIONS = re.compile(r"^## Relations\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 
-Index = TypeVar("Index", TfidfIndex, Bm25Index)
+Index = TypeVar("Index", bound="LexicalIndex")
 LexicalKind = Literal["tfidf", "bm25"]
 
 
-def lexical_index(corpus: Corpus, kind: LexicalKind) -> TfidfIndex | Bm25Index:
+def lexical_index(corpus: Corpus, kind: LexicalKind) -> LexicalIndex:
     """The lexical index of a corpus, loaded when it fits, else built and stored."""
+    # scikit-learn takes seconds to import
+    from indexes.lexical import Bm25Index, TfidfIndex  # noqa: PLC0415
+
     if kind == "tfidf":
         return _load_or_build(corpus, kind, TfidfIndex.load, TfidfIndex.build)
     return _load_or_build(corpus, kind, Bm25Index.load, Bm25Index.build)

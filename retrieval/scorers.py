@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from indexes.embedding import EmbeddingError
 from indexes.errors import GraphError
-from indexes.lexical import LexicalIndex
 from retrieval.base import RetrievalError
 
-if TYPE_CHECKING:  # chromadb and LightRAG take seconds to import
+if TYPE_CHECKING:  # chromadb, LightRAG and scikit-learn take seconds to import
     from indexes.dense import DenseIndex
     from indexes.graph import GraphIndex, GraphMode
+    from indexes.lexical import LexicalIndex
 
 Scores = NDArray[np.float32]
 """One score per document of the corpus, shape ``(documents,)``; zero is no match."""

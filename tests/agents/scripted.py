@@ -11,7 +11,8 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import PrivateAttr
 
-from agents.models import ModelClient, ModelConfig
+from agents.model_config import ModelConfig
+from agents.models import ModelClient
 from retrieval.base import RetrievalError
 
 
