@@ -155,17 +155,15 @@ def build(
     say("rewriting")
     unfinished = out.with_name(f"{out.name}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
+    renamed = {
+        names.module(name) or name: rewrite(
+            text, names, owners[name], vocabulary=vocabulary, modules=modules
+        ).text
+        for name, text in modules.items()
+    }
+    _check_types(modules, renamed, names)
     for library in libraries:
-        _write_source(
-            library,
-            unfinished / "source",
-            names=names,
-            owners=owners,
-            vocabulary=vocabulary,
-            modules=modules,
-            seed=seed,
-        )
-    _check_types(unfinished / "source", names, modules)
+        _write_source(library, unfinished / "source", renamed, names, seed)
     private = unfinished / "private"
     private.mkdir()
     names.save(private / "mapping.json")
@@ -196,28 +194,14 @@ def build(
 
 
 def _write_source(
-    library: Library,
-    root: Path,
-    *,
-    names: NameMap,
-    owners: Mapping[str, Owners],
-    vocabulary: Vocabulary,
-    modules: Collection[str],
-    seed: int,
+    library: Library, root: Path, renamed: Mapping[str, str], names: NameMap, seed: int
 ) -> None:
     for module in library.modules.values():
-        done = rewrite(
-            module.text,
-            names,
-            owners[module.name],
-            vocabulary=vocabulary,
-            modules=modules,
-        )
-        dotted = (names.module(module.name) or module.name).split(".")
-        path = root.joinpath(*dotted)
+        dotted = names.module(module.name) or module.name
+        path = root.joinpath(*dotted.split("."))
         path = path / "__init__.py" if module.is_package else path.with_suffix(".py")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(reorder(done.text, f"{seed} {path.name}"), encoding="utf-8")
+        path.write_text(reorder(renamed[dotted], f"{seed} {path.name}"), encoding="utf-8")
     for data in library.data:
         parts = ".".join(data.parent.parts)
         folder = root.joinpath(*(names.module(parts) or parts).split("."))
@@ -225,13 +209,11 @@ def _write_source(
         shutil.copyfile(library.folder / data, folder / data.name)
 
 
-def _check_types(root: Path, names: NameMap, modules: Mapping[str, str]) -> None:
-    """Renaming must not change what mypy finds: a name missed somewhere would be an error more."""
-    renamed = {}
-    for path in sorted(root.rglob("*.py")):
-        parts = path.relative_to(root).with_suffix("").parts
-        dotted = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        renamed[dotted] = path.read_text(encoding="utf-8")
+def _check_types(modules: Mapping[str, str], renamed: Mapping[str, str], names: NameMap) -> None:
+    """Renaming must not change what mypy finds: a name missed somewhere would be an error more.
+
+    Asked before definitions change places: what mypy infers depends on their order.
+    """
     before = {
         (names.module(module), code): number
         for (module, code), number in count_errors(modules).items()

@@ -9,7 +9,7 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from experiments.benchmarks.live.check import Checker, Report
@@ -18,9 +18,25 @@ from experiments.unseen.build import UnseenLibrary
 from experiments.unseen.mapping import NameMap, defined_names
 from experiments.unseen.names import is_distinctive
 from experiments.unseen.source import Module
+from sandbox.base import Outcome, SandboxConfig, SandboxError
+from sandbox.factory import get_sandbox
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ADDRESS = re.compile(r"https?://\S+|\bdoi\b\S*|\b10\.\d{4,}/\S+", re.IGNORECASE)
+_IMPORT_S = 120.0
+_IMPORTS = """
+import importlib
+
+
+def look():
+    failed = {{}}
+    for name in {modules!r}:
+        try:
+            importlib.import_module(name)
+        except Exception as error:
+            failed[name] = f"{{type(error).__name__}}: {{error}}"
+    return failed
+"""
 _TEXTS = (tokenize.STRING, tokenize.COMMENT)
 
 
@@ -90,6 +106,41 @@ async def check_references(library: UnseenLibrary, backend: str = "auto") -> lis
     """
     async with Checker(backend, env=library.environment, recorded=()) as checker:
         return [await checker.check(folder) for folder in question_folders(library.questions)]
+
+
+async def check_imports(
+    library: UnseenLibrary, failed: Mapping[str, str], backend: str = "auto"
+) -> list[str]:
+    """Import every module in the sandbox: those that worked before must work now.
+
+    Parameters
+    ----------
+    failed
+        Modules of the original that cannot be imported in its environment, with the reason.
+
+    Raises
+    ------
+    SandboxError
+        When no sandbox works here, or the environment cannot be built.
+    """
+    names = library.names
+    expected = {names.module(name) for name in failed}
+    modules = [_module_name(path) for path in library.modules]
+    code = _IMPORTS.format(modules=modules)
+    config = SandboxConfig(backend=backend, env=library.environment, workers=1, timeout=_IMPORT_S)
+    async with get_sandbox(config) as sandbox:
+        done = await sandbox.run(code, "look", timeout=_IMPORT_S)
+    if done.outcome is Outcome.INFRA:
+        raise SandboxError(done.error or "the sandbox failed")
+    if done.outcome is not Outcome.OK:
+        return [f"the modules cannot be imported: {done.error}"]
+    found: dict[str, str] = done.result
+    return [f"{name} cannot be imported: {found[name]}" for name in sorted({*found} - expected)]
+
+
+def _module_name(path: str) -> str:
+    parts = Path(path).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def _origins(names: NameMap) -> tuple[str, ...]:

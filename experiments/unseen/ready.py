@@ -86,6 +86,8 @@ def make(
     say("looking for old names")
     words = foreign_vocabulary(libraries).words
     findings = [*gates.leak_scan(library, words), *gates.question_scan(library, words)]
+    say("importing every module")
+    findings += _wait(gates.check_imports(library, failed, backend))
     say("running the translated references")
     reports = _wait(gates.check_references(library, backend))
     findings += [f"{r.question_id}: {finding}" for r in reports for finding in r.findings]
