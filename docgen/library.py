@@ -69,7 +69,9 @@ class _Builder:
     def _module(self, module: Module) -> Symbol:
         own: list[Class | Function] = [*module.classes.values(), *module.functions.values()]
         own.sort(key=lambda definition: definition.node.lineno)
-        members = tuple(self._member(d, "") for d in own if not d.node.name.startswith("_"))
+        members = [self._member(d, "") for d in own if not d.node.name.startswith("_")]
+        if Path(module.source.path).name == "__init__.py":
+            members += self._modules(module.name)
         return Symbol(
             qualname=module.name,
             kind="module",
@@ -81,9 +83,23 @@ class _Builder:
             path=module.source.path,
             first_line=1,
             last_line=max(1, len(module.lines)),
-            members=members,
+            members=tuple(members),
             import_path=module.name,
         )
+
+    def _modules(self, package: str) -> Iterator[Member]:
+        """The public modules of a package: what each is for, and what it defines."""
+        for name in sorted(self.names.modules):
+            parent, _, last = name.rpartition(".")
+            if parent != package or last.startswith("_"):
+                continue
+            module = self.names.modules[name]
+            told = first_sentence(ast.get_docstring(module.tree) or "")
+            defined = [n for n in (*module.classes, *module.functions) if not n.startswith("_")]
+            summary = " ".join(
+                filter(None, [told, f"Defines {', '.join(defined)}." if defined else ""])
+            )
+            yield Member(last, "module", "", summary, name)
 
     def _class(self, cls: Class) -> Symbol:
         init = next(

@@ -9,7 +9,7 @@ from typing import Literal
 
 Kind = Literal["module", "class", "function", "method", "property"]
 MemberKind = Literal[
-    "class", "function", "method", "classmethod", "staticmethod", "property", "attribute"
+    "module", "class", "function", "method", "classmethod", "staticmethod", "property", "attribute"
 ]
 
 
@@ -22,7 +22,7 @@ class Member:
     signature
         What follows the name: ``(site: PeriodicSite) -> int``, ``-> str``, or empty.
     summary
-        First sentence of its docstring, may be empty.
+        First sentence of its docstring, may be empty; of a module also what it defines.
     qualname
         Where it is defined (differs from the class's own when inherited).
     origin
@@ -62,7 +62,8 @@ class Symbol:
     raises
         Exceptions that the body raises by name.
     members
-        Public members, own ones first, inherited ones in method resolution order.
+        Public members, own ones first, inherited ones in method resolution order; of a package
+        also its modules.
     calls
         Qualified names of the symbols that the body uses (resolved ones only).
     types

@@ -21,7 +21,14 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from pydantic import BaseModel
 
-from experiments.config import ConfigError, Limits, RunConfig, SandboxSettings, unknown_key
+from experiments.config import (
+    ConfigError,
+    Limits,
+    RunConfig,
+    SandboxSettings,
+    declared_keys,
+    unknown_key,
+)
 
 CONF = Path(__file__).resolve().parents[1] / "conf"
 
@@ -197,7 +204,12 @@ def compose_plain(overrides: Sequence[str], conf: Path = CONF) -> dict[str, Any]
         base = _compose(choices)
         for override in parsed:
             key = str(override.key_or_group)
-            if key not in known and not override.is_add() and not key.startswith("hydra"):
+            if key in known or override.is_add() or key.startswith("hydra"):
+                continue
+            parent, _, last = key.rpartition(".")
+            if last in declared_keys(parent):  # a file need not list every key that there is
+                lines[lines.index(str(override.input_line))] = f"++{override.input_line}"
+            else:
                 _check_key(key, base)
         return _compose(lines)
 
@@ -219,7 +231,8 @@ def _check_key(key: str, base: Mapping[str, Any]) -> None:
         if not isinstance(level, Mapping):
             raise ConfigError(f"{key}: {'.'.join(path)} is a value, it has no keys")
         if part not in level:
-            siblings = [".".join([*path, str(name)]) for name in level if name != "_target_"]
+            names = declared_keys(".".join(path)) or [name for name in level if name != "_target_"]
+            siblings = [".".join([*path, str(name)]) for name in names]
             raise ConfigError(unknown_key(key, siblings))
         level = level[part]
         path.append(part)

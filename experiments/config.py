@@ -29,7 +29,7 @@ from pydantic import (
     field_validator,
 )
 
-from agents.models import ModelConfig
+from agents.model_config import ModelConfig
 from retrieval.config import RetrievalConfig
 
 #: What `experiments.run` hands to every system itself; never a key of the configuration.
@@ -266,6 +266,20 @@ def _siblings(path: Sequence[str]) -> list[str]:
         model = model.model_fields[part].annotation
     parents = ".".join(path[:-1])
     return [f"{parents}.{name}" if parents else name for name in model.model_fields]
+
+
+def declared_keys(parent: str) -> list[str]:
+    """Keys that `RunConfig` declares in ``parent`` (``retrieval.evidence``); none for a class's."""
+    model: object = RunConfig
+    for part in parent.split("."):
+        if not (inspect.isclass(model) and issubclass(model, BaseModel)):
+            return []
+        if part not in model.model_fields:
+            return []
+        model = model.model_fields[part].annotation
+    if not (inspect.isclass(model) and issubclass(model, BaseModel)):
+        return []
+    return [] if model.model_config.get("extra") == "allow" else list(model.model_fields)
 
 
 def unknown_key(key: str, valid: Iterable[str]) -> str:

@@ -18,7 +18,7 @@ from pydantic import (
 
 from retrieval.base import RetrievalError
 
-Source = Literal["none", "llm_doc", "llm_doc_semantic", "official_doc", "code"]
+Source = Literal["none", "llm_doc", "llm_doc_semantic", "official_doc", "code", "live"]
 Mode = Literal["lexical", "dense", "hybrid", "graph"]
 
 
@@ -49,6 +49,7 @@ class EvidenceConfig(BaseModel):
     types: NonNegativeFloat = Field(0.2, description="from a symbol to its parameters' classes")
     modules: NonNegativeFloat = Field(0.7, description="factor for module documents")
     links: NonNegativeFloat = Field(1.0, description="for symbols that the query names")
+    packages: NonNegativeFloat = Field(0.5, description="for what is in a package it names")
 
 
 class GraphConfig(BaseModel):
@@ -79,6 +80,9 @@ class RetrievalConfig(BaseModel):
     evidence
         Weights of what the structure of the library adds; see
         :class:`retrieval.evidence.Evidence`. Sources of chunks do not use it.
+    rerank
+        ``model``: the chat model puts the best ``candidates`` documents in order; see
+        :class:`retrieval.rerank.ModelReranker`.
     default_embedding
         Used with ``embedding=none``, for what cannot do without vectors.
     pages
@@ -96,6 +100,8 @@ class RetrievalConfig(BaseModel):
     per_property: bool = False
     evidence: EvidenceConfig = EvidenceConfig()
     graph: GraphConfig = GraphConfig()
+    rerank: Literal["none", "model"] = "none"
+    candidates: PositiveInt = 20
     default_embedding: Literal["hashing"] | None = None
     pages: Path | None = None
     writer: WriterConfig = WriterConfig()

@@ -36,12 +36,16 @@ class Evidence:
     links
         A symbol that the query names (in its code, or as an identifier) gains this part of the
         best score.
+    packages
+        What is in a package or module that the query names gains this multiple of its score,
+        times the logarithm of how rare the package is in the corpus.
     """
 
     members: float = 0.25
     types: float = 0.2
     modules: float = 0.7
     links: float = 1.0
+    packages: float = 0.5
 
 
 class SymbolRanker:
@@ -76,6 +80,8 @@ class SymbolRanker:
         scores = await self._scorer.scores(query)
         evidence = self._evidence
         scores = np.where(self._modules, evidence.modules * scores, scores).astype(np.float32)
+        if evidence.packages:
+            scores = self._with_packages(scores, query)
         if evidence.members and len(self._classes):
             scores = self._with_members(scores)
         if evidence.types:
@@ -83,6 +89,14 @@ class SymbolRanker:
         if evidence.links:
             scores = self._with_links(scores, query)
         return self._without_repetition(top(scores, depth))
+
+    def _with_packages(self, scores: Scores, query: str) -> Scores:
+        result = scores.copy()
+        for inside in self._linker.packages(query):
+            positions = [self._position[n] for n in inside if n in self._position]
+            rarity = np.log(len(scores) / max(1, len(positions)))
+            result[positions] *= 1 + self._evidence.packages * rarity
+        return result
 
     def _with_members(self, scores: Scores) -> Scores:
         padded = np.append(scores, np.float32(0))  # the padding points at this zero

@@ -15,6 +15,7 @@ _IMPORT = re.compile(
 _IDENTIFIER = re.compile(
     r"\b(?:[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|[A-Z][a-z0-9]+[A-Z]\w*|[a-z]\w*_\w+)\b"
 )
+_PATH = re.compile(r"\b[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 
 
 class Linker:
@@ -32,11 +33,17 @@ class Linker:
         self._aliases = aliases
         self._kinds: dict[str, str] = {}
         self._short: dict[str, set[str]] = {}
+        self._inside: dict[str, list[str]] = {}
         for document in documents:
             metadata = document.metadata
             for qualname in covered(document):
                 self._kinds.setdefault(qualname, str(metadata["kind"]))
                 self._short.setdefault(qualname.rpartition(".")[2], set()).add(qualname)
+                for parent in _parents(qualname):
+                    self._inside.setdefault(parent, []).append(qualname)
+        for qualname, kind in self._kinds.items():
+            if kind not in {"module", "chunk"}:
+                self._inside.pop(qualname, None)
 
     def resolve(self, name: str) -> str | None:
         """Qualified name of an exact path, a re-export, or an unambiguous short name.
@@ -67,6 +74,17 @@ class Linker:
                 found.setdefault(qualname)
         return [name for name in found if self._kinds[name] != "module"]
 
+    def packages(self, query: str) -> list[Sequence[str]]:
+        """For each package or module that the text of a query names: itself and all in it.
+
+        A top-level package counts where its name stands as a word, a module where its dotted
+        path does. Of ``a.b`` and ``a`` only ``a.b`` counts.
+        """
+        prose = _FENCE.sub(" ", query)
+        named = {m.group() for m in _PATH.finditer(prose) if m.group() in self._inside}
+        outer = {part for name in named for part in _parents(name)}
+        return [[name, *self._inside[name]] for name in sorted(named - outer)]
+
     def _exact(self, path: str) -> str | None:
         qualname = self._aliases.get(path, path)
         return qualname if qualname in self._kinds else None
@@ -77,6 +95,11 @@ class Linker:
             return set(self._short.get(short, ()))
         paths = (self._exact(f"{qualname}.{short}") for qualname in self._candidates(owner))
         return {path for path in paths if path is not None}
+
+
+def _parents(qualname: str) -> Iterator[str]:
+    parts = qualname.split(".")
+    yield from (".".join(parts[:end]) for end in range(1, len(parts)))
 
 
 def covered(document: Document) -> list[str]:

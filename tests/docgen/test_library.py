@@ -99,6 +99,14 @@ def test_members_own_first_then_inherited(library: Library) -> None:
     assert "_hidden" not in members
 
 
+def test_a_package_lists_its_modules_and_what_they_define(library: Library) -> None:
+    modules = [m for m in library.symbols["brickwork"].members if m.kind == "module"]
+    assert "brickwork.wall" in {m.qualname for m in modules}
+    wall = next(m for m in modules if m.name == "wall")
+    assert "Defines Wall" in wall.summary
+    assert not any(m.kind == "module" for m in library.symbols["brickwork.wall"].members)
+
+
 def test_calls_are_resolved_through_types_and_imports(library: Library) -> None:
     symbols = library.symbols
     assert set(symbols["brickwork.wall.build"].calls) == {

@@ -99,6 +99,11 @@ def test_a_mistake_is_one_clear_line_and_exit_code_2(arguments, words, capsys):
         assert word in shown
 
 
+def test_a_key_that_the_file_of_its_group_does_not_list():
+    (config,) = compose("retrieval.tokens=2000", "retrieval.evidence.types=0")
+    assert (config.retrieval.tokens, config.retrieval.evidence.types) == (2000, 0)
+
+
 def test_help_names_every_group_choice_and_key(capsys):
     assert main(["--help"]) == 0
     shown = capsys.readouterr().out

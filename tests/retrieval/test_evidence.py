@@ -11,7 +11,7 @@ from retrieval.linking import Linker
 from retrieval.scorers import PerPropertyScorer, Scores, fuse, top
 from tests.retrieval.conftest import Make
 
-NONE = Evidence(members=0, types=0, modules=1, links=0)
+NONE = Evidence(members=0, types=0, modules=1, links=0, packages=0)
 
 
 class Fixed:
@@ -103,6 +103,29 @@ async def test_named_symbols_come_first_even_when_nothing_matches() -> None:
     found = await ranking({"m.Input": 0.3, "m.make_tool": 0.1}, weights, "make_tool")
     assert list(found) == ["m.make_tool", "m.Input"]
     assert list(await ranking({}, weights, "make_tool")) == ["m.make_tool"]
+
+
+@pytest.mark.parametrize(
+    ("query", "raised"),
+    [
+        ("use `m` for it", ["m", "m.Tool", "m.Input"]),
+        ("use m.Tool", []),  # a class is no package: it is linked by name
+        ("use them", []),
+        ("```python\nimport m\n```", []),  # what code imports is linked by name
+    ],
+)
+async def test_what_is_in_a_package_that_the_query_names_gains(
+    query: str, raised: list[str]
+) -> None:
+    given = {"m": 0.5, "m.Tool": 0.4, "m.Input": 0.3, "x.Other": 0.45}
+    library = [*LIBRARY, *(symbol(f"x.{n}", "class") for n in ("Other", *"abcdefg"))]
+    names = [str(d.metadata["qualname"]) for d in library]
+    evidence = Evidence(members=0, types=0, modules=1, links=0, packages=1)
+    ranker = SymbolRanker(Fixed(given, names), library, Linker(library, {}), evidence)
+    found = {names[i]: score for i, score in await ranker.rank(query, 9)}
+    rarity = np.log(16 / 8)  # half of the documents are in m
+    wanted = {n: s * (1 + rarity if n in raised else 1) for n, s in given.items()}
+    assert found == pytest.approx(wanted)
 
 
 def test_top_cuts_ties_by_position() -> None:
