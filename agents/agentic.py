@@ -17,6 +17,7 @@ from agents.base import Question, StopReason, Trajectory
 from agents.episode import Episode, Parts, run_episode
 from agents.introspect import find_sources
 from agents.reflect import merge
+from retrieval.rerank import read_order
 
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 NEAR = 10  # documents among which a name that does not exist is looked for
@@ -92,7 +93,7 @@ class Agentic:
             return documents
         messages = prompts.rerank(episode.question.prompt, documents, self.top)
         reply = await episode.ask("rerank", messages)
-        chosen = indices(reply, len(documents))[: self.top]
+        chosen = read_order(reply, len(documents))[: self.top]
         if not chosen:
             episode.check(["rerank: no number could be read; the order of retrieval is kept"])
             return documents[: self.top]
@@ -143,13 +144,6 @@ class Agentic:
             and document.metadata.get("kind") in {"function", "method", "property"}
         ]
         return await find_sources(episode, names[: self.sources])
-
-
-def indices(reply: str, count: int) -> list[int]:
-    """Positions (from 0) that a rerank reply names, each once, those out of range left out."""
-    match = re.search(r"<indices>(.*?)</indices>", reply, re.DOTALL)
-    numbers = [int(n) - 1 for n in re.findall(r"\d{1,6}", match[1])] if match else []
-    return [n for n in dict.fromkeys(numbers) if 0 <= n < count]
 
 
 def _lines(reply: str, tag: str) -> list[str]:

@@ -7,6 +7,7 @@ record and fail in the same way.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from agents.models import ModelClient, ModelError
 from retrieval.base import RetrievalError, Retriever
 from sandbox.base import Execution, Mount, Sandbox, SandboxError
 
+#: The episode that the running task belongs to, for :class:`agents.episode_chat.EpisodeChat`.
+CURRENT: ContextVar[Episode | None] = ContextVar("episode", default=None)
 SHOWN_CHARACTERS = 4000  # of stdout, of a traceback, of the returned values in a record
 
 
@@ -66,7 +69,14 @@ class Episode:
         retriever = self.parts.retriever
         if retriever is None or k == 0 or not query.strip():
             return []
-        documents = [self._short(d) for d in await retriever.search(query, k=k)]
+        try:
+            found = await retriever.search(query, k=k)
+        except RetrievalError as error:
+            # One that reranks with the model meets the model's limits and failures.
+            if isinstance(error.__cause__, BudgetExceeded | ModelError):
+                raise error.__cause__ from None
+            raise
+        documents = [self._short(d) for d in found]
         hits = [
             {
                 "id": document.metadata.get("id"),
@@ -199,6 +209,7 @@ async def run_episode(
 ) -> Trajectory:
     """Run ``architecture`` on a question; every failure of a part becomes a stop reason."""
     episode = Episode(parts, question, seed)
+    token = CURRENT.set(episode)
     try:
         reason = await architecture(episode)
     except BudgetExceeded as limit:
@@ -209,6 +220,8 @@ async def run_episode(
         return episode.finish("sandbox_error", str(error))
     except RetrievalError as error:
         return episode.finish("retrieval_error", str(error))
+    finally:
+        CURRENT.reset(token)
     return episode.finish(reason)
 
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
+from retrieval.rerank import request, summary
+
 SYSTEM = (
     "You are a materials scientist who writes Python with pymatgen and its add-on packages. "
     "You write code that runs as it stands and returns exactly what was asked for."
@@ -40,11 +42,6 @@ at most {most}, each about one class, function or task. Answer in exactly this f
 <queries>
 one query per line
 </queries>"""
-
-RERANK = """\
-Which of the numbered candidates does a solution need? Give their numbers, the most useful first, \
-at most {most}, none twice. Answer in exactly this form:
-<indices>3, 1, 2</indices>"""
 
 NAMES = """\
 Name the classes, methods and functions of the libraries that a solution calls, as dotted names, \
@@ -189,9 +186,7 @@ def decompose(prompt: str, most: int) -> list[BaseMessage]:
 
 def rerank(prompt: str, documents: Sequence[Document], most: int) -> list[BaseMessage]:
     """Messages that ask for the numbers of the ``most`` useful documents, counted from 1."""
-    listed = "\n".join(f"{n}. {summary(document)}" for n, document in enumerate(documents, 1))
-    candidates = f"<candidates>\n{listed}\n</candidates>"
-    return _ask(_question(prompt), candidates, RERANK.format(most=most))
+    return _ask(request(prompt, documents, most))
 
 
 def names(prompt: str, documents: Sequence[Document], most: int) -> list[BaseMessage]:
@@ -229,13 +224,6 @@ def free_question(
     if files:
         parts.append(FILES.format(paths="\n".join(f"- `{path}`" for path in files)))
     return "\n\n".join(parts)
-
-
-def summary(document: Document, characters: int = 400) -> str:
-    """A document on one line, for a choice between many."""
-    name = document.metadata.get("qualname", "")
-    text = " ".join(document.page_content.removeprefix(str(name)).split())
-    return f"{name}: {text[:characters]}{' ...' if len(text) > characters else ''}"
 
 
 def shorten(document: Document, limit: int | None) -> Document:

@@ -21,6 +21,8 @@ class Retriever(Protocol):
     chunk that belongs to no single symbol, its module), ``kind`` (module, class, function,
     method, property, chunk), ``path`` (source path relative to the package root), ``package``,
     ``version``, ``corpus`` (name of the source) and, in an answer, ``score`` (higher is better).
+    After a rerank ``score`` is still that of the search, and ``reranked`` says whether the order
+    is the model's.
     """
 
     name: str

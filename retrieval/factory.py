@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.embeddings import Embeddings
-from langchain_core.language_models import BaseChatModel
 
 from docgen.writer import WriteOptions
 from indexes.chunks import code_corpus, official_doc_corpus
 from indexes.corpus import Corpus, CorpusError
 from indexes.embedding import EmbeddingError, HashingEmbedding
 from indexes.errors import GraphError
+from indexes.live import OpenSandbox, live_corpus
 from indexes.llm_doc import Writer, llm_doc_corpus
 from indexes.semantic import semantic_corpus
 from indexes.store import LexicalKind, lexical_index
@@ -21,6 +21,7 @@ from retrieval.base import RetrievalError, Retriever
 from retrieval.config import RetrievalConfig, RetrievalConfigError, read_config
 from retrieval.evidence import Evidence, SymbolRanker
 from retrieval.linking import Linker
+from retrieval.rerank import ModelReranker
 from retrieval.retriever import CorpusRetriever, Ranker
 from retrieval.scorers import (
     DenseScorer,
@@ -31,6 +32,11 @@ from retrieval.scorers import (
     Scorer,
     ScoreRanker,
 )
+
+if TYPE_CHECKING:  # slow to import
+    from langchain_core.language_models import BaseChatModel
+
+SYMBOLS = ("llm_doc", "live")  # sources with one document per symbol
 
 
 async def get_retriever(
@@ -43,6 +49,8 @@ async def get_retriever(
     embedding: Embeddings | None,
     cache: Path,
     progress: bool,
+    open_sandbox: OpenSandbox | None = None,
+    chat: BaseChatModel | None = None,
 ) -> Retriever | None:
     """Build what the configuration asks for; ``None`` for ``retrieval=none``.
 
@@ -60,6 +68,11 @@ async def get_retriever(
         Root of the caches.
     progress
         Whether to show progress on stderr.
+    open_sandbox
+        Starts a sandbox in whose environment ``packages`` are installed; for ``source=live``,
+        and only when that is not cached.
+    chat
+        Model that is asked by ``rerank=model``.
 
     Raises
     ------
@@ -83,13 +96,21 @@ async def get_retriever(
             cache=cache,
             embedding=embedding,
             progress=progress,
+            open_sandbox=open_sandbox,
         )
         scorer = await _scorer(settings, corpus, embedding, writer, progress=progress)
     except (CorpusError, EmbeddingError, GraphError) as error:
         raise RetrievalError(str(error)) from error
     linker = Linker(corpus.documents, corpus.aliases)
     ranker = _ranker(settings, scorer, corpus, linker)
-    return CorpusRetriever(settings.name, corpus, ranker, linker, settings.tokens)
+    return CorpusRetriever(
+        settings.name,
+        corpus,
+        ranker,
+        linker,
+        tokens=settings.tokens,
+        reranker=_reranker(settings, chat),
+    )
 
 
 async def _corpus(
@@ -102,7 +123,14 @@ async def _corpus(
     cache: Path,
     embedding: Embeddings | None,
     progress: bool,
+    open_sandbox: OpenSandbox | None,
 ) -> Corpus:
+    if settings.source == "live":
+        if open_sandbox is None:
+            raise RetrievalConfigError("retrieval.source=live needs a sandbox to import in")
+        return await live_corpus(
+            packages, site_packages, open_sandbox=open_sandbox, cache=cache, show_progress=progress
+        )
     if settings.source == "code":
         return code_corpus(packages, site_packages, cache=cache)
     if settings.source == "official_doc":
@@ -139,9 +167,17 @@ async def _corpus(
     )
 
 
+def _reranker(settings: RetrievalConfig, chat: BaseChatModel | None) -> ModelReranker | None:
+    if settings.rerank == "none":
+        return None
+    if chat is None:
+        raise RetrievalConfigError("retrieval.rerank=model needs a chat model")
+    return ModelReranker(chat, candidates=settings.candidates)
+
+
 def _ranker(settings: RetrievalConfig, scorer: Scorer, corpus: Corpus, linker: Linker) -> Ranker:
     """Documents of symbols are ranked with what their structure tells; chunks as they score."""
-    if settings.source == "llm_doc":
+    if settings.source in SYMBOLS:
         evidence = Evidence(**settings.evidence.model_dump())
         return SymbolRanker(scorer, corpus.documents, linker, evidence)
     return ScoreRanker(scorer)
@@ -169,6 +205,11 @@ async def _scorer(
         from indexes.dense import dense_index  # noqa: PLC0415 - chromadb takes seconds to import
 
         scorers.append(DenseScorer(await dense_index(corpus, embedding, show_progress=progress)))
+    if settings.mode == "graph" and settings.source not in SYMBOLS:
+        raise RetrievalConfigError(
+            f"retrieval.mode=graph needs documents of symbols: source {' or '.join(SYMBOLS)}, "
+            f"not {settings.source}"
+        )
     if settings.mode == "graph" and embedding is not None:
         from indexes.graph import graph_index  # noqa: PLC0415 - so does LightRAG
 

@@ -11,6 +11,7 @@ from indexes.corpus import Corpus
 from retrieval.base import RetrievalError
 from retrieval.budget import fit
 from retrieval.linking import Linker, covered
+from retrieval.rerank import ModelReranker
 from retrieval.scorers import DEPTH, Ranking
 
 
@@ -26,9 +27,17 @@ class CorpusRetriever:
     """Implements :class:`retrieval.base.Retriever` over a corpus."""
 
     def __init__(
-        self, name: str, corpus: Corpus, ranker: Ranker, linker: Linker, tokens: int | None = None
+        self,
+        name: str,
+        corpus: Corpus,
+        ranker: Ranker,
+        linker: Linker,
+        *,
+        tokens: int | None = None,
+        reranker: ModelReranker | None = None,
     ) -> None:
         self.name = name
+        self.reranker = reranker
         self._tokens = tokens
         self._corpus = corpus
         self._ranker = ranker
@@ -46,10 +55,15 @@ class CorpusRetriever:
         RetrievalError
             When an index or an endpoint behind it failed.
         """
+        reranker = self.reranker
         if k < 1:
             raise RetrievalError(f"k must be at least 1, not {k}")
         ranking = await self._ranker.rank(query, max(k, DEPTH))
-        documents = [self._answer(position, score) for position, score in ranking[:k]]
+        count = k if reranker is None else max(k, reranker.candidates)
+        documents = [self._answer(position, score) for position, score in ranking[:count]]
+        if reranker is not None:
+            first, rest = documents[: reranker.candidates], documents[reranker.candidates :]
+            documents = [*await reranker.order(query, first, k), *rest][:k]
         return documents if self._tokens is None else fit(documents, query, self._tokens)
 
     async def lookup(self, name: str) -> Document | None:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from langchain_core.documents import Document
 
-from agents.agentic import Agentic, indices
+from agents.agentic import Agentic
 from agents.base import Question
 from agents.budget import Budget
 from agents.episode import Parts
-from agents.models import ModelConfig, build_model
+from agents.model_config import ModelConfig
+from agents.models import build_model
 from sandbox.base import Sandbox
 from tests.agents.scripted import ListRetriever, client, code_reply
 
@@ -104,11 +105,6 @@ async def test_prompts_carry_no_hint_about_a_benchmark():
     text = "\n".join(chat.prompts).lower()
     for hint in ("defect", "mattools", "benchmark", "unit test", "live"):
         assert hint not in text.replace("live_", "")
-
-
-def test_indices_are_read_once_each_and_within_range():
-    assert indices("<indices>3, 1; 3 and 7</indices>", 5) == [2, 0]
-    assert indices("3, 1", 5) == []
 
 
 async def test_the_model_without_an_llm_answers_every_step():

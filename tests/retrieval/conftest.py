@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
 from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseChatModel
 
 from docgen.rules_model import RulesDocModel
 from retrieval.base import Retriever
 from retrieval.factory import get_retriever
+from sandbox.base import SandboxConfig
+from sandbox.factory import get_sandbox
 from tests.docgen.conftest import write_package
+
+PLAIN = SandboxConfig(env="live", workers=1, options={"warmup": False})
 
 
 class Make(Protocol):
-    async def __call__(self, embedding: Embeddings | None = None, **config: Any) -> Retriever: ...
+    async def __call__(
+        self,
+        embedding: Embeddings | None = None,
+        chat: BaseChatModel | None = None,
+        **config: Any,
+    ) -> Retriever: ...
 
 
 @pytest.fixture
@@ -28,7 +39,9 @@ def package(tmp_path: Path) -> Path:
 def make(package: Path, tmp_path: Path) -> Make:
     """Makes a retriever over ``brickwork`` from configuration keys."""
 
-    async def build(embedding: Embeddings | None = None, **config: Any) -> Retriever:
+    async def build(
+        embedding: Embeddings | None = None, chat: BaseChatModel | None = None, **config: Any
+    ) -> Retriever:
         retriever = await get_retriever(
             {"name": "test", "source": "llm_doc", **config},
             packages=["brickwork"],
@@ -38,6 +51,8 @@ def make(package: Path, tmp_path: Path) -> Make:
             embedding=embedding,
             cache=tmp_path / "cache",
             progress=False,
+            open_sandbox=partial(get_sandbox, PLAIN),
+            chat=chat,
         )
         assert retriever is not None
         return retriever

@@ -104,6 +104,37 @@ async def test_every_source_answers_and_looks_up(make: Make, source: str, kind: 
     assert await retriever.lookup("Roof") is None
 
 
+@pytest.mark.parametrize("mode", ["lexical", "dense", "hybrid", "graph"])
+async def test_the_installed_library_is_a_source_with_every_mode(make: Make, mode: str) -> None:
+    retriever = await make(HashingEmbedding(1024), source="live", mode=mode)
+    documents = await retriever.search("volume of a wall in courses", k=3)
+    assert {d.metadata["corpus"] for d in documents} == {"live"}
+    assert "brickwork.wall.Wall" in {d.metadata["qualname"] for d in documents}
+    found = await retriever.lookup("Brick.describe")
+    assert found is not None
+    assert found.metadata["qualname"] == "brickwork.shapes.Shape.describe"
+    assert (found.metadata["package"], found.metadata["version"]) == ("brickwork-dist", "1.2")
+
+
+async def test_the_installed_library_needs_a_sandbox(package: Path, tmp_path: Path) -> None:
+    with pytest.raises(RetrievalError, match="source=live needs a sandbox"):
+        await get_retriever(
+            {"name": "x", "source": "live"},
+            packages=["brickwork"],
+            site_packages=package,
+            writer=None,
+            writer_name="",
+            embedding=None,
+            cache=tmp_path,
+            progress=False,
+        )
+
+
+async def test_a_graph_needs_documents_of_symbols(make: Make) -> None:
+    with pytest.raises(RetrievalConfigError, match="source llm_doc or live, not code"):
+        await make(HashingEmbedding(64), source="code", mode="graph")
+
+
 async def test_an_embedding_can_be_the_default(make: Make) -> None:
     retriever = await make(mode="dense", default_embedding="hashing")
     (first, *_) = await retriever.search("volume of the wall", k=3)
