@@ -86,7 +86,7 @@ def analyse(texts: Mapping[str, str], packages: Iterable[str]) -> Mapping[str, O
         When mypy is not installed, or cannot read a module at all.
     """
     result = check(texts)
-    from experiments.unseen.typed import Reader, classes_of  # noqa: PLC0415 - needs mypy
+    from experiments.unseen.typed import Reader, classes_of, held_under  # noqa: PLC0415 - needs mypy
 
     ours = tuple(packages)
     classes = [
@@ -95,10 +95,11 @@ def analyse(texts: Mapping[str, str], packages: Iterable[str]) -> Mapping[str, O
         if any(name == package or name.startswith(f"{package}.") for package in ours)
         for kind in classes_of(result.files[name])
     ]
+    held = held_under((result.files[name] for name in texts), result.types)
     owners: dict[str, Owners] = {}
     for name in texts:
         owners[name] = Owners()
-        reader = Reader(result.types, ours, classes, owners[name])
+        reader = Reader(result.types, ours, classes, held, owners[name])
         reader.read(result.files[name])
     return owners
 

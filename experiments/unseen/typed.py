@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from mypy import nodes, types
@@ -30,6 +30,8 @@ class Reader:
         Import names of what is ours.
     classes
         All classes of ours.
+    held
+        Class of what dictionaries hold under a key: see :func:`held_under`.
     """
 
     def __init__(
@@ -37,11 +39,13 @@ class Reader:
         inferred: Mapping[nodes.Expression, types.Type],
         packages: tuple[str, ...],
         classes: Sequence[nodes.TypeInfo],
+        held: Mapping[str, nodes.TypeInfo],
         found: Owners,
     ) -> None:
         self._inferred = inferred
         self._packages = packages
         self._classes = classes
+        self._held = held
         self._found = found
         self._module = ""
         self._selves: dict[nodes.Node, nodes.TypeInfo] = {}
@@ -86,12 +90,19 @@ class Reader:
         if isinstance(base, nodes.RefExpr) and isinstance(base.node, nodes.MypyFile):
             return self._is_ours(base.node.fullname)
         kind = self._inferred.get(base)
-        unknown = kind is None or isinstance(types.get_proper_type(kind), types.AnyType)
-        if unknown and isinstance(base, nodes.NameExpr) and base.node in self._selves:
-            # mypy has no types where it believes that code is never reached, and none for the
-            # unannotated other side of a comparison.
-            kind = types.Instance(self._selves[base.node], [])
+        if kind is None or isinstance(types.get_proper_type(kind), types.AnyType):
+            guessed = self._guessed(base)
+            kind = types.Instance(guessed, []) if guessed else kind
         return self._owns(kind, name)
+
+    def _guessed(self, base: nodes.Expression) -> nodes.TypeInfo | None:
+        """The class of an expression that mypy has no type for."""
+        if isinstance(base, nodes.NameExpr) and base.node is not None:
+            # In code that is never reached, and the unannotated other side of a comparison.
+            return self._selves.get(base.node)
+        if isinstance(base, nodes.IndexExpr) and isinstance(base.index, nodes.StrExpr):
+            return self._held.get(base.index.value)
+        return None
 
     def _owns(self, kind: types.Type | None, name: str) -> bool | None:
         if kind is None:
@@ -147,6 +158,32 @@ def class_of(kind: types.ProperType) -> nodes.TypeInfo | None:
     if isinstance(kind, types.FunctionLike):
         return kind.type_object() if kind.is_type_obj() else None
     return kind.type if isinstance(kind, types.Instance) else None
+
+
+def held_under(
+    modules: Iterable[nodes.MypyFile], inferred: Mapping[nodes.Expression, types.Type]
+) -> dict[str, nodes.TypeInfo]:
+    """Which class a key stands for, where everything known to be stored under it is of one."""
+    found: dict[str, set[nodes.TypeInfo | None]] = {}
+    for node in (node for module in modules for node in walk(module)):
+        pairs: list[tuple[nodes.Expression | None, nodes.Expression]] = []
+        if isinstance(node, nodes.DictExpr):
+            pairs = list(node.items)
+        elif isinstance(node, nodes.AssignmentStmt):
+            pairs = [
+                (target.index, node.rvalue)
+                for target in node.lvalues
+                if isinstance(target, nodes.IndexExpr)
+            ]
+        for key, value in pairs:
+            stored = types.get_proper_type(inferred.get(value))
+            if isinstance(key, nodes.StrExpr) and stored and not isinstance(stored, types.AnyType):
+                found.setdefault(key.value, set()).add(class_of(stored))
+    return {
+        key: kind
+        for key, kinds in found.items()
+        if len(kinds) == 1 and (kind := next(iter(kinds))) is not None
+    }
 
 
 def end_of(node: nodes.Context) -> Position:
