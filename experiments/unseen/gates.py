@@ -17,12 +17,15 @@ from experiments.benchmarks.live.loader import question_folders, read_spec
 from experiments.unseen.build import UnseenLibrary
 from experiments.unseen.mapping import NameMap, defined_names
 from experiments.unseen.names import is_distinctive
+from experiments.unseen.prose import old_name
 from experiments.unseen.source import Module
 from sandbox.base import Outcome, SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_ADDRESS = re.compile(r"https?://\S+|\bdoi\b\S*|\b10\.\d{4,}/\S+", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"https?://\S+|\bwww\.\S+|\bet al\b|\bdoi\b\S*|\b10\.\d{4,}/\S+", re.IGNORECASE
+)
 _IMPORT_S = 120.0
 _IMPORTS = """
 import importlib
@@ -73,7 +76,7 @@ def scan_text(text: str, names: NameMap) -> Iterator[str]:
     if names.proper_pattern is not None and (found := names.proper_pattern.search(text)):
         yield f"names {found.group()}"
     if found := _ADDRESS.search(text):
-        yield f"holds the address {found.group()}"
+        yield f"holds the source {found.group()}"
 
 
 def question_scan(library: UnseenLibrary, words: Collection[str]) -> list[str]:
@@ -148,7 +151,7 @@ def _origins(names: NameMap) -> tuple[str, ...]:
 
 
 def _is_old(word: str, names: NameMap) -> bool:
-    return (word in names.identifiers or word in names.keys) and is_distinctive(word)
+    return old_name(word, names) is not None or (word in names.keys and is_distinctive(word))
 
 
 def _parts(path: str) -> Iterator[str]:
@@ -157,8 +160,8 @@ def _parts(path: str) -> Iterator[str]:
 
 def _scan(text: str, names: NameMap, words: Collection[str]) -> Iterator[tuple[int, str]]:
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.NAME and _is_old(token.string, names):
-            if token.string not in words:
+        if token.type == tokenize.NAME and token.string in names.identifiers:
+            if is_distinctive(token.string) and token.string not in words:
                 yield token.start[0], f"{token.string} in code"
         elif token.type in _TEXTS:
             yield from ((token.start[0], what) for what in scan_text(token.string, names))

@@ -16,9 +16,16 @@ _MARKED = re.compile(
     re.MULTILINE,
 )
 _SOURCES = re.compile(
-    r"(?:(?:see|from|in)\s+)?(?:https?://\S+|\bdoi:?\s*10\.\d{4,}\S*|\b10\.\d{4,}/\S+|arXiv:\S+"
-    r"|[A-Z][\w.]*(?:\s[A-Z][\w.]*)*\.\s(?:Rev|Lett|Phys|Chem|Mater)\.[^\n]*)",
+    r"(?:(?:see|from|in)\s+)?(?:(?:https?://|www\.)\S+|\bdoi:?\s*10\.\d{4,}\S*|\b10\.\d{4,}/\S+|arXiv:\S+"
+    r"|[A-Z][\w.]*(?:\s[A-Z][\w.]*)*\.\s(?:Rev|Lett|Phys|Chem|Mater)\.[^\n]*"
+    r"|(?-i:[A-Z][\w.-]*(?:\s+[A-Z][\w.-]*)?)\s+et\s+al\.?[,:]?)",
     re.IGNORECASE,
+)
+#: A request to cite, with what is to be cited: up to the next section of the docstring.
+_CITING = re.compile(
+    r"If you use\b(?:(?!\n[ \t]*\n).)*?\bcit(?:e|ing)\b"
+    r"(?:(?!\n[ \t]*(?:Args|Attributes|Parameters|Returns|Raises|Examples?|Notes?)\b).)*",
+    re.DOTALL,
 )
 
 
@@ -33,7 +40,7 @@ def translate(text: str, names: NameMap, *, marked: bool = True, sources: bool =
         Whether to remove addresses and citations, by which a library can be recognised.
     """
     if sources:
-        text = _SOURCES.sub("", text)
+        text = _SOURCES.sub("", _CITING.sub("", text))
     text = _DOTTED.sub(lambda found: _dotted(found.group(), names), text)
     for old, new in names.distributions.items():
         text = text.replace(old, new)
@@ -77,6 +84,14 @@ def _marked(found: re.Match[str], names: NameMap) -> str:
 def _word(word: str, names: NameMap) -> str:
     if word in names.keys:
         return names.keys[word] if is_distinctive(word) else word
-    if word in names.identifiers and is_distinctive(word):
-        return names.identifiers[word]
+    if (old := old_name(word, names)) is not None:
+        return names.identifiers[old] + word[len(old) :]
     return word
+
+
+def old_name(word: str, names: NameMap) -> str | None:
+    """The distinctive name that a word of prose is, also as a plural, ``None`` for other words."""
+    for candidate in (word, word.removesuffix("s")):
+        if candidate in names.identifiers and is_distinctive(candidate):
+            return candidate
+    return None
