@@ -34,6 +34,12 @@ QUESTIONS = Path(__file__).parent / "questions"
 DIFFICULTY = Path(__file__).parent / "difficulty.json"
 ENVIRONMENT = "live"
 PACKAGES = ("pymatgen", "matminer", "robocrys", "phonopy")
+#: What the unseen library is made from.
+RENAMED = (
+    "pymatgen.analysis.defects",
+    "pymatgen.analysis.diffusion",
+    "pymatgen.analysis.alloys",
+)
 
 _ELEMENTARY = r"(?:bool|int|float|str)"
 _INNER = rf"(?:{_ELEMENTARY}|list\[{_ELEMENTARY}\]|dict\[str, {_ELEMENTARY}\])"
@@ -279,8 +285,8 @@ class LiveBenchmark:
     root
         Folder that holds one folder per question.
     library
-        ``installed``: the packages as they are; ``unseen``: an add-on with all names changed
-        (:mod:`experiments.unseen`), and the questions that use it.
+        ``installed``: the packages as they are; ``unseen``: add-ons with all names changed
+        (:mod:`experiments.unseen`), and the questions that use them.
     seed
         Which unseen library.
     renamed
@@ -292,12 +298,17 @@ class LiveBenchmark:
     name: str = "live"
     library: Literal["installed", "unseen"] = "installed"
     seed: int = 1
-    renamed: tuple[str, ...] = ("pymatgen.analysis.defects",)
+    renamed: tuple[str, ...] = RENAMED
 
     @property
     def packages(self) -> tuple[str, ...]:
         """Import names of what is retrieved from."""
         return PACKAGES if self.library == "installed" else (*PACKAGES, *self._unseen.packages)
+
+    @property
+    def questions(self) -> Path:
+        """Folder that holds one folder per question that is asked."""
+        return self.root if self.library == "installed" else self._unseen.questions
 
     @cached_property
     def _unseen(self) -> UnseenLibrary:
