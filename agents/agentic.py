@@ -31,7 +31,7 @@ class Agentic:
     parts
         Model, retriever, sandbox (for the source of what is looked up).
     k
-        Documents per query (published: 5).
+        Documents per query (published: 5; ``None``: as many as the model is configured for).
     queries
         Search queries at most (published: 4).
     top
@@ -49,14 +49,14 @@ class Agentic:
         self,
         parts: Parts,
         *,
-        k: int = 5,
+        k: int | None = None,
         queries: int = 4,
         top: int = 5,
         names: int = 8,
         sources: int = 3,
     ) -> None:
         self.parts = parts
-        self.k = k
+        self.k = k or parts.model.config.documents
         self.queries = queries
         self.top = top
         self.names = names

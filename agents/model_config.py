@@ -36,6 +36,8 @@ class ModelConfig(BaseModel):
         Overrides the price table; unknown stays unknown.
     cache
         Keep replies, so that a repeated run asks nothing twice.
+    documents
+        Documents in a prompt, unless ``retrieval.k`` says otherwise.
     document_characters
         Longest document in a prompt; ``None`` shows every document whole.
     record
@@ -54,6 +56,7 @@ class ModelConfig(BaseModel):
     max_retries: int = Field(default=4, ge=0, le=20)
     price: Price | None = None
     cache: bool = True
+    documents: int = Field(default=5, ge=1)
     document_characters: int | None = Field(default=None, ge=200)
     record: Path | None = None
     replay: Path | None = None

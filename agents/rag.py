@@ -15,15 +15,15 @@ class Rag:
     parts
         Model and retriever.
     k
-        Documents in the prompt (published: 5).
+        Documents in the prompt (published: 5; ``None``: as many as the model is configured for).
     """
 
     name = "rag"
     uses_retrieval = True
 
-    def __init__(self, parts: Parts, *, k: int = 5) -> None:
+    def __init__(self, parts: Parts, *, k: int | None = None) -> None:
         self.parts = parts
-        self.k = k
+        self.k = k or parts.model.config.documents
 
     async def solve(self, question: Question, *, seed: int = 0) -> Trajectory:
         """See :class:`agents.base.Agent`."""

@@ -34,7 +34,7 @@ class Reflect:
     parts
         Model, retriever, sandbox.
     k
-        Documents per retrieval (published: 5).
+        Documents per retrieval (published: 5; ``None``: as many as the model is configured for).
     max_iterations
         Drafts at most (published: 5).
     feedback_traceback, feedback_values, feedback_critic
@@ -63,7 +63,7 @@ class Reflect:
         self,
         parts: Parts,
         *,
-        k: int = 5,
+        k: int | None = None,
         max_iterations: int = 5,
         feedback_traceback: bool = True,
         feedback_values: bool = True,
@@ -75,7 +75,7 @@ class Reflect:
         select: Select = "best",
     ) -> None:
         self.parts = parts
-        self.k = k
+        self.k = k or parts.model.config.documents
         self.max_iterations = max_iterations
         self.feedback_traceback = feedback_traceback
         self.feedback_values = feedback_values

@@ -25,7 +25,7 @@ class Reretrieve:
     parts
         Model, retriever, sandbox.
     k
-        Documents per retrieval (published: 5).
+        Documents per retrieval (published: 5; ``None``: as many as the model is configured for).
     max_iterations
         Drafts at most (published: 5).
     check_contract
@@ -42,13 +42,13 @@ class Reretrieve:
         self,
         parts: Parts,
         *,
-        k: int = 5,
+        k: int | None = None,
         max_iterations: int = 5,
         check_contract: bool = False,
         select: Select = "last",
     ) -> None:
         self.parts = parts
-        self.k = k
+        self.k = k or parts.model.config.documents
         self.max_iterations = max_iterations
         self.check_contract = check_contract
         self.select = select

@@ -21,7 +21,7 @@ class Resample:
     parts
         Model, retriever, sandbox.
     k
-        Documents in the prompt (published: 5).
+        Documents in the prompt (published: 5; ``None``: as many as the model is configured for).
     max_iterations
         Samples at most.
     check_contract
@@ -37,13 +37,13 @@ class Resample:
         self,
         parts: Parts,
         *,
-        k: int = 5,
+        k: int | None = None,
         max_iterations: int = 5,
         check_contract: bool = True,
         select: Select = "best",
     ) -> None:
         self.parts = parts
-        self.k = k
+        self.k = k or parts.model.config.documents
         self.max_iterations = max_iterations
         self.check_contract = check_contract
         self.select = select

@@ -39,7 +39,8 @@ SYSTEMS: Mapping[str, Callable[[Parts], Agent]] = {
 #: Import names that are documented where an environment has them.
 LIBRARIES = ("pymatgen", "matminer", "robocrys", "phonopy")
 EXECUTION_SECONDS = 120.0
-DOCUMENT_CHARACTERS = 6000  # of one document in a prompt of a real model
+DOCUMENTS = 12  # in a prompt of a real model; see docs/retrieval.md for what more find
+DOCUMENT_CHARACTERS = 3000  # of each
 
 _RULES = ModelConfig(provider="rules", name="rules")
 
@@ -83,6 +84,7 @@ class Settings:
             provider="openai",
             name=name,
             base_url=base_url,
+            documents=DOCUMENTS,
             document_characters=DOCUMENT_CHARACTERS,
         )
 

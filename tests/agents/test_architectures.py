@@ -55,6 +55,13 @@ async def test_rag_shows_k_documents_with_name_and_path():
     assert trajectory.steps[0].detail["hits"][0] == {"id": "m.A", "name": "m.A", "score": 1.0}
 
 
+async def test_without_k_the_model_says_how_many_documents_it_gets():
+    model, chat = client(GOOD)
+    model.config = model.config.model_copy(update={"documents": 2})
+    await Rag(Parts(model, ListRetriever("m.A", "m.B", "m.C"))).solve(QUESTION)
+    assert chat.prompts[0].count("<document name=") == 2
+
+
 async def test_a_reply_without_code_gets_one_repair_prompt():
     model, chat = client("I would use pymatgen.", GOOD)
     trajectory = await Single(Parts(model)).solve(QUESTION)
