@@ -10,14 +10,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from experiments.benchmarks.live.loader import QUESTIONS
+from experiments.benchmarks.live.loader import QUESTIONS, RENAMED
 from experiments.unseen import gates
 from experiments.unseen.build import ENVIRONMENT, UnseenLibrary, build, load
+from experiments.unseen.mutations_gate import check_mutations
 from experiments.unseen.overridden import overridden
 from experiments.unseen.source import UnseenError, foreign_vocabulary, read_library
+from indexes.corpus import building
 from sandbox import environments
 
-PACKAGES = ("pymatgen.analysis.defects",)
+PACKAGES = RENAMED
 REPORT = "report.json"
 _Result = TypeVar("_Result")
 
@@ -27,10 +29,11 @@ def ready(
     *,
     seed: int,
     questions: Path = QUESTIONS,
+    mutate: Sequence[str] = (),
     backend: str = "auto",
     say: Callable[[str], None] = lambda _: None,
 ) -> UnseenLibrary:
-    """The proven library of these packages and this seed, built into the cache if need be.
+    """The proven library of these packages, seed and mutations, built into the cache if need be.
 
     Raises
     ------
@@ -39,11 +42,22 @@ def ready(
     SandboxError
         When no sandbox works here.
     """
-    name = "-".join([*(package.replace(".", "_") for package in packages), str(seed)])
+    name = "-".join([*(package.replace(".", "_") for package in packages), *mutate, str(seed)])
     folder = environments.cache_folder() / "unseen" / f"{name}-{_digest(packages, questions)}"
     if (folder / "private" / REPORT).is_file():
         return load(folder)
-    return make(packages, seed=seed, out=folder, questions=questions, backend=backend, say=say)
+    with building(folder):  # a second process waits, then finds it done
+        if (folder / "private" / REPORT).is_file():
+            return load(folder)
+        return make(
+            packages,
+            seed=seed,
+            out=folder,
+            questions=questions,
+            mutate=mutate,
+            backend=backend,
+            say=say,
+        )
 
 
 def make(
@@ -54,6 +68,7 @@ def make(
     questions: Path | None = QUESTIONS,
     backend: str = "auto",
     proper: Sequence[str] = (),
+    mutate: Sequence[str] = (),
     say: Callable[[str], None] = lambda _: None,
 ) -> UnseenLibrary:
     """Build an unseen library and put it through all gates; see :func:`build` for the arguments.
@@ -81,6 +96,7 @@ def make(
         overridden=members,
         questions=questions,
         proper=proper,
+        mutate=mutate,
         say=say,
     )
     say("looking for old names")
@@ -88,6 +104,8 @@ def make(
     findings = [*gates.leak_scan(library, words), *gates.question_scan(library, words)]
     say("importing every module")
     findings += _wait(gates.check_imports(library, failed, backend))
+    moved, mutated = _wait(check_mutations(library, backend))
+    findings += moved
     say("running the translated references")
     reports = _wait(gates.check_references(library, backend))
     findings += [f"{r.question_id}: {finding}" for r in reports for finding in r.findings]
@@ -103,14 +121,15 @@ def make(
         "renamed": len(names.identifiers),
         "keys": len(names.keys),
         "kept": list(names.kept),
+        **mutated,
     }
     (library.private / REPORT).write_text(json.dumps(report, indent=1) + "\n")
     return library
 
 
-def report_of(library: UnseenLibrary) -> dict[str, int | list[str]]:
+def report_of(library: UnseenLibrary) -> dict[str, Any]:
     """What the gates counted."""
-    content: dict[str, int | list[str]] = json.loads((library.private / REPORT).read_text())
+    content: dict[str, Any] = json.loads((library.private / REPORT).read_text())
     return content
 
 
