@@ -231,7 +231,7 @@ def _check_key(key: str, base: Mapping[str, Any]) -> None:
         if not isinstance(level, Mapping):
             raise ConfigError(f"{key}: {'.'.join(path)} is a value, it has no keys")
         if part not in level:
-            names = declared_keys(".".join(path)) or [name for name in level if name != "_target_"]
+            names = declared_keys(".".join(path)) or [name for name in level if str(name)[0] != "_"]
             siblings = [".".join([*path, str(name)]) for name in names]
             raise ConfigError(unknown_key(key, siblings))
         level = level[part]

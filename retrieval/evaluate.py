@@ -1,74 +1,56 @@
-"""What retrievers find: recall@k and MRR with intervals.
+"""What retrievers find: recall@k and MRR with intervals, with and without the names masked.
 
-Queries and gold come as JSONL (``id``, ``query``, ``gold``: qualified name -> kind), written by
-``python -m experiments.export_gold``. Every query is also asked with the gold names that stand in
-it masked, because a setup code that imports what is looked for makes retrieval easy.
+``python -m retrieval.evaluate benchmark=live level=scaffold,goal retrieval=llm_doc,code k=5,10``
+measures on the questions of a benchmark; gold is what its reference solutions use.
+``gold=FILE`` takes queries from a JSONL file (``id``, ``query``, ``gold``: qualified name -> kind).
+``retrieval=NAME:MODE`` is ``conf/retrieval/NAME.yaml`` with another mode; ``all`` is every source
+with every mode. Every query is also asked with the gold names that stand in it masked, because a
+setup code that imports what is looked for makes retrieval easy.
 """
 
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
-import re
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from docgen.command import UsageError, run
 from docgen.models import chat_model, read_group
 from docgen.progress import meter
+from docgen.sources import SourceError
 from indexes.corpus import cache_root
 from indexes.embedding import EmbeddingError, build_embedding
 from retrieval.base import RetrievalError, Retriever
 from retrieval.budget import fit
 from retrieval.factory import get_retriever
+from retrieval.gold import FileGold, GoldSource, Kinds, Query, benchmark_sources, queries
 from retrieval.linking import covered
-from retrieval.measures import Estimate, bootstrap, paired, recall, reciprocal_rank
-from sandbox.base import SandboxError
+from retrieval.measures import bootstrap, paired, recall, reciprocal_rank
+from retrieval.rerank import RerankCounts
+from retrieval.retriever import CorpusRetriever
+from retrieval.tables import Row, markdown, put
+from sandbox.base import SandboxConfig, SandboxError
 from sandbox.environments import site_packages
+from sandbox.factory import get_sandbox
 
-API = frozenset({"class", "function"})
+ALL = (
+    "llm_doc", "llm_doc_text", "llm_doc_dense", "llm_doc_hybrid", "graph",
+    "live", "live:dense", "live:hybrid", "live:graph",
+    "llm_doc_semantic", "llm_doc_semantic:dense", "llm_doc_semantic:hybrid",
+    "official_doc", "official_doc:dense", "official_doc:hybrid",
+    "code", "code:dense", "code:hybrid",
+)  # fmt: skip
+PACKAGES = ("pymatgen", "matminer", "robocrys", "phonopy")
 _DEPTH = 60  # documents looked at for a budget of tokens
-
-
-@dataclass(frozen=True)
-class Query:
-    """A query and the symbols that a right answer uses."""
-
-    id: str
-    text: str
-    gold: Mapping[str, str]
-
-    def wanted(self, kinds: Literal["api", "all"]) -> frozenset[str]:
-        """Gold names: classes and functions only, or methods and properties too."""
-        return frozenset(n for n, kind in self.gold.items() if kinds == "all" or kind in API)
-
-    def masked(self) -> str:
-        """The query with every gold name replaced by ``[MASK]``."""
-        text = self.text
-        names = {name.rpartition(".")[2] for name in self.gold}
-        for name in sorted(names, key=lambda n: (-len(n), n)):
-            text = re.sub(rf"\b{re.escape(name)}\b", "[MASK]", text)
-        return text
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the table."""
-
-    gold: str
-    retriever: str
-    masked: bool
-    queries: int
-    recall: Mapping[int, Estimate]
-    within: Mapping[int, Estimate]
-    mrr: Estimate
-    difference: Estimate | None
-    characters: float
 
 
 class Options(BaseModel):
@@ -76,57 +58,57 @@ class Options(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    gold: tuple[Path, ...] = Field(description="JSONL files of queries with gold")
+    benchmark: tuple[str, ...] = Field((), description="configurations of conf/benchmark")
+    level: tuple[str, ...] = Field((), description="of live: scaffold, goal")
+    split: tuple[str, ...] = Field(
+        (), description="of live: all, chosen (questions that chose the weights), later (others)"
+    )
+    library: str | None = Field(None, description="of live: installed, unseen")
+    seed: int | None = Field(None, description="of live with library=unseen")
+    path: Path | None = Field(None, description="of mattools, folder: where the questions are")
+    gold: tuple[Path, ...] = Field((), description="JSONL files of queries with gold")
     retrieval: tuple[str, ...] = Field(
-        ("llm_doc",), description="configurations of conf/retrieval; the first is the reference"
+        ("llm_doc",),
+        description="configurations of conf/retrieval, NAME:MODE, or all; the first is the "
+        "reference",
     )
     k: tuple[int, ...] = Field((5, 10), description="documents looked at")
     tokens: tuple[int, ...] = Field(
         (), description="also the recall of what fits this many (estimated) tokens: 2000,4000"
     )
-    kinds: Literal["api", "all"] = Field(
+    kinds: Kinds = Field(
         "api", description="api: classes and functions; all: methods and properties too"
     )
-    packages: tuple[str, ...] = Field(
-        ("pymatgen", "matminer", "robocrys", "phonopy"), description="import names"
-    )
-    env: str = Field("live", description="sandbox environment that holds the packages")
+    packages: tuple[str, ...] = Field((), description="import names, instead of the benchmark's")
+    env: str | None = Field(None, description="sandbox environment, instead of the benchmark's")
     site_packages: Path | None = Field(None, description="their folder, instead of env")
-    model: str = Field("rules", description="writer of missing documentation (conf/model)")
+    backend: str = Field("auto", description="sandbox that imports the libraries for live")
+    model: str = Field("rules", description="writes missing documentation (conf/model)")
+    reranker: str | None = Field(
+        None, description="asked by set.rerank=model: one of conf/model, or a.dotted.ChatModel"
+    )
     embedding: str = Field("none", description="configuration of conf/embedding")
     set: dict[str, Any] = Field(
         {}, description="overrides for every retriever: set.evidence.links=0"
     )
-    out: Path | None = Field(None, description="also write the table as JSON")
+    out: Path | None = Field(None, description="also write everything as JSON")
+    write: Path | None = Field(
+        None, description="also put each table between its marks in this document"
+    )
 
-    @field_validator("gold", "retrieval", "k", "tokens", "packages", mode="before")
+    @field_validator(
+        "benchmark", "level", "split", "gold", "retrieval", "k", "tokens", "packages", mode="before"
+    )
     @classmethod
     def _comma_separated(cls, value: object) -> object:
         if isinstance(value, int):
             return [value]
         return value.split(",") if isinstance(value, str) else value
 
-
-def read_queries(path: Path) -> list[Query]:
-    """Queries of a JSONL file.
-
-    Raises
-    ------
-    UsageError
-        When the file cannot be read or a line is not a query.
-    """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise UsageError(f"gold={path}: {error.strerror}") from None
-    queries: list[Query] = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            row = json.loads(line)
-            queries.append(Query(str(row["id"]), str(row["query"]), dict(row["gold"])))
-        except (ValueError, KeyError, TypeError) as error:
-            raise UsageError(f"gold={path}, line {number}: not a query ({error!r})") from None
-    return queries
+    @field_validator("retrieval")
+    @classmethod
+    def _all(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return ALL if value == ("all",) else value
 
 
 @dataclass
@@ -135,12 +117,12 @@ class Measured:
 
     recall: dict[int, list[float]]
     within: dict[int, list[float]]
-    rank: list[float]
-    characters: list[int]
+    rank: list[float] = field(default_factory=list)
+    characters: list[int] = field(default_factory=list)
 
 
 async def evaluate(
-    retriever: Retriever, queries: Sequence[Query], options: Options, *, masked: bool
+    retriever: Retriever, asked: Sequence[Query], options: Options, *, masked: bool
 ) -> Measured:
     """Ask every query once and measure what was found.
 
@@ -150,9 +132,9 @@ async def evaluate(
         When the retriever fails.
     """
     depth = max([*options.k, *([_DEPTH] if options.tokens else [])])
-    measured = Measured({k: [] for k in options.k}, {t: [] for t in options.tokens}, [], [])
-    with meter(f"{retriever.name}", len(queries), show=True) as progress:
-        for query in queries:
+    measured = Measured({k: [] for k in options.k}, {t: [] for t in options.tokens})
+    with meter(retriever.name + (" masked" if masked else ""), len(asked), show=True) as progress:
+        for query in asked:
             text = query.masked() if masked else query.text
             documents = await retriever.search(text, k=depth)
             found = [frozenset(covered(document)) for document in documents]
@@ -169,93 +151,134 @@ async def evaluate(
     return measured
 
 
-async def table(options: Options) -> list[Row]:
-    """All retrievers on all gold files, plain and masked.
+async def table(
+    name: str, asked: Sequence[Query], source: GoldSource, options: Options
+) -> list[Row]:
+    """All retrievers on one set of questions.
 
     Raises
     ------
     UsageError
-        When a configuration or file is wrong.
+        When a configuration is wrong.
     RetrievalError
         When a retriever cannot be built or fails.
     """
-    retrievers = [await _build(name, options) for name in options.retrieval]
+    smallest = min(options.k)
     rows: list[Row] = []
-    for path in options.gold:
-        queries = [q for q in read_queries(path) if q.wanted(options.kinds)]
-        if not queries:
-            raise UsageError(f"gold={path}: no query has gold of kinds={options.kinds}")
-        for masked in (False, True):
-            reference: list[float] | None = None
-            for name, retriever in zip(options.retrieval, retrievers, strict=True):
-                measured = await evaluate(retriever, queries, options, masked=masked)
-                first = measured.recall[options.k[0]]
-                within = {t: bootstrap(values) for t, values in measured.within.items()}
-                rows.append(
-                    Row(
-                        gold=path.stem,
-                        retriever=name,
-                        masked=masked,
-                        queries=len(queries),
-                        recall={k: bootstrap(values) for k, values in measured.recall.items()},
-                        within=within,
-                        mrr=bootstrap(measured.rank),
-                        difference=None if reference is None else paired(first, reference),
-                        characters=sum(measured.characters) / len(queries),
-                    )
-                )
-                reference = first if reference is None else reference
+    reference: list[float] | None = None
+    for choice in options.retrieval:
+        retriever = await build(choice, source, options)
+        plain = await evaluate(retriever, asked, options, masked=False)
+        masked = await evaluate(retriever, asked, options, masked=True)
+        first = plain.recall[smallest]
+        rows.append(
+            Row(
+                questions=name,
+                retriever=choice,
+                queries=len(asked),
+                recall={k: bootstrap(values) for k, values in plain.recall.items()},
+                within={t: bootstrap(values) for t, values in plain.within.items()},
+                mrr=bootstrap(plain.rank),
+                masked_recall=bootstrap(masked.recall[smallest]),
+                masked_mrr=bootstrap(masked.rank),
+                difference=None if reference is None else paired(first, reference),
+                characters=sum(plain.characters) / len(asked),
+                unreadable=_unreadable(retriever),
+            )
+        )
+        reference = first if reference is None else reference
     return rows
 
 
-def markdown(rows: Sequence[Row], options: Options) -> str:
-    """The table as Markdown."""
-    ks = options.k
-    head = ["gold", "retriever", "names masked", "queries", *(f"R@{k}" for k in ks), "MRR"]
-    head += [f"R in {tokens} tokens" for tokens in options.tokens]
-    head += [f"R@{ks[0]} - {options.retrieval[0]}", f"characters in {min(ks)}"]
-    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
-    for row in rows:
-        cells = [
-            row.gold,
-            row.retriever,
-            "yes" if row.masked else "no",
-            str(row.queries),
-            *(str(row.recall[k]) for k in ks),
-            str(row.mrr),
-            *(str(row.within[tokens]) for tokens in options.tokens),
-            "" if row.difference is None else str(row.difference),
-            f"{row.characters:.0f}",
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+async def build(choice: str, source: GoldSource, options: Options) -> Retriever:
+    """The retriever that ``NAME`` or ``NAME:MODE`` stands for, over the packages of a benchmark.
 
-
-async def _build(name: str, options: Options) -> Retriever:
-    config = read_group("retrieval", name, options.set)
-    model, model_name = chat_model(options.model, {})
+    Raises
+    ------
+    UsageError
+        When it retrieves nothing, or there is no such configuration.
+    RetrievalError
+        When it cannot be made.
+    """
+    name, _, mode = choice.partition(":")
+    config = read_group("retrieval", name, {**options.set, **({"mode": mode} if mode else {})})
+    writer, writer_name = chat_model(options.model, {})
+    environment = options.env or source.environment
     retriever = await get_retriever(
-        config,
-        packages=options.packages,
-        site_packages=options.site_packages or site_packages(options.env),
-        writer=model,
-        writer_name=model_name,
+        {**config, "name": choice},
+        packages=options.packages or source.packages,
+        site_packages=options.site_packages or site_packages(environment),
+        writer=writer,
+        writer_name=writer_name,
         embedding=build_embedding(read_group("embedding", options.embedding, {})),
         cache=cache_root(),
         progress=True,
+        open_sandbox=partial(get_sandbox, SandboxConfig(options.backend, environment)),
+        chat=_chat(options.reranker) if options.reranker else None,
     )
     if retriever is None:
         raise UsageError(f"retrieval={name}: retrieves nothing, there is nothing to measure")
     return retriever
 
 
+def sources_of(options: Options) -> list[GoldSource]:
+    """The questions that the options ask for.
+
+    Raises
+    ------
+    UsageError
+        When there are none, or an argument is wrong.
+    """
+    given: dict[str, Sequence[Any]] = {
+        "level": options.level,
+        "split": options.split,
+        "library": [options.library] if options.library else [],
+        "seed": [] if options.seed is None else [options.seed],
+        "path": [] if options.path is None else [options.path],
+        "environment": [options.env] if options.env and "mattools" in options.benchmark else [],
+    }
+    found = benchmark_sources(options.benchmark, {k: v for k, v in given.items() if v})
+    files = [FileGold(p, options.packages or PACKAGES, options.env or "live") for p in options.gold]
+    if not [*found, *files]:
+        raise UsageError("benchmark=NAME or gold=FILE must be given")
+    return [*found, *files]
+
+
+def _chat(name: str) -> BaseChatModel:
+    if "." not in name:
+        return chat_model(name, {})[0]
+    module, _, attribute = name.rpartition(".")
+    try:
+        model: BaseChatModel = getattr(importlib.import_module(module), attribute)()
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UsageError(f"reranker={name}: cannot be imported ({error})") from error
+    return model
+
+
+def _unreadable(retriever: Retriever) -> float | None:
+    reranker = retriever.reranker if isinstance(retriever, CorpusRetriever) else None
+    counts = RerankCounts() if reranker is None else reranker.counts
+    return counts.unreadable / counts.asked if counts.asked else None
+
+
 def _action(options: Options) -> int:
     try:
-        rows = asyncio.run(table(options))
-    except (RetrievalError, EmbeddingError, SandboxError) as error:
+        measured: list[list[Row]] = []
+        for source in sources_of(options):
+            asked = queries(source, options.kinds)
+            rows = asyncio.run(table(source.name, asked, source, options))
+            print(f"\n{source.name}: {len(asked)} questions\n\n{markdown(rows)}", flush=True)
+            measured.append(rows)
+            if options.write is not None:
+                text = options.write.read_text(encoding="utf-8")
+                text = put(text, source.name, markdown(rows))
+                options.write.write_text(text, encoding="utf-8")
+    except ExceptionGroup as group:
+        raise UsageError(str(group.exceptions[0])) from group
+    except (RetrievalError, EmbeddingError, SandboxError, SourceError, OSError) as error:
         raise UsageError(str(error)) from error
-    print(markdown(rows, options))
     if options.out is not None:
+        rows = [row for rows in measured for row in rows]
         options.out.write_text(json.dumps([asdict(row) for row in rows], indent=1))
     return 0
 

@@ -9,10 +9,15 @@ import pytest
 from docgen.rules_model import RulesDocModel
 from docgen.sources import read_sources
 from docgen.usage import Usage
-from experiments.export_gold import _TRACER, live_secrets, main, mattools_gold, public_symbols
+from experiments import gold
+from experiments.benchmarks.folder import FolderBenchmark
+from experiments.benchmarks.live.loader import QUESTIONS, question_folders
+from experiments.export_gold import main
 from indexes.audit import audit
 from indexes.chunks import code_corpus, official_doc_corpus
 from indexes.llm_doc import Writer, llm_doc_corpus
+from retrieval.gold import benchmark_sources, queries
+from sandbox.base import Execution, Outcome
 from tests.docgen.conftest import write_package
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "mattools_dev"
@@ -40,19 +45,14 @@ def test_gold_is_what_most_right_solutions_share(package: Path, tmp_path: Path) 
     ]
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     (tmp_path / "recorded_round1.jsonl").write_text(lines)
-    tasks = [{"id": "a", "question": "A?"}, {"id": "b", "question": "B?"}]
-    (tmp_path / "tasks.jsonl").write_text("".join(json.dumps(t) + "\n" for t in tasks))
     usage = Usage(read_sources(["brickwork"], package))
-    (query,) = mattools_gold(usage, tmp_path)
-    assert (query.id, query.query) == ("a", "A?")
-    assert query.gold == {
-        "brickwork.wall.build": "function",
-        "brickwork.wall.Wall.volume": "method",
+    assert gold.mattools_gold(usage, tmp_path) == {
+        "a": {"brickwork.wall.build": "function", "brickwork.wall.Wall.volume": "method"}
     }
 
 
 def test_private_names_are_no_gold() -> None:
-    assert public_symbols({"m.b": "class", "m._x.c": "class", "m.a": "method"}) == {
+    assert gold.public_symbols({"m.b": "class", "m._x.c": "class", "m.a": "method"}) == {
         "m.a": "method",
         "m.b": "class",
     }
@@ -68,7 +68,7 @@ def reference():
     return Fraction(1, 3).limit_denominator(2), textwrap.dedent(" a")
 """
     path = tmp_path / "solution.py"
-    path.write_text(code + _TRACER)
+    path.write_text(code + gold.TRACER)
     namespace: dict[str, object] = {"__name__": "solution"}
     exec(compile(path.read_text(), str(path), "exec"), namespace)
     traced = namespace["_traced_calls"]
@@ -79,51 +79,110 @@ def reference():
     assert not [name for name in calls if name.startswith("re.")]  # called by textwrap, not by us
 
 
-def test_secrets_hold_references_and_golds() -> None:
-    rows = list(live_secrets())
-    assert {row["id"].rpartition("/")[2] for row in rows} == {"reference.py", "gold.json"}
-    assert all(row["text"].strip() for row in rows)
+def test_secrets_are_what_verifies_and_what_is_asked() -> None:
+    secrets = gold.live("goal").secrets()
+    kinds = {name.partition("/")[2] for name in secrets}
+    assert kinds == {"reference", "gold", "prompt"}
+    assert all(text.strip() for text in secrets.values())
+    assert len(secrets) == 3 * len(question_folders(QUESTIONS))
+
+
+def test_the_questions_that_chose_the_weights_and_the_others_are_all() -> None:
+    parts = [set(gold.live(split=split).prompts()) for split in ("chosen", "later", "all")]
+    assert len(parts[0]) == 53
+    assert parts[0] | parts[1] == parts[2]
+    assert not parts[0] & parts[1]
+
+
+async def test_a_reference_that_does_not_run_is_an_error(tmp_path: Path) -> None:
+    class Broken:
+        tier = "none"
+
+        async def run(self, *_: object, **__: object) -> Execution:
+            return Execution(Outcome.EXCEPTION, error="ValueError: no")
+
+        async def close(self) -> None: ...
+
+    (tmp_path / "reference.py").write_text("def reference(): ...\n")
+    with pytest.raises(gold.SandboxError, match=r"did not run.*ValueError: no"):
+        await gold.trace(Broken(), [tmp_path])
+
+
+@pytest.mark.long
+def test_gold_of_a_benchmark_by_its_name_is_made_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three questions of ``live``, resolved by ``ast`` and traced in the sandbox."""
+    few = question_folders(QUESTIONS)[:3]
+    monkeypatch.setattr(gold, "question_folders", lambda _: few)
+    folder = gold.environments.cache_folder()
+    before = set((folder / "gold").glob("*"))
+    (source,) = benchmark_sources(["live"], {"level": ["goal"]})
+    try:
+        asked = queries(source, "api")
+        assert [query.id for query in asked] == [f.name for f in few]
+        assert all(query.gold for query in asked)
+        assert source.name == "live goal"
+        monkeypatch.setattr(gold, "trace", None)  # would be needed to make it again
+        (again,) = benchmark_sources(["live"], {"level": ["scaffold"]})
+        assert again.gold() == source.gold()
+        assert again.prompts() != source.prompts()
+    finally:
+        for path in set((folder / "gold").glob("*")) - before:
+            path.unlink()
+
+
+def test_a_folder_of_tasks_is_a_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    question = tmp_path / "questions" / "one"
+    question.mkdir(parents=True)
+    (question / "task.yaml").write_text(
+        "area: walls\nproperties:\n- {name: a, description: The volume of a wall in litres., "
+        "format: int, compare: equal}\nscaffold: |\n  ```python\n  x = 1  # and so on, and so on\n"
+        "  ```\n"
+    )
+    (question / "gold.json").write_text('{"properties": {"a": 3}}')
+    (question / "reference.py").write_text("from brickwork import build\ndef reference(): build(1)")
+    (tmp_path / "benchmark.yaml").write_text(
+        "package: brickwork\npackages: [brickwork]\nenvironment: live\n"
+        "versions: {}\nwriter: rules\n"
+    )
+    site = write_package(tmp_path / "site")
+    monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(gold.environments, "site_packages", lambda _: site)
+    source = gold.folder(tmp_path, trace=False)
+    assert FolderBenchmark(tmp_path).packages == source.packages == ("brickwork",)
+    assert source.gold() == {"one": {"brickwork.wall.build": "function"}}
+    assert "volume of a wall" in source.prompts()["one"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["what=all", "out=x"], "what=all"),
-        (["what=mattools", "out=x"], "needs path=FOLDER"),
-        (["what=live", "out=x", "packages=absent"], "no Python source under"),
+        (["what=mattools", "out=x"], "path=FOLDER"),
         (["what=mattools", "out=x", "path=absent"], "absent"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_code_2(
-    arguments: list[str], message: str, package: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = (
-        arguments
-        if any(a.startswith("packages") for a in arguments)
-        else [
-            *arguments,
-            "packages=brickwork",
-        ]
-    )
-    assert main([*given, f"folder={package}"]) == 2
+    assert main(arguments) == 2
     assert message in capsys.readouterr().err
+
+
+def test_secrets_as_a_file(tmp_path: Path) -> None:
+    out = tmp_path / "secrets.jsonl"
+    assert main(["what=secrets", f"out={out}"]) == 0
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert {row["id"].rpartition("/")[2] for row in rows} == {"reference", "gold"}
 
 
 @pytest.mark.long
 def test_recorded_split(tmp_path: Path) -> None:
     if not SHARED.is_dir():
         pytest.skip("the development split of MatTools is not beside the repository")
-    import pymatgen.core
-
-    folder = Path(pymatgen.core.__file__).parents[2]
     out = tmp_path / "gold.jsonl"
-    assert (
-        main(
-            ["what=mattools", f"path={SHARED}", "packages=pymatgen", f"folder={folder}",
-             f"out={out}"]
-        )
-        == 0
-    )  # fmt: skip
+    assert main(["what=mattools", f"path={SHARED}", f"out={out}"]) == 0
     rows = {row["id"]: row for row in map(json.loads, out.read_text().splitlines())}
     assert "pymatgen.analysis.defects.recombination.pchip_eval" in rows["test_pchip_eval"]["gold"]
     kinds = {kind for row in rows.values() for kind in row["gold"].values()}
@@ -136,7 +195,7 @@ async def test_no_corpus_holds_reference_code_or_golds(tmp_path: Path) -> None:
     import pymatgen.core
 
     folder = Path(pymatgen.core.__file__).parents[2]
-    secrets = {row["id"]: row["text"] for row in live_secrets()}
+    secrets = {k: v for k, v in gold.live().secrets().items() if not k.endswith("/prompt")}
     documented = await llm_doc_corpus(
         ["pymatgen"],
         folder,

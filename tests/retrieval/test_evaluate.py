@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.evaluate import Query, main
+from retrieval.evaluate import ALL, Options, main
+from retrieval.gold import Query
 from retrieval.measures import bootstrap, paired, recall, reciprocal_rank
 
 A, B, C, D = (frozenset({name}) for name in "abcd")
@@ -91,25 +92,28 @@ def test_command(
     ]
     assert main(arguments) == 0
     table = json.loads(out.read_text())
-    assert [(r["retriever"], r["masked"]) for r in table] == [
-        ("llm_doc", False),
-        ("llm_doc_hybrid", False),
-        ("llm_doc", True),
-        ("llm_doc_hybrid", True),
-    ]
+    assert [r["retriever"] for r in table] == ["llm_doc", "llm_doc_hybrid"]
     assert table[0]["recall"]["1"]["mean"] == 1.0
     assert table[0]["queries"] == 2
-    assert table[1]["difference"] is not None
+    assert (table[0]["difference"], table[1]["difference"] is None) == (None, False)
     printed = capsys.readouterr().out
-    assert "| gold | llm_doc | no | 2 | 1.000 [1.000, 1.000] |" in printed
+    assert "gold: 2 questions" in printed
+    assert "| `llm_doc` | 1.000 [1.00, 1.00] |" in printed
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["gold=absent.jsonl"], "gold=absent.jsonl"),
-        (["retrieval=llm_doc"], "gold=...: is required"),
-        (["gold=x", "retrival=y"], "retrival: no such key; keys: gold, retrieval"),
+        (["retrieval=llm_doc"], "benchmark=NAME or gold=FILE must be given"),
+        (["gold=x", "retrival=y"], "retrival: no such key; keys: benchmark, level"),
+        (["benchmark=absent"], "benchmark=absent: no such configuration; there are: folder, live"),
+        (["benchmark=mattools"], "benchmark=mattools: path=FOLDER"),
+        (["benchmark=mattools", "level=goal"], "level=: not known to benchmark=mattools"),
+        (["benchmark=live", "level=word"], "benchmark=live: benchmark.level=word: choose one of"),
+        (["benchmark=live", "split=half"], "benchmark=live: split=half: choose one of"),
+        (["gold={gold}", "set.rerank=model"], "rerank=model needs a chat model"),
+        (["gold={gold}", "set.rerank=model", "reranker=no.such"], "reranker=no.such: cannot be"),
         (["gold"], "write key=value"),
         (["gold={gold}", "retrieval=magic"], "retrieval=magic: no such configuration; there are:"),
         (["gold={gold}", "retrieval=none"], "retrieves nothing"),
@@ -137,3 +141,39 @@ def test_mistakes_are_one_line_and_exit_code_2(
     printed = capsys.readouterr()
     assert message in printed.err
     assert "Traceback" not in printed.err
+
+
+def test_everything_is_every_source_with_every_mode() -> None:
+    options = Options.model_validate({"gold": "x", "retrieval": "all"})
+    assert options.retrieval == ALL
+    assert {name.partition(":")[0] for name in ALL} >= {
+        "llm_doc", "live", "llm_doc_semantic", "official_doc", "code", "graph",
+    }  # fmt: skip
+
+
+def test_a_mode_a_reranker_and_a_document_to_write(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
+    gold, document = tmp_path / "walls.jsonl", tmp_path / "page.md"
+    row = {"id": "1", "query": "volume of a wall", "gold": {"brickwork.wall.Wall": "class"}}
+    gold.write_text(json.dumps(row) + "\n")
+    document.write_text("before\n<!-- walls -->\nold\n<!-- end -->\nafter\n")
+    arguments = [
+        f"gold={gold}",
+        "retrieval=llm_doc,code:dense",
+        "embedding=hashing",
+        "packages=brickwork",
+        f"site_packages={package}",
+        "set.rerank=model",
+        "reranker=agents.rules.RulesChatModel",
+        f"write={document}",
+    ]
+    assert main(arguments) == 0
+    text = document.read_text()
+    assert text.startswith("before\n<!-- walls -->\n| retriever | R@5 | R@10 | MRR |")
+    assert text.endswith("<!-- end -->\nafter\n")
+    assert "| `code:dense` | 1.000" in text
+    assert "| 0 % |" in text  # unreadable replies
+    document.write_text("no marks")
+    assert main(arguments) == 2

@@ -1,0 +1,183 @@
+"""What retrieval is measured against: questions, and the symbols that a right answer uses.
+
+A benchmark's YAML names where its gold comes from (``_gold_``), as it names its class; that is
+how retrieval measures itself on benchmarks without importing them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from docgen.command import UsageError
+from docgen.models import read_group
+
+API = frozenset({"class", "function"})
+Kinds = Literal["api", "all"]
+
+
+class GoldSource(Protocol):
+    """Where questions and their gold come from; one class per benchmark.
+
+    Attributes
+    ----------
+    name
+        In tables.
+    packages, environment
+        Import names of what is retrieved from, and the sandbox environment that holds them.
+    """
+
+    name: str
+    packages: Sequence[str]
+    environment: str
+
+    def prompts(self) -> Mapping[str, str]:
+        """Question -> its whole text."""
+        ...
+
+    def gold(self) -> Mapping[str, Mapping[str, str]]:
+        """Question -> qualified name -> kind; questions whose gold is unknown are left out."""
+        ...
+
+    def secrets(self) -> Mapping[str, str]:
+        """``question/what`` -> a text that no corpus may hold: verification, reference, prompt."""
+        ...
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query and the symbols that a right answer uses."""
+
+    id: str
+    text: str
+    gold: Mapping[str, str]
+
+    def wanted(self, kinds: Kinds) -> frozenset[str]:
+        """Gold names: classes and functions only, or methods and properties too."""
+        return frozenset(n for n, kind in self.gold.items() if kinds == "all" or kind in API)
+
+    def masked(self) -> str:
+        """The query with every gold name replaced by ``[MASK]``."""
+        text = self.text
+        names = {name.rpartition(".")[2] for name in self.gold}
+        for name in sorted(names, key=lambda n: (-len(n), n)):
+            text = re.sub(rf"\b{re.escape(name)}\b", "[MASK]", text)
+        return text
+
+
+class FileGold:
+    """Queries of a JSONL file (``id``, ``query``, ``gold``: qualified name -> kind).
+
+    Raises
+    ------
+    UsageError
+        When the file cannot be read or a line is not a query.
+    """
+
+    def __init__(self, path: Path, packages: Sequence[str], environment: str) -> None:
+        self.name = path.stem
+        self.packages = packages
+        self.environment = environment
+        self._queries: dict[str, Query] = {}
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except OSError as error:
+            raise UsageError(f"gold={path}: {error.strerror}") from None
+        for number, line in enumerate(lines, start=1):
+            try:
+                row = json.loads(line)
+                query = Query(str(row["id"]), str(row["query"]), dict(row["gold"]))
+            except (ValueError, KeyError, TypeError) as error:
+                raise UsageError(f"gold={path}, line {number}: not a query ({error!r})") from None
+            self._queries[query.id] = query
+
+    def prompts(self) -> Mapping[str, str]:
+        """See :class:`GoldSource`."""
+        return {query.id: query.text for query in self._queries.values()}
+
+    def gold(self) -> Mapping[str, Mapping[str, str]]:
+        """See :class:`GoldSource`."""
+        return {query.id: query.gold for query in self._queries.values()}
+
+    def secrets(self) -> Mapping[str, str]:
+        """None are known."""
+        return {}
+
+
+def queries(source: GoldSource, kinds: Kinds) -> list[Query]:
+    """The questions of a source that have gold of these kinds, sorted by name.
+
+    Raises
+    ------
+    UsageError
+        When there are none, or the benchmark does not have what gold needs.
+    """
+    try:
+        gold, prompts = source.gold(), source.prompts()
+    except ValueError as error:
+        raise UsageError(f"{source.name}: {error}") from error
+    found = [Query(name, prompts[name], gold[name]) for name in sorted(gold)]
+    kept = [query for query in found if query.wanted(kinds)]
+    if not kept:
+        raise UsageError(f"{source.name}: no query has gold of kinds={kinds}")
+    return kept
+
+
+def benchmark_sources(
+    benchmarks: Sequence[str], given: Mapping[str, Sequence[Any]]
+) -> list[GoldSource]:
+    """The gold of benchmarks, one source per combination of the given values.
+
+    Parameters
+    ----------
+    given
+        Argument -> its values (``level`` -> ``scaffold``, ``goal``). A benchmark takes those
+        that it knows; at least one of them must know each.
+
+    Raises
+    ------
+    UsageError
+        When there is no such benchmark, it has no gold, or an argument fits none or is wrong.
+    """
+    configs = {name: read_group("benchmark", name, {}) for name in benchmarks}
+    providers = {name: _provider(name, config) for name, config in configs.items()}
+    parameters = {n: inspect.signature(provider).parameters for n, provider in providers.items()}
+    for key in given:
+        if benchmarks and not any(key in known for known in parameters.values()):
+            raise UsageError(f"{key}=: not known to benchmark={','.join(benchmarks)}")
+    sources: list[GoldSource] = []
+    for name, provider in providers.items():
+        config, known = configs[name], parameters[name]
+        base = {k: v for k, v in config.items() if k in known}
+        chosen = {key: values for key, values in given.items() if key in known}
+        for combination in _combinations(chosen):
+            try:
+                sources.append(provider(**{**base, **combination}))
+            except (ValueError, OSError) as error:
+                raise UsageError(f"benchmark={name}: {error}") from error
+    return sources
+
+
+def _provider(name: str, config: Mapping[str, Any]) -> Callable[..., GoldSource]:
+    path = config.get("_gold_")
+    if path is None:
+        raise UsageError(f"benchmark={name}: its configuration names no gold (_gold_)")
+    module, _, attribute = str(path).rpartition(".")
+    try:
+        provider: Callable[..., GoldSource] = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UsageError(f"benchmark={name}: _gold_={path} cannot be imported ({error})") from error
+    return provider
+
+
+def _combinations(given: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = [{}]
+    for key, values in given.items():
+        found = [{**one, key: value} for one in found for value in values]
+    return found

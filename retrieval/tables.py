@@ -1,0 +1,83 @@
+"""What was measured, as Markdown; also put into a document between its marks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from docgen.command import UsageError
+from retrieval.measures import Estimate
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one retriever found for one set of questions.
+
+    Attributes
+    ----------
+    recall, within
+        Recall of the first k documents, and of what fits a number of tokens.
+    masked_recall, masked_mrr
+        Recall of the smallest k, and MRR, with the gold names masked.
+    difference
+        Recall of the smallest k less that of the first retriever, question by question.
+    characters
+        Mean length of the first documents (smallest k) together.
+    unreadable
+        Share of the requests of a rerank that brought no readable reply; ``None`` without one.
+    """
+
+    questions: str
+    retriever: str
+    queries: int
+    recall: Mapping[int, Estimate]
+    within: Mapping[int, Estimate]
+    mrr: Estimate
+    masked_recall: Estimate
+    masked_mrr: Estimate
+    difference: Estimate | None
+    characters: float
+    unreadable: float | None = None
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """The rows of one set of questions as a table."""
+    first = rows[0]
+    smallest = min(first.recall)
+    head = ["retriever", *(f"R@{k}" for k in first.recall), "MRR"]
+    head += [f"R in {tokens} tokens" for tokens in first.within]
+    head += [f"R@{smallest} masked", "MRR masked", f"R@{smallest} less the first"]
+    reranked = any(row.unreadable is not None for row in rows)
+    if reranked:
+        head.append("unreadable replies")
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    for row in rows:
+        cells = [f"`{row.retriever}`", *map(cell, row.recall.values()), cell(row.mrr)]
+        cells += map(cell, row.within.values())
+        cells += [cell(row.masked_recall), cell(row.masked_mrr)]
+        cells.append("" if row.difference is None else cell(row.difference))
+        if reranked:
+            cells.append("" if row.unreadable is None else f"{100 * row.unreadable:.0f} %")
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def cell(estimate: Estimate) -> str:
+    """A mean with its interval, as narrow as it can be read."""
+    return f"{estimate.mean:.3f} [{estimate.low:.2f}, {estimate.high:.2f}]"
+
+
+def put(document: str, name: str, table: str) -> str:
+    """The document with ``table`` between ``<!-- name -->`` and ``<!-- end -->``.
+
+    Raises
+    ------
+    UsageError
+        When it has no such marks.
+    """
+    opening, closing = f"<!-- {name} -->\n", "<!-- end -->"
+    before, mark, rest = document.partition(opening)
+    _, end, after = rest.partition(closing)
+    if not (mark and end):
+        raise UsageError(f"write=: the document has no marks {opening.strip()} ... {closing}")
+    return f"{before}{mark}{table}\n{end}{after}"
