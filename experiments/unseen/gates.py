@@ -40,6 +40,8 @@ def look():
             failed[name] = f"{{type(error).__name__}}: {{error}}"
     return failed
 """
+#: A package that is told by what it is for.
+_AS_ADD_ON = re.compile(r"\b(?!the\b)\w+\s+add-on\b")
 _TEXTS = (tokenize.STRING, tokenize.COMMENT)
 
 
@@ -94,6 +96,8 @@ def question_scan(library: UnseenLibrary, words: Collection[str]) -> list[str]:
             leaks = sorted(word for word in found if _is_old(word, names))
             findings += [f"{folder.name}: {where}: {word}" for word in leaks]
             findings += [f"{folder.name}: {where}: {what}" for what in scan_text(text, names)]
+            if found_as := _AS_ADD_ON.search(text):
+                findings.append(f"{folder.name}: {where}: tells the original: {found_as.group()}")
     return findings
 
 

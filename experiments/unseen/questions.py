@@ -27,7 +27,10 @@ _FENCE = re.compile(
 _MASK = re.compile(r"\[(MASK(?:_\d+)?)\]")
 _BETWEEN = "# ---- next block ----"
 #: How prompts speak of a package when they do not name it.
-_ADD_ON = re.compile(r"pymatgen['’]s (?:[\w-]+ ){1,2}add-on(?: package)?")  # noqa: RUF001
+_ADD_ON = re.compile(
+    r"(?:pymatgen['’]s|\b[Tt]he)\s+(?:[\w-]+\s+){1,2}add-on(?:\s+package)?"  # noqa: RUF001
+    r"(?:\s+of\s+pymatgen)?"
+)
 
 
 @dataclass(frozen=True)
@@ -143,6 +146,10 @@ def translate_question(
         for name, script in source.scripts.items()
     }
     reference, scaffold = done.values()
+    imported = list(_imported_modules(source.reference.text))
+    used = [
+        new for old, new in names.packages.items() if any(_inside(name, [old]) for name in imported)
+    ]
     masks = {
         mask: scaffold.unmasked.get(mask, names.identifiers.get(old, old))
         for mask, old in source.spec.masks.items()
@@ -154,10 +161,10 @@ def translate_question(
     if masks:
         content["masks"] = masks
     for item in content["properties"]:
-        item["description"] = _prose(item["description"], answer)
-    content["goal"] = _with_package(_prose(content["goal"], answer), names, source)
-    content["scaffold"] = _with_package(
-        _scaffold(content["scaffold"], scaffold.text, set(masks), answer), names, source
+        item["description"] = _prose(item["description"], answer, used)
+    content["goal"] = _with_packages(_prose(content["goal"], answer, used), used)
+    content["scaffold"] = _with_packages(
+        _scaffold(content["scaffold"], scaffold.text, set(masks), answer, used), used
     )
     shutil.copytree(source.folder, target, ignore=shutil.ignore_patterns("__pycache__"))
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
@@ -165,24 +172,21 @@ def translate_question(
     (target / "reference.py").write_text(reference.text, encoding="utf-8")
 
 
-def _with_package(text: str, names: NameMap, source: Source) -> str:
-    used = [
-        new
-        for old, new in names.packages.items()
-        if any(_inside(name, [old]) for name in _imported_modules(source.reference.text))
-    ]
-    listed = " and ".join(f"`{name}`" for name in used)
-    plural = "packages" if len(used) > 1 else "package"
+def _with_packages(text: str, packages: Sequence[str]) -> str:
+    listed = " and ".join(f"`{name}`" for name in packages)
+    plural = "packages" if len(packages) > 1 else "package"
     return f"Next to pymatgen the {plural} {listed} can be imported.\n\n{text}"
 
 
-def _prose(text: str, names: NameMap) -> str:
-    package = next(iter(names.packages.values()))
-    text = _ADD_ON.sub(f"the package {package}", text)
+def _prose(text: str, names: NameMap, packages: Sequence[str]) -> str:
+    plural = "packages" if len(packages) > 1 else "package"
+    text = _ADD_ON.sub(f"the {plural} {' and '.join(packages)}", text)
     return translate(text, names, sources=False)
 
 
-def _scaffold(text: str, code: str, masks: Collection[str], names: NameMap) -> str:
+def _scaffold(
+    text: str, code: str, masks: Collection[str], names: NameMap, packages: Sequence[str]
+) -> str:
     for mask in sorted(masks, key=len, reverse=True):
         code = re.sub(rf"\b{placeholder(mask)}", f"[{mask}]", code)
     blocks = code.split(f"{_BETWEEN}\n")
@@ -190,10 +194,10 @@ def _scaffold(text: str, code: str, masks: Collection[str], names: NameMap) -> s
     last = 0
     for found, block in zip(_FENCE.finditer(text), blocks, strict=True):
         indent = found["open"][: len(found["open"]) - len(found["open"].lstrip())]
-        parts += [_prose(text[last : found.start()], names), found["open"]]
+        parts += [_prose(text[last : found.start()], names, packages), found["open"]]
         parts += [textwrap.indent(block, indent), found["close"]]
         last = found.end()
-    return "".join([*parts, _prose(text[last:], names)])
+    return "".join([*parts, _prose(text[last:], names, packages)])
 
 
 def script_texts(sources: Sequence[Source]) -> dict[str, str]:
