@@ -21,6 +21,7 @@ from agents.base import Question, Step, StopReason, Trajectory
 from agents.budget import EXECUTION_LIMITS, Budget, BudgetExceeded, Meter
 from agents.models import ModelClient, ModelError
 from retrieval.base import RetrievalError, Retriever
+from retrieval.budget import shorten
 from sandbox.base import Execution, Mount, Sandbox, SandboxError
 
 #: The episode that the running task belongs to, for :class:`agents.episode_chat.EpisodeChat`.
@@ -104,7 +105,8 @@ class Episode:
         return list(found.values())
 
     def _short(self, document: Document) -> Document:
-        return prompts.shorten(document, self.parts.model.config.document_characters)
+        limit = self.parts.model.config.document_characters
+        return shorten(document, self.question.prompt, limit)
 
     async def ask(self, purpose: str, messages: Sequence[BaseMessage]) -> str:
         """Return the model's reply, within the budget."""

@@ -224,26 +224,3 @@ def free_question(
     if files:
         parts.append(FILES.format(paths="\n".join(f"- `{path}`" for path in files)))
     return "\n\n".join(parts)
-
-
-def shorten(document: Document, limit: int | None) -> Document:
-    """A document of at most ``limit`` characters (plus a line that says what was cut).
-
-    Signatures matter most: texts of the listed members go first, then what the writing model
-    added, then the last members.
-    """
-    text = document.page_content
-    if limit is None or len(text) <= limit:
-        return document
-    facts, rule, prose = text.partition("\n---\n")
-    if rule:
-        facts = "\n".join(
-            line.partition("]: ")[0] + "]" if line.startswith("  ") and "]: " in line else line
-            for line in facts.splitlines()
-        )
-    whole = f"{facts}{rule}{prose}"
-    if len(whole) > limit:
-        kept = whole[:limit].rsplit("\n", 1)[0]
-        lines = len(whole.splitlines()) - len(kept.splitlines())
-        whole = f"{kept}\n... ({lines} more lines)"
-    return document.model_copy(update={"page_content": whole})

@@ -11,6 +11,7 @@ from indexes.tokens import tokens
 
 CHARACTERS_PER_TOKEN = 4  # an estimate: English and code, usual tokenizers
 _SHARE = 5  # no document takes more than a fifth of the budget
+_BY_NAME = "  and by name: "
 _SMALLEST = 200  # characters; less of a document is not worth its place
 
 
@@ -38,6 +39,16 @@ def fit(documents: Sequence[Document], query: str, budget: int) -> list[Document
     return fitting
 
 
+def shorten(document: Document, query: str, characters: int | None) -> Document:
+    """A document of at most ``characters``, condensed to what a query asks about.
+
+    ``None`` leaves it whole.
+    """
+    if characters is None:
+        return document
+    return condense(document, frozenset(tokens(query)), characters)
+
+
 def condense(document: Document, wanted: frozenset[str], room: int) -> Document:
     """A document of at most ``room`` characters.
 
@@ -51,7 +62,8 @@ def condense(document: Document, wanted: frozenset[str], room: int) -> Document:
     lines = facts.split("\n")
     members = [i for i, line in enumerate(lines) if line.startswith("  ")]
     if rule and members:
-        frame = len(facts) - sum(len(lines[i]) + 1 for i in members) + min(len(text), room // 4)
+        frame = len(facts) - sum(len(lines[i]) + 1 for i in members) + len(rule) + len(_BY_NAME) + 1
+        frame += min(len(text), room // 4)
         facts = _with_members(lines, members, wanted, room - frame)
         content = f"{facts}{rule}{text}"
     if len(content) > room:
@@ -73,7 +85,7 @@ def _with_members(lines: list[str], members: list[int], wanted: frozenset[str], 
     first = members[0]
     shown = [*lines[:first], *(lines[i] for i in members if i in kept)]
     if others := [names[i] for i in members if i not in kept]:
-        shown.append(f"  and by name: {', '.join(others)}")
+        shown.append(f"{_BY_NAME}{', '.join(others)}")
     return "\n".join([*shown, *lines[members[-1] + 1 :]])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 
 import pytest
@@ -60,6 +61,22 @@ async def test_without_k_the_model_says_how_many_documents_it_gets():
     model.config = model.config.model_copy(update={"documents": 2})
     await Rag(Parts(model, ListRetriever("m.A", "m.B", "m.C"))).solve(QUESTION)
     assert chat.prompts[0].count("<document name=") == 2
+
+
+async def test_long_documents_keep_what_the_question_asks_about():
+    members = "\n".join(f"  part_{i}() -> int [method]: Part {i}." for i in range(40))
+    text = (
+        f"m.A\nkind: class\nmembers:\n{members}\n  b() -> str [method]: A name.\n---\nIt has b.\n"
+    )
+    retriever = ListRetriever("m.A")
+    retriever.documents[0].page_content = text
+    model, chat = client(GOOD)
+    model.config = model.config.model_copy(update={"document_characters": 900})
+    await Rag(Parts(model, retriever)).solve(QUESTION)
+    (shown,) = re.findall(r"<document [^>]*>\n(.*?)\n</document>", chat.prompts[0], re.DOTALL)
+    assert len(shown) <= 900
+    assert "b() -> str [method]: A name." in shown
+    assert "part_39" in shown  # by name at least
 
 
 async def test_a_reply_without_code_gets_one_repair_prompt():
