@@ -27,8 +27,8 @@ def probe():
     for name in MODULES:
         try:
             module = importlib.import_module(name)
-        except ImportError as error:
-            failed[name] = str(error)
+        except Exception as error:
+            failed[name] = f"{{type(error).__name__}}: {{error}}"
             continue
         for kind in list(vars(module).values()):
             if isinstance(kind, type) and ours(kind.__module__):

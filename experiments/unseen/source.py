@@ -17,6 +17,8 @@ _MEMBER = re.compile(
     rb"\.\s*([A-Za-z_]\w*)|\bdef\s+([A-Za-z_]\w*)|^[ \t]+([A-Za-z_]\w*)[ \t]*:", re.MULTILINE
 )
 _QUOTED = re.compile(rb"""["']([A-Za-z_][A-Za-z0-9_ -]*)["']""")
+#: Folders of tests inside of a package: they are not renamed, they are left out.
+_TESTS = frozenset({"tests", "test"})
 _PLAIN_TYPES = (str, bytes, int, float, complex, list, tuple, dict, set, frozenset, BaseException)
 
 
@@ -90,7 +92,7 @@ class Library:
 
 
 def read_library(package: str, folder: Path) -> Library:
-    """Read a package from a ``site-packages`` folder; nothing is imported.
+    """Read a package from a ``site-packages`` folder, without its tests; nothing is imported.
 
     Raises
     ------
@@ -107,6 +109,8 @@ def read_library(package: str, folder: Path) -> Library:
     modules, data = {}, []
     for path in sorted(root.rglob("*")):
         relative = path.relative_to(folder)
+        if _TESTS & set(path.relative_to(root).parts[:-1]):
+            continue
         if path.suffix == ".py":
             dotted = relative.with_suffix("").parts
             is_package = dotted[-1] == "__init__"
@@ -190,7 +194,7 @@ def _foreign_files(libraries: Sequence[Library]) -> Iterator[Path]:
 def _python_files(root: Path, but: Iterable[Path]) -> Iterator[Path]:
     skipped = tuple(but)
     for path in sorted(root.rglob("*.py*")):
-        if path.suffix not in {".py", ".pyi", ".pyx"} or {"tests", "test"} & set(path.parts):
+        if path.suffix not in {".py", ".pyi", ".pyx"} or _TESTS & set(path.parts):
             continue
         if not any(path.is_relative_to(folder) for folder in skipped):
             yield path
