@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import networkx as nx
 import numpy as np
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
@@ -143,7 +144,7 @@ async def graph_index(
         When the embedding fails.
     """
     name = embedding_name(embedding)
-    folder = corpus.folder.parent.parent / "indexes" / f"{corpus.folder.name}-graph-{build}-{name}"
+    folder = graph_folder(corpus, embedding, build)
     stamp = {
         "format": FORMAT,
         "documents": corpus.manifest.documents_digest,
@@ -163,6 +164,38 @@ async def graph_index(
                 await rag.finalize_storages()
             (folder / "stamp.json").write_text(json.dumps(stamp))
         return GraphIndex(await _open(folder, embedding, model), corpus)
+
+
+def graph_folder(corpus: Corpus, embedding: Embeddings, build: GraphBuild) -> Path:
+    """Where the graph of a corpus lies."""
+    name = f"{corpus.folder.name}-graph-{build}-{embedding_name(embedding)}"
+    return corpus.folder.parent.parent / "indexes" / name
+
+
+def stored_texts(folder: Path) -> list[Document]:
+    """Every text that a graph holds, as one document per file of it; for the leakage audit."""
+    documents = []
+    for path in sorted(folder.rglob("*.json")):
+        texts = "\n".join(_texts(json.loads(path.read_text(encoding="utf-8"))))
+        documents.append(Document(texts, metadata={"id": f"graph:{path.name}"}))
+    for path in sorted(folder.rglob("*.graphml")):
+        graph = nx.read_graphml(path)
+        items = [*graph.nodes(data=True), *((ends, d) for *ends, d in graph.edges(data=True))]
+        texts = "\n".join(text for item in items for text in _texts(item))
+        documents.append(Document(texts, metadata={"id": f"graph:{path.name}"}))
+    return documents
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if key not in {"matrix", "vector"}:  # numbers as base64
+                yield from _texts(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item)
 
 
 async def _open(folder: Path, embedding: Embeddings, model: BaseChatModel | None) -> LightRAG:

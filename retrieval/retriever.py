@@ -39,7 +39,7 @@ class CorpusRetriever:
         self.name = name
         self.reranker = reranker
         self._tokens = tokens
-        self._corpus = corpus
+        self.corpus = corpus
         self._ranker = ranker
         self._linker = linker
         self._by_qualname: dict[str, Document] = {}
@@ -76,6 +76,6 @@ class CorpusRetriever:
         return None if document is None else document.model_copy(deep=True)
 
     def _answer(self, position: int, score: float) -> Document:
-        document = self._corpus.documents[position].model_copy(deep=True)
+        document = self.corpus.documents[position].model_copy(deep=True)
         document.metadata["score"] = score
         return document
