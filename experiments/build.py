@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from langchain_core.embeddings import Embeddings
@@ -14,15 +15,18 @@ from rich.console import Console
 from agents.base import Agent
 from agents.budget import Budget
 from agents.episode import Parts
-from agents.models import ModelClient, ModelConfig, build_model
+from agents.episode_chat import EpisodeChat
+from agents.model_config import ModelConfig
+from agents.models import ModelClient, build_model
 from experiments.config import ConfigError, RunConfig, load_class
-from experiments.tasks import Benchmark, Task
+from experiments.tasks import Benchmark, RunsItself, Task
 from indexes.embedding import EmbeddingError, build_embedding
 from retrieval.base import Retriever
 from retrieval.config import RetrievalConfig
 from sandbox import environments
 from sandbox.base import Sandbox, SandboxConfig
 from sandbox.factory import get_sandbox
+from sandbox.pool import PooledSandbox
 
 _RULES = ModelConfig(provider="rules", name="rules")
 
@@ -49,21 +53,34 @@ class Laboratory:
     packages: Mapping[str, str]
 
 
-def build_benchmark(config: RunConfig) -> tuple[Benchmark, list[Task]]:
-    """Load the questions, and select those that the configuration asks for.
+def build_benchmark(config: RunConfig) -> Benchmark | RunsItself:
+    """Make the benchmark.
 
     Raises
     ------
     ConfigError
-        When the benchmark cannot be loaded or ``ids`` names a question that it does not have.
+        When an argument is wrong.
     """
     cls = load_class(config.benchmark.target, key="benchmark")
     try:
-        benchmark: Benchmark = cls(**config.benchmark.params)
-        tasks = list(benchmark.load())
+        benchmark: Benchmark | RunsItself = cls(**config.benchmark.params)
     except (ValueError, OSError) as error:
         raise ConfigError(f"benchmark={config.benchmark.name}: {error}") from error
-    return benchmark, tasks
+    return benchmark
+
+
+def load_tasks(benchmark: Benchmark, config: RunConfig) -> list[Task]:
+    """Load the questions.
+
+    Raises
+    ------
+    ConfigError
+        When they cannot be loaded.
+    """
+    try:
+        return list(benchmark.load())
+    except (ValueError, OSError) as error:
+        raise ConfigError(f"benchmark={config.benchmark.name}: {error}") from error
 
 
 def select(tasks: Sequence[Task], config: RunConfig) -> list[Task]:
@@ -148,7 +165,9 @@ async def build_laboratory(
         say=lambda line: console.print(f"Environment {environment}: {line}", highlight=False),
     )
     packages_folder = environments.site_packages(environment)
-    retriever = await _build_retriever(config, benchmark, packages_folder, client)
+    retriever = await build_retriever(
+        config, benchmark.packages, packages_folder, client, partial(get_sandbox, limits)
+    )
     with console.status("Starting the sandboxes"):
         sandbox = await stack.enter_async_context(get_sandbox(limits))
         verifier = await stack.enter_async_context(get_sandbox(_plain(limits)))
@@ -169,9 +188,30 @@ def _plain(limits: SandboxConfig) -> SandboxConfig:
     return replace(limits, workers=1, options={**limits.options, "warmup": False})
 
 
-async def _build_retriever(
-    config: RunConfig, benchmark: Benchmark, packages_folder: Path, client: ModelClient
+async def build_retriever(
+    config: RunConfig,
+    packages: Sequence[str],
+    packages_folder: Path,
+    client: ModelClient,
+    open_sandbox: Callable[[], PooledSandbox] | None = None,
 ) -> Retriever | None:
+    """Make the retriever, and its documents where they are not there yet.
+
+    Parameters
+    ----------
+    open_sandbox
+        Starts a sandbox that holds the packages, for documents by introspection.
+
+    Returns
+    -------
+    Retriever or None
+        ``None`` for ``retrieval=none``.
+
+    Raises
+    ------
+    ConfigError, RetrievalError
+        When it cannot be made.
+    """
     if config.retrieval.source == "none":
         return None
     # Its libraries (Chroma, LightRAG, scikit-learn) take seconds to import: not for --help.
@@ -180,13 +220,15 @@ async def _build_retriever(
     writer = client if config.writer == "model" else build_model(_RULES)
     return await get_retriever(
         config.retrieval,
-        packages=benchmark.packages,
+        packages=packages,
         site_packages=packages_folder,
         writer=writer.chat,
         writer_name=writer.name,
         embedding=build_vectors(config),
         cache=environments.cache_folder(),
         progress=True,
+        open_sandbox=open_sandbox,
+        chat=EpisodeChat(client=client),
     )
 
 

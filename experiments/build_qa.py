@@ -20,16 +20,18 @@ from langchain_core.messages import HumanMessage
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator
 from rich.console import Console
 
-from agents.models import ModelClient, ModelConfig, ModelError, build_model
+from agents.model_config import ModelConfig
+from agents.models import ModelClient, ModelError, build_model
 from docgen.command import UsageError, run
 from docgen.facts import render_facts
 from docgen.library import read_library
 from docgen.models import read_group
 from docgen.sources import SourceError
-from docgen.symbols import Library, Symbol
-from experiments.benchmarks.mattools_qa import QAQuestion, generation_prompt, read_generated
+from docgen.symbols import Symbol
 from experiments.progress import CountProgress
-from experiments.qa_rules import RulesWriter
+from experiments.qa.questions import QAQuestion, stored_line
+from experiments.qa.rules import write_by_rules
+from experiments.qa.wording import generation_prompt, read_generated
 from experiments.store import write_json
 from sandbox.base import SandboxError
 from sandbox.environments import cache_folder, site_packages
@@ -62,32 +64,6 @@ class Options(BaseModel):
     @classmethod
     def _comma_separated(cls, value: object) -> object:
         return value.split(",") if isinstance(value, str) else value
-
-
-def write_by_rules(
-    library: Library, symbols: Sequence[Symbol], kinds: Sequence[str], out: Path, console: Console
-) -> Counter[str]:
-    """Write the questions of all symbols; the file is replaced when it is whole."""
-    with console.status("Reading the code"):
-        writer = RulesWriter(library)
-    counts: Counter[str] = Counter()
-    fresh = out.with_name(f".{out.name}.new")
-    with (
-        fresh.open("w", encoding="utf-8") as file,
-        CountProgress(console, "questions", total=len(symbols), unit="symbols") as progress,
-    ):
-        for symbol in symbols:
-            for question in writer.questions(symbol):
-                if question.kind in kinds:
-                    file.write(_line(question))
-                    counts[question.kind] += 1
-            progress.advance(f"{counts.total()} questions")
-    fresh.replace(out)
-    return counts
-
-
-def _line(question: QAQuestion) -> str:
-    return json.dumps(question.plain(), ensure_ascii=False) + "\n"
 
 
 class Made:
@@ -127,7 +103,7 @@ class Made:
         self._file.seek(0)
         with fresh.open("w", encoding="utf-8") as file:
             for line in self._file:
-                file.writelines(_line(QAQuestion(**q)) for q in json.loads(line)["questions"])
+                file.writelines(stored_line(QAQuestion(**q)) for q in json.loads(line)["questions"])
         fresh.replace(out)
 
     def close(self) -> None:
@@ -238,7 +214,7 @@ def _action(options: Options) -> int:
     failures: list[str] = []
     rejected: Counter[str] = Counter()
     if config.provider == "rules":
-        counts = write_by_rules(library, symbols, options.kinds, options.out, console)
+        counts = write_by_rules(library, symbols, options.out, console, kinds=options.kinds)
     else:
         counts, rejected, failures = _by_model(options, config, symbols, console)
     facts = {

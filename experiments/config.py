@@ -144,7 +144,8 @@ class RunConfig(_Strict):
     @field_validator("ids", mode="before")
     @classmethod
     def _one_or_many(cls, value: object) -> object:
-        return (value,) if isinstance(value, str) else value
+        values = value if isinstance(value, list | tuple) else (value,)
+        return [str(item) if isinstance(item, int) else item for item in values]
 
     @field_validator("name")
     @classmethod

@@ -22,6 +22,9 @@ from experiments.store import Row
 #: Seconds between two lines where there is no terminal.
 LINE_EVERY = 10.0
 
+#: Seconds between two looks of the bar: answers can come by the thousands per second.
+REFRESH_EVERY = 0.1
+
 
 class CountProgress:
     """Counts finished things.
@@ -36,12 +39,22 @@ class CountProgress:
         How many there are, and how many of them are finished already.
     unit
         What they are called.
+    estimates
+        False: whoever tells what is done knows better how long the rest takes.
     """
 
     def __init__(
-        self, console: Console, label: str, *, total: int, done: int = 0, unit: str = "questions"
+        self,
+        console: Console,
+        label: str,
+        *,
+        total: int,
+        done: int = 0,
+        unit: str = "questions",
+        estimates: bool = True,
     ) -> None:
         self._console = console
+        self._estimates = estimates
         self._label, self._unit = label, unit
         self._total, self._done, self._first = total, done, done
         self._started = self._shown = time.monotonic()
@@ -53,8 +66,7 @@ class CountProgress:
                 BarColumn(),
                 MofNCompleteColumn(),
                 TimeElapsedColumn(),
-                TextColumn("left"),
-                TimeRemainingColumn(),
+                *((TextColumn("left"), TimeRemainingColumn()) if estimates else ()),
                 TextColumn("{task.fields[score]}"),
                 console=console,
             )
@@ -72,21 +84,24 @@ class CountProgress:
         traceback: TracebackType | None,
     ) -> None:
         if self._bar is not None:
+            self._bar.update(self._task, completed=self._done)
             self._bar.stop()
 
     def advance(self, score: str) -> None:
         """One more is done; ``score`` is what is known so far."""
         self._done += 1
-        if self._bar is not None:
-            self._bar.update(self._task, completed=self._done, score=score)
-            return
         now = time.monotonic()
+        if self._bar is not None:
+            if self._done == self._total or now - self._shown >= REFRESH_EVERY:
+                self._shown = now
+                self._bar.update(self._task, completed=self._done, score=score)
+            return
         if self._done == self._total or now - self._shown >= LINE_EVERY:
             self._shown = now
             left = (now - self._started) / (self._done - self._first) * (self._total - self._done)
             self._console.print(
-                f"{self._label}: {self._done}/{self._total} {self._unit}, {score}, "
-                f"about {left:.0f} s left",
+                f"{self._label}: {self._done}/{self._total} {self._unit}, {score}"
+                + (f", about {left:.0f} s left" if self._estimates else ""),
                 highlight=False,
             )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import sys
-import time
 import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -23,17 +22,19 @@ from experiments.build import (
     build_client,
     build_laboratory,
     effective,
+    load_tasks,
     select,
 )
 from experiments.command import compose_plain, expand, help_text, parse
-from experiments.config import ConfigError, Limits, RunConfig, validate
+from experiments.config import ConfigError, RunConfig, validate
+from experiments.meter import RunMeter
 from experiments.progress import QuestionProgress
 from experiments.record import make_row, make_trajectory
 from experiments.report import print_table, write_report
 from experiments.scoring import score_answer
-from experiments.store import Row, Store, read_json, write_json
+from experiments.store import Row, Store, read_json, run_folder, write_json
 from experiments.summary import summarise, tasks_digest
-from experiments.tasks import Task
+from experiments.tasks import RunsItself, Task
 from retrieval.base import RetrievalError
 from sandbox.base import SandboxError
 
@@ -51,17 +52,6 @@ class Job:
     seed: int
 
 
-def run_folder(config: RunConfig, config_hash: str) -> Path:
-    """Where the run is kept: the same configuration always gives the same folder."""
-    if config.out is not None:
-        return config.out
-    parts = [config.benchmark.name, config.system.name, config.retrieval.name, config.model.name]
-    if config.name:
-        parts.insert(0, config.name)
-    safe = "-".join(parts).replace("/", "_").replace("\\", "_")
-    return Path("runs") / f"{safe}-{config_hash[:8]}"
-
-
 async def execute(config: RunConfig, console: Console) -> Path:
     """Run whatever is not finished yet, and write the summary.
 
@@ -75,7 +65,10 @@ async def execute(config: RunConfig, console: Console) -> Path:
     ConfigError, SandboxError, RetrievalError
         When the run cannot start; the message says what to do.
     """
-    benchmark, all_tasks = build_benchmark(config)
+    benchmark = build_benchmark(config)
+    if isinstance(benchmark, RunsItself):
+        return await benchmark.run(config, console)
+    all_tasks = load_tasks(benchmark, config)
     tasks = select(all_tasks, config)
     config_hash = config.hash(tasks_digest(all_tasks))
     client = build_client(config)
@@ -98,7 +91,9 @@ async def execute(config: RunConfig, console: Console) -> Path:
                         config, benchmark, environment, client, stack=stack, console=console
                     )
                 store.remember_packages({n: lab.packages for n, lab in laboratories.items()})
-                meter = RunMeter(config.run_budget, store.lines())
+                meter = RunMeter(config.run_budget)
+                for row in store.lines():
+                    _count(row, meter)
                 progress = QuestionProgress(
                     console, config.system.name, total=total, done=total - len(jobs)
                 )
@@ -138,55 +133,13 @@ def _headline(config: RunConfig, folder: Path, *, llm: bool, total: int, jobs: i
     )
 
 
-class RunMeter:
-    """What the whole run has spent, against ``run_budget``.
-
-    Parameters
-    ----------
-    limits
-        ``None`` is no limit. ``seconds`` counts from here, everything else from the first
-        line of the run folder.
-    rows
-        Every stored line.
-    """
-
-    def __init__(self, limits: Limits, rows: Sequence[Row]) -> None:
-        self._limits = limits
-        self._started = time.monotonic()
-        self._calls = self._tokens = 0
-        self._sandbox_seconds = 0.0
-        self._cost: float | None = 0.0
-        for row in rows:
-            self.add(row)
-
-    def add(self, row: Row) -> None:
-        """Count one answer."""
-        self._calls += row.calls
-        self._tokens += row.prompt_tokens + row.completion_tokens
-        self._sandbox_seconds += row.sandbox_seconds
-        known = self._cost is not None and row.cost_usd is not None
-        self._cost = (self._cost or 0.0) + (row.cost_usd or 0.0) if known else None
-
-    @property
-    def exhausted(self) -> str | None:
-        """Which limit is reached, ``None`` when the run may go on."""
-        if self._limits.cost_usd is not None and self._cost is None:
-            return (
-                "run_budget.cost_usd is set, but the price of the model is unknown; "
-                "set model.price='{prompt: USD, completion: USD}' (per million tokens)"
-            )
-        spent = {
-            "calls": self._calls,
-            "tokens": self._tokens,
-            "cost_usd": self._cost,
-            "seconds": time.monotonic() - self._started,
-            "sandbox_seconds": self._sandbox_seconds,
-        }
-        for name, value in spent.items():
-            limit = getattr(self._limits, name)
-            if limit is not None and value is not None and value >= limit:
-                return f"run_budget.{name} of {limit} is used up"
-        return None
+def _count(row: Row, meter: RunMeter) -> None:
+    meter.add(
+        calls=row.calls,
+        tokens=row.prompt_tokens + row.completion_tokens,
+        cost_usd=row.cost_usd,
+        sandbox_seconds=row.sandbox_seconds,
+    )
 
 
 async def _work(
@@ -206,7 +159,7 @@ async def _work(
             laboratory = laboratories[job.task.environment]
             row, trajectory = await _answer(config, store.config_hash, job, laboratory)
             store.append(row, trajectory)
-            meter.add(row)
+            _count(row, meter)
             progress.finished(row)
 
     async with asyncio.TaskGroup() as group:

@@ -7,12 +7,12 @@ questions hold 48 of 138 properties.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import bdtr
 
 RESAMPLES = 10_000
 
@@ -94,6 +94,63 @@ def paired_difference(
     return Interval(float(estimate), float(low), float(high))
 
 
+def resampled(groups: Mapping[tuple[float, ...], int], *, seed: int = 0) -> NDArray[np.float64]:
+    """Sums of resampled clusters, for more of them than an array of indices could hold.
+
+    Drawing clusters one by one and drawing how often each distinct contribution comes up are the
+    same; the second needs memory for the distinct ones only.
+
+    Parameters
+    ----------
+    groups
+        How many clusters (questions, or symbols with several questions) contribute each tuple.
+    seed
+        Of the resampling; the same data give the same sums.
+
+    Returns
+    -------
+    ndarray
+        Shape (`RESAMPLES`, length of a tuple).
+    """
+    values = np.array(sorted(groups), dtype=float)
+    counts = np.array([groups[key] for key in sorted(groups)])
+    generator = np.random.default_rng(seed)
+    drawn = generator.multinomial(counts.sum(), counts / counts.sum(), size=RESAMPLES)
+    return np.asarray(drawn @ values)
+
+
+def share_interval(
+    groups: Mapping[tuple[float, ...], int], *, confidence: float = 0.95
+) -> Interval | None:
+    """Interval of a share; ``groups`` counts clusters by (passed, total), see `resampled`."""
+    total = sum(count * key[1] for key, count in groups.items())
+    if not total:
+        return None
+    passed = sum(count * key[0] for key, count in groups.items())
+    sums = resampled(groups)
+    sums = sums[sums[:, 1] > 0]
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(sums[:, 0] / sums[:, 1], [tail, 1 - tail])
+    return Interval(passed / total, float(low), float(high))
+
+
+def difference_interval(
+    groups: Mapping[tuple[float, ...], int], *, confidence: float = 0.95
+) -> Interval | None:
+    """Interval of second minus first share; ``groups`` counts (passed, total, passed, total)."""
+    one, first, two, second = (
+        sum(count * key[column] for key, count in groups.items()) for column in range(4)
+    )
+    if not first or not second:
+        return None
+    sums = resampled(groups)
+    sums = sums[(sums[:, 1] > 0) & (sums[:, 3] > 0)]
+    tail = (1 - confidence) / 2
+    differences = sums[:, 2] / sums[:, 3] - sums[:, 0] / sums[:, 1]
+    low, high = np.quantile(differences, [tail, 1 - tail])
+    return Interval(two / second - one / first, float(low), float(high))
+
+
 def paired_permutation(
     first: Mapping[str, Tally], second: Mapping[str, Tally], *, seed: int = 0
 ) -> float | None:
@@ -142,11 +199,14 @@ def mcnemar(first: Mapping[str, bool], second: Mapping[str, bool]) -> float | No
         return None
     gained = sum(second[key] and not first[key] for key in shared)
     lost = sum(first[key] and not second[key] for key in shared)
-    changed = gained + lost
-    if changed == 0:
+    return mcnemar_counts(gained, lost)
+
+
+def mcnemar_counts(gained: int, lost: int) -> float:
+    """Exact two-sided McNemar test: ``gained`` and ``lost`` questions between two systems."""
+    if gained + lost == 0:
         return 1.0
-    tail: int = sum(math.comb(changed, k) for k in range(min(gained, lost) + 1))
-    return min(1.0, float(2 * tail / 2**changed))
+    return min(1.0, float(2 * bdtr(min(gained, lost), gained + lost, 0.5)))
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from urllib.parse import quote
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agents.base import INFRASTRUCTURE
-from experiments.config import UNHASHED, ConfigError
+from experiments.config import UNHASHED, ConfigError, RunConfig
 
 
 class Row(BaseModel):
@@ -88,8 +88,19 @@ class Row(BaseModel):
         return self.passed is not None and self.passed_count == self.properties
 
 
-class Store:
-    """Reads and writes a run folder; one process at a time.
+def run_folder(config: RunConfig, config_hash: str) -> Path:
+    """Where the run is kept: the same configuration always gives the same folder."""
+    if config.out is not None:
+        return config.out
+    parts = [config.benchmark.name, config.system.name, config.retrieval.name, config.model.name]
+    if config.name:
+        parts.insert(0, config.name)
+    safe = "-".join(parts).replace("/", "_").replace("\\", "_")
+    return Path("runs") / f"{safe}-{config_hash[:8]}"
+
+
+class RunFolder:
+    """A folder that holds one run: one configuration, one process at a time.
 
     Parameters
     ----------
@@ -103,20 +114,19 @@ class Store:
     Raises
     ------
     ConfigError
-        When the folder belongs to another configuration, is in use, or is damaged.
+        When the folder belongs to another configuration, or is in use.
     """
 
     def __init__(self, folder: Path, config_hash: str, description: Mapping[str, Any]) -> None:
         self.folder = folder
         self.config_hash = config_hash
         try:
-            (folder / "trajectories").mkdir(parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ConfigError(f"out={folder}: cannot be used as a run folder ({error})") from error
         self._lock = self._take_lock()
         try:
             self._claim(description)
-            self._results = self._open_results()
         except BaseException:
             self._lock.close()
             raise
@@ -129,7 +139,6 @@ class Store:
 
     def close(self) -> None:
         """Let go of the folder."""
-        self._results.close()
         self._lock.close()
 
     def _take_lock(self) -> IO[str]:
@@ -186,6 +195,30 @@ class Store:
                 )
             self._description["packages"][environment] = dict(versions)
         write_json(self.folder / "run.json", self._description)
+
+
+class Store(RunFolder):
+    """Reads and writes the rows and trajectories of a run folder.
+
+    Raises
+    ------
+    ConfigError
+        As `RunFolder`, and when the rows are damaged.
+    """
+
+    def __init__(self, folder: Path, config_hash: str, description: Mapping[str, Any]) -> None:
+        super().__init__(folder, config_hash, description)
+        try:
+            (folder / "trajectories").mkdir(exist_ok=True)
+            self._results = self._open_results()
+        except BaseException:
+            super().close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        self._results.close()
+        super().close()
 
     def _open_results(self) -> IO[bytes]:
         path = self.folder / "results.jsonl"

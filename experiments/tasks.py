@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from pathlib import Path
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from rich.console import Console
 
 from agents.base import Question
+from experiments.config import RunConfig
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,24 @@ class Benchmark(Protocol):
 
     def load(self) -> Sequence[Task]:
         """All tasks, in a stable order."""
+        ...
+
+
+@runtime_checkable
+class RunsItself(Protocol):
+    """A benchmark whose answers are not code: it brings its own way from questions to summary.
+
+    Everything around it (configuration, sweeps, folders, reports, exit codes) stays the same.
+    """
+
+    async def run(self, config: RunConfig, console: Console) -> Path:
+        """Answer what is not answered yet, write ``summary.json``, and return the run folder.
+
+        Raises
+        ------
+        ConfigError, SandboxError, RetrievalError
+            When the run cannot start; the message says what to do.
+        """
         ...
 
 

@@ -22,7 +22,8 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import DiffLexer, PythonLexer
 
-from experiments.report import plots
+from experiments.report import choice, plots
+from experiments.report.cells import money
 from experiments.report.runs import Run, load_runs, properties, runnable, whole
 from experiments.report.steps import describe_steps
 from experiments.report.tables import (
@@ -30,7 +31,6 @@ from experiments.report.tables import (
     HEADINGS,
     comparison_lines,
     leaderboard,
-    money,
     seed_spreads,
 )
 from experiments.store import Row, write_text
@@ -65,7 +65,8 @@ def write_report(folders: Sequence[Path], target: Path) -> None:
     ConfigError
         When a folder is no run folder or damaged.
     """
-    runs = load_runs(folders)
+    letters = [folder for folder in folders if choice.is_choice(folder)]
+    runs = load_runs([folder for folder in folders if folder not in letters])
     pages = {}
     if len(runs) > 1:
         # The steps are in each run's own page: together they would be too much for one.
@@ -75,11 +76,23 @@ def write_report(folders: Sequence[Path], target: Path) -> None:
             for label, page in own.items()
             if page.exists()
         }
-    write_text(target, render(runs, pages))
+    write_text(target, render(runs, pages, choice.load_choice_runs(letters)))
 
 
-def render(runs: Sequence[Run], pages: Mapping[str, str]) -> str:
-    """Return the page as text; ``pages`` are links to the pages that hold the steps."""
+def render(
+    runs: Sequence[Run], pages: Mapping[str, str], letters: Sequence[choice.ChoiceRun] = ()
+) -> str:
+    """Return the page as text.
+
+    Parameters
+    ----------
+    runs
+        Of benchmarks that ask for code.
+    pages
+        Links to the pages that hold their steps.
+    letters
+        Of benchmarks that ask for a letter.
+    """
     environment = Environment(
         loader=FileSystemLoader(HERE),
         autoescape=select_autoescape(default=True, default_for_string=True),
@@ -92,12 +105,14 @@ def render(runs: Sequence[Run], pages: Mapping[str, str]) -> str:
     questions = [_question(runs, key, pages, many=many) for key in _question_ids(runs)]
     spend, unit = _spend(runs)
     return environment.get_template("page.html.j2").render(
-        title=_title(runs),
+        title=_title([*runs, *letters]),
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         css=Markup(css),  # noqa: S704 -- our own file, no input
         css_hash=Markup(f"sha256-{digest}"),  # noqa: S704 -- base64 of our own file
+        all_runs=[*runs, *letters],
         runs=runs,
         many=many,
+        letters=letters and _letters(letters),
         headings=HEADINGS,
         board=leaderboard(runs),
         forest=plots.forest(_forest_lines(runs), about="shares with 95 % intervals"),
@@ -122,13 +137,48 @@ def _highlight_css() -> str:
     return str(formatter.get_style_defs(".highlight"))
 
 
-def _title(runs: Sequence[Run]) -> str:
+def _title(runs: Sequence[Run | choice.ChoiceRun]) -> str:
     benchmarks = sorted({str(run.summary["benchmark"]) for run in runs})
     systems = sorted({str(run.summary["system"]) for run in runs})
     return f"{', '.join(systems)} on {', '.join(benchmarks)}"
 
 
+def _letters(runs: Sequence[choice.ChoiceRun]) -> dict[str, Any]:
+    """The part of the page about multiple-choice runs."""
+    lines = [
+        (f"{run.label}, {rule}" if len(runs) > 1 else rule, run.interval(rule))
+        for run in runs
+        for rule in ("strict", "lenient")
+    ]
+    return {
+        "headings": choice.HEADINGS,
+        "board": choice.board(runs),
+        "forest": plots.forest(lines, about="accuracy with 95 % intervals"),
+        "comparison_headings": choice.COMPARISON_HEADINGS,
+        "comparisons": choice.comparisons(runs),
+        "breakdown_headings": choice.BREAKDOWN_HEADINGS,
+        "kinds": choice.by_kind(runs),
+        "areas": choice.by_area(runs),
+        "runs": [
+            {
+                "label": run.label,
+                "table": choice.letter_table(run),
+                "answers": choice.shown_answers(run),
+                "facts": [
+                    ("folder", str(run.folder)),
+                    *((key, str(run.summary[key])) for key in ("questions_file", "questions_digest",
+                      "config_hash", "calls", "prompt_tokens", "completion_tokens", "seconds")),
+                    *((f"config: {key}", str(v)) for key, v in run.summary["config"].items()),
+                ],
+            }
+            for run in runs
+        ],
+    }  # fmt: skip
+
+
 def _forest_lines(runs: Sequence[Run]) -> list[tuple[str, Any]]:
+    if not runs:
+        return []
     if len(runs) > 1:
         return [(run.label, run.interval(properties)) for run in runs]
     run = runs[0]

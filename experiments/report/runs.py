@@ -99,10 +99,11 @@ def load_runs(folders: Sequence[Path]) -> list[Run]:
         if not (folder / "summary.json").exists():
             raise ConfigError(f"{folder}: is not a run folder (no summary.json in it)")
         summaries.append(read_json(folder / "summary.json"))
-    labels = _labels(summaries, folders)
     return [
         Run(folder, summary, tuple(_selected(folder, summary)), label)
-        for folder, summary, label in zip(folders, summaries, labels, strict=True)
+        for folder, summary, label in zip(
+            folders, summaries, labels(summaries, folders), strict=True
+        )
     ]
 
 
@@ -117,13 +118,14 @@ def _selected(folder: Path, summary: dict[str, Any]) -> list[Row]:
     return [latest[key] for key in wanted if key in latest]
 
 
-def _labels(summaries: Sequence[dict[str, Any]], folders: Sequence[Path]) -> list[str]:
+def labels(summaries: Sequence[dict[str, Any]], folders: Sequence[Path]) -> list[str]:
+    """Short names of runs: what differs between them, else their folders."""
     parts = ("system", "retrieval", "model", "benchmark", "level")
     told_apart = [part for part in parts if len({s.get(part) for s in summaries}) > 1]
-    labels = [
+    found = [
         " + ".join(str(summary.get(part)) for part in told_apart or ["system"])
         for summary in summaries
     ]
-    if len(set(labels)) == len(labels):
-        return labels
-    return [f"{label} ({folder.name})" for label, folder in zip(labels, folders, strict=True)]
+    if len(set(found)) == len(found):
+        return found
+    return [f"{label} ({folder.name})" for label, folder in zip(found, folders, strict=True)]

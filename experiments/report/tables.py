@@ -13,21 +13,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from experiments.report import choice
+from experiments.report.cells import money, percent, probability
 from experiments.report.runs import Measure, Run, load_runs, properties, runnable, whole
 from experiments.stats import Interval, mcnemar, paired_difference, paired_permutation, spread
-
-
-def percent(interval: Interval | None) -> str:
-    """``"34.8 [21.0, 48.9]"``; a dash for no data."""
-    if interval is None:
-        return "-"
-    return f"{100 * interval.estimate:.1f} [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
-
-
-def money(cost: float | None) -> str:
-    """Dollars; an unknown price is no zero."""
-    return "unknown" if cost is None else f"${cost:.4f}" if cost else "$0"
-
 
 HEADINGS = (
     "system",
@@ -138,13 +127,6 @@ def seed_spreads(run: Run) -> str:
     return f"{found.mean:.1f} ± {found.deviation:.1f} ({len(scores)} seeds)"
 
 
-def probability(value: float | None) -> str:
-    """A p-value as text."""
-    if value is None:
-        return "-"
-    return f"{value:.3f}" if value >= 0.001 else "< 0.001"
-
-
 COMPARISON_HEADINGS = (
     "comparison",
     "shared questions",
@@ -169,8 +151,16 @@ def comparison_lines(runs: Sequence[Run]) -> list[tuple[str, ...]]:
 
 
 def print_table(folders: Sequence[Path], console: Console) -> None:
-    """Show the leaderboard (and, for several runs, the comparisons); fits 80 columns."""
-    runs = load_runs(folders)
+    """Show the leaderboards (and, for several runs, the comparisons); fits 80 columns."""
+    letters = [folder for folder in folders if choice.is_choice(folder)]
+    if letters:
+        choice.print_table(choice.load_choice_runs(letters), console)
+    runs = load_runs([folder for folder in folders if folder not in letters])
+    if runs:
+        _print_runs(runs, console)
+
+
+def _print_runs(runs: Sequence[Run], console: Console) -> None:
     board = Table(title=_title(runs), caption="below a share: its 95 % interval over questions")
     for heading in ("run", "runnable", "properties", "whole", "tokens", "cost", "seconds"):
         board.add_column(heading, justify="left" if heading == "run" else "right")
@@ -221,11 +211,18 @@ def _benchmark(run: Run) -> str:
     return f"{run.summary['benchmark']} ({level})" if level else str(run.summary["benchmark"])
 
 
-def markdown(runs: Sequence[Run]) -> str:
-    """Both tables as Markdown."""
-    text = _markdown_table(HEADINGS, leaderboard(runs))
-    lines = comparison_lines(runs)
-    return text + ("\n" + _markdown_table(COMPARISON_HEADINGS, lines) if lines else "")
+def markdown(runs: Sequence[Run], choices: Sequence[choice.ChoiceRun] = ()) -> str:
+    """The tables of both kinds of benchmarks as Markdown."""
+    tables: list[tuple[Sequence[str], Sequence[Sequence[str]]]] = []
+    if runs:
+        tables += [(HEADINGS, leaderboard(runs)), (COMPARISON_HEADINGS, comparison_lines(runs))]
+    if choices:
+        tables += [
+            (choice.HEADINGS, choice.board(choices)),
+            (choice.BREAKDOWN_HEADINGS, choice.by_kind(choices)),
+            (choice.COMPARISON_HEADINGS, choice.comparisons(choices)),
+        ]
+    return "\n".join(_markdown_table(*table) for table in tables if table[1])
 
 
 def _markdown_table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> str:

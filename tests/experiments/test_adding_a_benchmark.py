@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from experiments import command
-from experiments.build import build_benchmark
+from experiments.build import build_benchmark, load_tasks
 from experiments.config import validate
 from experiments.scoring import verify_here
 from sandbox.runner import dumps
@@ -26,7 +26,9 @@ def test_the_guide_works(tmp_path, monkeypatch):
     (tmp_path / "a_new_benchmark.py").write_text(source)
     monkeypatch.syspath_prepend(tmp_path)
     (overrides,) = command.expand(command.parse(["benchmark=mine"], conf), multirun=False)
-    benchmark, (task,) = build_benchmark(validate(command.compose_plain(overrides, conf)))
+    configuration = validate(command.compose_plain(overrides, conf))
+    benchmark = build_benchmark(configuration)
+    (task,) = load_tasks(benchmark, configuration)
     assert benchmark.name == "mine"
     assert verify_here(task.properties, dumps({"volume": 64.01}))["volume"] == (True, "")
     assert not verify_here(task.properties, dumps({"volume": 64.64}))["volume"][0]

@@ -1,5 +1,6 @@
-"""Generating and answering questions through a real HTTP endpoint."""
+"""The multiple-choice benchmark of the main command, through a real HTTP endpoint."""
 
+import asyncio
 import json
 import os
 import signal
@@ -11,13 +12,19 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from werkzeug import Request, Response
 
-from experiments import build_qa, evaluate_qa
-from experiments.bench_qa import completion, made_up, main
-from experiments.benchmarks.mattools_qa import read_questions
-from experiments.evaluate_qa import Answers, wilson
-from tests.experiments.test_qa import SOURCE, block
+from experiments import bench_qa
+from experiments.bench_qa import completion, resident_mb, write_questions
+from experiments.config import ConfigError, Limits
+from experiments.meter import RunMeter
+from experiments.qa import evaluate
+from experiments.qa.answers import Answers
+from experiments.qa.endpoint import read_response
+from experiments.report.__main__ import main as report
+from experiments.run import main
 
 ROOT = Path(__file__).parents[2]
 
@@ -29,14 +36,8 @@ def _no_key(monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1,localhost")
 
 
-def reply(text, status=200, **headers):
-    body = json.dumps(completion(text))
-    return Response(body, status=status, content_type="application/json", headers=headers)
-
-
-def write_questions(path, count):
-    path.write_text("".join(json.dumps(q.plain()) + "\n" for _, q in made_up(range(count))))
-    return path
+def reply(text):
+    return Response(json.dumps(completion(text)), content_type="application/json")
 
 
 def number_of(request: Request) -> int:
@@ -63,164 +64,346 @@ def endpoint(httpserver):
         if number % 10 == 5 and first:
             return Response("<html>oops</html>", status=200)
         letter = "ABCD"[number % 4] if number % 2 == 0 else "ABCD"[(number + 1) % 4]
-        return reply(f"<answer>{letter}</answer>" if number % 10 else f"It is {letter}, I think")
+        return reply(f"<answer>{letter}</answer>" if number % 10 else f"It is {letter}, <b>x")
 
     httpserver.expect_request("/v1/chat/completions").respond_with_handler(answer)
     return httpserver.url_for("/v1"), served, mood
 
 
-def evaluate(path, url, out, *more):
-    return evaluate_qa.main(
-        [f"questions={path}", "model=openai", f"set.base_url={url}", "set.name=m",
-         f"out={out}", "concurrency=8", *more]
-    )  # fmt: skip
+def command(path, url, out, *more):
+    where = [f"benchmark.path={path}", f"model.base_url={url}", f"out={out}"]
+    return ["benchmark=mattools_qa", "model=openai", "model.name=m", "concurrency=8", *where, *more]
 
 
-def test_answers_are_counted_by_both_rules(endpoint, tmp_path, capsys):
+def summary(folder):
+    return json.loads((folder / "summary.json").read_text())
+
+
+def rows(folder):
+    return [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
+
+
+@pytest.fixture
+def questions(tmp_path):
+    return write_questions(tmp_path / "q.jsonl", 40)
+
+
+def test_answers_are_counted_by_both_rules_and_nothing_is_asked_twice(
+    endpoint, questions, tmp_path, capsys
+):
     url, served, _ = endpoint
-    questions = write_questions(tmp_path / "q.jsonl", 40)
-    assert evaluate(questions, url, tmp_path / "run") == 0
-    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
-    every = summary["counts"]["all"]
+    run = command(questions, url, tmp_path / "run")
+    assert main(run) == 0
+    found = summary(tmp_path / "run")
     # Every tenth question (an even one) is answered without tags.
-    assert every == {
-        "questions": 40, "strict": 16, "lenient": 20, "no_strict": 4, "no_lenient": 0
-    }  # fmt: skip
-    assert summary["prompt_tokens"] == 40 * 200
-    assert summary["cost_usd"] is None  # unknown, not zero
-    assert "50.00" in capsys.readouterr().out
+    assert (found["answers"], found["strict"], found["lenient"]) == (40, 16, 20)
+    assert (found["no_strict"], found["no_lenient"]) == (4, 0)
+    assert found["kinds"]["code"]["lenient"] == 20
+    assert found["prompt_tokens"] == 40 * 200
+    assert found["cost_usd"] is None  # unknown, not zero
+    assert (found["complete"], found["infra"], found["system"]) == (True, 0, "single")
+    assert "50.0 [" in capsys.readouterr().out
     # one refused and one unreadable reply per ten questions were asked again
     assert served.total() == 40 + 4 + 4
-    assert evaluate(questions, url, tmp_path / "run") == 0
-    assert served.total() == 48  # nothing is asked again
-    assert evaluate(questions, url, tmp_path / "run", "set.temperature=0.1") == 2
-    assert "another model" in capsys.readouterr().err
+    assert main(run) == 0
+    assert served.total() == 48
+    assert main([*run, "model.temperature=0.1"]) == 2
+    assert "another configuration" in capsys.readouterr().err
 
 
-def test_an_endpoint_that_refuses_is_no_wrong_answer(endpoint, tmp_path, capsys):
+def test_the_report_shows_a_sample_beside_other_runs(endpoint, questions, tmp_path, capsys):
+    url, _, _ = endpoint
+    assert main(command(questions, url, tmp_path / "run")) == 0
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "Guessing gives 25 %" in page
+    assert "def function_" in page
+    assert "&lt;b&gt;x" in page  # what a model wrote is text
+    assert "<b>x" not in page
+    lines = tmp_path / "answers.csv"
+    table = tmp_path / "table.md"
+    given = [str(tmp_path / "run"), "--csv", str(lines), "--markdown", str(table)]
+    assert report([*given, "--html", str(tmp_path / "r.html")]) == 0
+    assert len(lines.read_text().splitlines()) == 41
+    assert "| code |" in table.read_text()
+    questions.unlink()
+    assert report([*given, "--html", str(tmp_path / "r.html")]) == 0
+    assert "not there any more" in (tmp_path / "r.html").read_text()
+
+
+def test_a_sweep_over_models_is_compared(endpoint, questions, tmp_path, capsys):
+    url, served, _ = endpoint
+    run = command(questions, url, tmp_path / "runs", "seeds=2", "limit=20")
+    assert main(["-m", *run, "model.name=one,two"]) == 0
+    assert served.total() == 2 * 2 * 20 + 4  # the misbehaviour was once per question
+    assert "two - one" in capsys.readouterr().out
+    assert list(tmp_path.glob("runs/comparison-*.html"))
+
+
+def test_single_questions_and_budgets(endpoint, questions, tmp_path, capsys):
+    url, served, _ = endpoint
+    run = command(questions, url, tmp_path / "run", "concurrency=1")
+    assert main([*run, "ids=[7,20]"]) == 0
+    assert set(served) == {7, 20}
+    assert main([*run, "run_budget.calls=10"]) == 1
+    assert "run_budget.calls of 10 is used up" in capsys.readouterr().out
+    assert len(rows(tmp_path / "run")) == 10
+    assert main([*run, "run_budget.cost_usd=1"]) == 1
+    assert "price of the model is unknown" in capsys.readouterr().out
+    assert main(run) == 0
+    assert summary(tmp_path / "run")["answers"] == 40
+
+
+def test_a_price_makes_a_cost_that_the_budget_knows(endpoint, questions, tmp_path, capsys):
+    url, _, _ = endpoint
+    run = command(questions, url, tmp_path / "run", "concurrency=1",
+                  "model.price={prompt: 5000, completion: 0}")  # fmt: skip
+    assert main([*run, "run_budget.cost_usd=7"]) == 1
+    assert summary(tmp_path / "run")["cost_usd"] == 7.0  # a dollar per question
+    assert summary(tmp_path / "run")["missing"] == 33
+
+
+def test_an_endpoint_that_refuses_is_no_wrong_answer(endpoint, tmp_path, capsys, monkeypatch):
     url, served, mood = endpoint
     mood["gone"] = True
-    questions = write_questions(tmp_path / "q.jsonl", 300)
-    assert evaluate(questions, url, tmp_path / "run") == 1
+    monkeypatch.setattr(evaluate, "FAILURES", 30)
+    path = write_questions(tmp_path / "q.jsonl", 100)
+    run = command(path, url, tmp_path / "run")
+    assert main(run) == 1
     assert "401" in capsys.readouterr().out
-    assert served.total() < 300  # gives up, does not spend the rest
-    assert (tmp_path / "run" / "results.jsonl").read_text() == ""
+    failed = summary(tmp_path / "run")
+    assert served.total() < 100  # gives up, does not spend the rest
+    assert failed["answers"] == failed["strict"] == failed["no_strict"] == 0
+    assert failed["infra"] == served.total()
+    assert failed["infra"] + failed["missing"] == 100
     mood["gone"] = False
-    assert evaluate(questions, url, tmp_path / "run", "limit=20") == 0
-    assert len((tmp_path / "run" / "results.jsonl").read_text().splitlines()) == 20
+    assert main(run) == 0
+    assert (summary(tmp_path / "run")["answers"], summary(tmp_path / "run")["infra"]) == (100, 0)
 
 
-@pytest.mark.long
-def test_a_killed_run_goes_on_and_repeats_no_answer(endpoint, tmp_path):
-    url, served, mood = endpoint
-    mood["delay"] = 0.02
-    questions = write_questions(tmp_path / "q.jsonl", 400)
-    results = tmp_path / "run" / "results.jsonl"
-    command = [sys.executable, "-m", "experiments.evaluate_qa", f"questions={questions}",
-               "model=openai", f"set.base_url={url}", "set.name=m", f"out={tmp_path / 'run'}",
-               "concurrency=8"]  # fmt: skip
-    process = subprocess.Popen(command, cwd=ROOT, env=dict(os.environ))
-    deadline = time.monotonic() + 120
-    while not results.exists() or results.read_bytes().count(b"\n") < 60:
-        assert process.poll() is None, "it ended before it could be killed"
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    before = results.read_bytes()
-    answered = [json.loads(x)["number"] for x in before.splitlines(keepends=True) if b"\n" in x]
-    assert 60 <= len(answered) < 400
-    time.sleep(0.2)  # what was in flight reaches the endpoint's counter
-    asked = dict(served)
-    mood["delay"] = 0.0
-    assert evaluate(questions, url, tmp_path / "run") == 0
-    numbers = [json.loads(line)["number"] for line in results.read_text().splitlines()]
-    assert sorted(numbers) == list(range(400))
-    assert all(served[number] == asked[number] for number in answered)
+def test_another_process_in_the_same_folder_is_refused(questions, tmp_path, capsys):
+    with Answers(tmp_path / "run", "x", {}, RunMeter(Limits())):
+        assert main(["benchmark=mattools_qa", f"benchmark.path={questions}", "model=rules",
+                     f"out={tmp_path / 'run'}"]) == 2  # fmt: skip
+    assert "another process" in capsys.readouterr().err
 
 
-async def test_half_a_line_is_dropped(tmp_path):
-    path = tmp_path / "results.jsonl"
-    path.write_text('{"number": 0}\n{"number": 5000}\n{"numb')
-    answers = Answers(path)
-    assert (0 in answers, 1 in answers, 5000 in answers, 9999 in answers) == (
-        True, False, True, False,
-    )  # fmt: skip
-    answers.add(1, {"x": "é"})
-    answers.close()
-    assert [json.loads(line)["number"] for line in path.read_text().splitlines()] == [0, 5000, 1]
+def line(number):
+    spent = {"calls": 1, "prompt_tokens": 1, "completion_tokens": 1, "cost_usd": None}
+    return json.dumps({"number": number, "seed": 0, **spent}) + "\n"
 
 
-def test_the_interval_is_wilsons():
-    from statsmodels.stats.proportion import proportion_confint
+def test_half_a_line_is_dropped(tmp_path):
+    (tmp_path / "results.jsonl").write_text(line(0) + line(5000) + '{"numb')
+    with Answers(tmp_path, "x", {}, RunMeter(Limits(calls=2))) as answers:
+        known = [answers.answered(0, number) for number in (0, 1, 5000, 9999)]
+        assert known == [True, False, True, False]
+        assert not answers.answered(1, 0)
 
-    for right, total in ((0, 10), (7, 10), (500, 1000)):
-        assert wilson(right, total) == pytest.approx(
-            proportion_confint(right, total, method="wilson"), abs=1e-6
-        )
+        async def add() -> None:
+            answers.fail(1, 0, "é gone")
+
+        asyncio.run(add())
+        assert answers.counted((0,), range(2)) == (1, 1)
+    assert (tmp_path / "results.jsonl").read_text() == line(0) + line(5000) + (
+        '{"number": 1, "seed": 0, "error": "\\u00e9 gone"}\n'
+    )
+
+
+def test_a_damaged_line_is_named(tmp_path):
+    (tmp_path / "results.jsonl").write_text(line(0) + "{}\n")
+    with pytest.raises(ConfigError, match="line 2: is no answer"):
+        Answers(tmp_path, "x", {}, RunMeter(Limits()))
+
+
+async def test_a_full_disk_stops_the_run(tmp_path):
+    with Answers(tmp_path, "x", {}, RunMeter(Limits())) as answers:
+        answers.flush()
+        os.dup2(os.open("/dev/full", os.O_WRONLY), answers._file)
+        answers.fail(1, 0, "gone")
+        await asyncio.sleep(0.01)
+        assert answers.broken is not None
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["questions=nowhere.jsonl"], "no such file"),
-        ([], "questions=...: is required"),
-        (["questions=q", "concurency=3"], "no such key"),
-        (["questions=q", "set.temperature=9"], "set.temperature"),
-        (["questions=q", "model=gpt"], "no such configuration"),
+        (["benchmark.path=nowhere.jsonl"], "nowhere.jsonl: no such file"),
+        (["system=reflect"], "system=reflect: cannot answer"),
+        (["system=rag", "retrieval=none"], "needs documents"),
+        (["ids=[40]"], "ids=40: no such question; they are numbered 0 to 39"),
+        (["ids=[a]"], "ids=a: no such question"),
+        (["budget.tokens=10"], "run_budget.tokens"),
+        (["benchmark.pth=x"], "did you mean benchmark.path"),
+        (["benchmark.packages=pymatgen"], "benchmark.packages"),
+        (["model=openai"], "OPENAI_API_KEY"),
+        (["limit=0"], "limit=0"),
     ],
 )
-def test_mistakes_are_one_line(arguments, message, capsys):
-    assert evaluate_qa.main(arguments) == 2
+def test_mistakes_are_one_line(arguments, message, questions, tmp_path, capsys):
+    given = ["benchmark=mattools_qa", f"benchmark.path={questions}", f"out={tmp_path / 'run'}"]
+    model = [] if any("model=" in argument for argument in arguments) else ["model=rules"]
+    assert main([*given, *model, *arguments]) == 2
     error = capsys.readouterr().err
     assert message in error
-    assert "Traceback" not in error
+    assert error.count("\n") == 1
+
+
+def test_a_file_without_questions_is_refused(tmp_path, capsys):
+    (tmp_path / "q.jsonl").write_text("")
+    assert main(["benchmark=mattools_qa", f"benchmark.path={tmp_path / 'q.jsonl'}"]) == 2
+    assert "holds no question" in capsys.readouterr().err
 
 
 def test_the_benchmark_of_the_client_measures(capsys):
-    assert main(["questions=500", "concurrency=8", "delay=0"]) == 0
-    assert "500 answers kept" in capsys.readouterr().out
+    assert bench_qa.main(["questions=500", "concurrency=8", "delay=0"]) == 0
+    shown = capsys.readouterr().out
+    assert "500 answers kept" in shown
+    assert "ratio" in shown
 
 
-# --- generation --------------------------------------------------------------------------------
+# --- the wire ----------------------------------------------------------------------------------
+
+BODY = b'{"x": "\xc3\xa9"}\n'
+RESPONSES = [
+    (b"Content-Length: 12\r\n\r\n" + BODY, False),
+    (b"transfer-encoding: Chunked\r\n\r\n5;x=1\r\n" + BODY[:5] + b"\r\n7\r\n" + BODY[5:]
+     + b"\r\n0\r\n\r\n", False),
+    (b"Transfer-Encoding: chunked\r\n\r\nc\r\n" + BODY + b"\r\n0\r\nTrailer: y\r\n\r\n", False),
+    (b"Content-Length: 12\r\nConnection: Close\r\n\r\n" + BODY, True),
+]  # fmt: skip
 
 
-def build(tmp_path, *more):
-    (tmp_path / "lib").mkdir(exist_ok=True)
-    (tmp_path / "lib" / "__init__.py").write_text("")
-    (tmp_path / "lib" / "cells.py").write_text(SOURCE)
-    out = tmp_path / "questions.jsonl"
-    status = build_qa.main([f"out={out}", "package=lib", f"folder={tmp_path}", *more])
-    return status, list(read_questions(out)) if out.exists() else []
+@given(st.sampled_from(RESPONSES), st.data())
+def test_a_response_is_read_as_soon_as_it_is_whole(response, data):
+    rest, closing = response
+    raw = b"HTTP/1.1 200 OK\r\n" + rest
+    cut = data.draw(st.integers(0, len(raw) - 1))
+    assert read_response(raw[:cut], ended=False) is None
+    found = read_response(raw, ended=False)
+    assert (found.status, found.body, found.closing) == (200, BODY, closing)
 
 
-def test_questions_by_rules(tmp_path, capsys):
-    status, questions = build(tmp_path)
-    assert status == 0
-    assert {q.kind for q in questions} == {"code", "doc"}
-    assert f"{len(questions)} questions" in capsys.readouterr().out
-    assert build(tmp_path) == (0, questions)
-    assert {q.kind for q in build(tmp_path, "kinds=doc")[1]} == {"doc"}
+def test_a_body_without_a_length_ends_with_the_connection():
+    raw = b"HTTP/1.0 200 OK\r\n\r\n" + BODY
+    assert read_response(raw, ended=False) is None
+    assert read_response(raw, ended=True).body == BODY
 
 
-def test_questions_by_a_model_are_kept_and_not_asked_for_twice(tmp_path, httpserver, capsys):
-    good = ["A. norm", "B. inv", "C. dot", "D. det"]
-    asked = []
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"SSH-2.0\r\n\r\n",
+        b"HTTP/1.1 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+        b"x" * (1 << 17),
+    ],
+)
+def test_what_is_no_response_is_refused(raw):
+    with pytest.raises(ValueError):
+        read_response(raw, ended=False)
 
-    def answer(request: Request) -> Response:
-        text = json.loads(request.get_data())["messages"][0]["content"]
-        asked.append(text)
-        if "lib.cells.area" in text or "def area" in text:
-            return Response("no", status=401)
-        return reply(block(1, "np.[MASK](x)?", good, "A") + block(2, "nothing", good[:3], "A"))
 
-    httpserver.expect_request("/v1/chat/completions").respond_with_handler(answer)
-    model = ["model=openai", f"set.base_url={httpserver.url_for('/v1')}", "set.name=m",
-             "set.cache=false", "set.max_retries=0"]  # fmt: skip
-    status, questions = build(tmp_path, *model)
-    assert status == 1  # area failed
-    assert len(asked) == 10
-    assert len(questions) == 8
-    assert "rejected 8" in capsys.readouterr().out
-    assert build(tmp_path, *model)[0] == 1
-    assert len(asked) == 12  # only what failed
+# --- long --------------------------------------------------------------------------------------
+
+
+def start(arguments):
+    return subprocess.Popen(
+        [sys.executable, "-m", "experiments.run", *arguments], cwd=ROOT, env=dict(os.environ)
+    )
+
+
+def wait_for(process, results, count):
+    deadline = time.monotonic() + 300
+    while not results.exists() or results.read_bytes().count(b"\n") < count:
+        assert process.poll() is None, "it ended before it could be stopped"
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.mark.long
+def test_twenty_thousand_questions_a_kill_and_flat_memory(tmp_path):
+    served = tmp_path / "served.txt"
+    script = tmp_path / "server.py"
+    # An endpoint in a process of its own that writes down whom it answered.
+    script.write_text(SERVER)
+    server = subprocess.Popen(
+        [sys.executable, str(script), str(served)], stdout=subprocess.PIPE, text=True, cwd=ROOT
+    )
+    try:
+        url = f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
+        path = write_questions(tmp_path / "q.jsonl", 20_000)
+        results = tmp_path / "run" / "results.jsonl"
+        run = command(path, url, tmp_path / "run", "concurrency=64")
+        process = start(run)
+        wait_for(process, results, 5000)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        kept = [row for row in results.read_bytes().splitlines(keepends=True) if b"\n" in row]
+        answered = {json.loads(row)["number"] for row in kept}
+        assert 5000 <= len(answered) < 20_000
+        time.sleep(0.5)  # what was in flight reaches the endpoint's list
+        before = Counter(served.read_text().split())
+        process = start(run)
+        sizes = []
+        while process.poll() is None:
+            sizes.append(resident_mb_of(process.pid))
+            time.sleep(0.1)
+        assert process.returncode == 0
+        after = Counter(served.read_text().split())
+    finally:
+        server.kill()
+        server.wait()
+    assert all(before[str(number)] == after[str(number)] for number in answered)
+    assert sorted(row["number"] for row in rows(tmp_path / "run")) == list(range(20_000))
+    assert max(after.values()) <= 2  # at most what was in flight when it was killed
+    # Everything imported, then the questions: from a quarter of the time on it is flat.
+    assert max(sizes) - sizes[len(sizes) // 4] < 100
+
+
+SERVER = """
+import asyncio, re, sys
+from experiments import bench_qa
+
+out = open(sys.argv[1], "a", buffering=1)
+inner = bench_qa._reply
+
+def reply(body):
+    out.write(re.search(rb"def function_(\\\\d+)", body)[1].decode() + "\\\\n")
+    return inner(body)
+
+bench_qa._reply = reply
+asyncio.run(bench_qa.serve(0.0))
+""".replace("\\\\", "\\")
+
+
+def resident_mb_of(pid):
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except FileNotFoundError:
+        return 0.0
+    found = [text.split()[1] for text in status.splitlines() if text.startswith("VmRSS")]
+    return int(found[0]) / 1024 if found else 0.0
+
+
+@pytest.mark.long
+def test_an_interrupt_keeps_what_is_there(endpoint, tmp_path):
+    url, _, mood = endpoint
+    mood["delay"] = 0.02
+    path = write_questions(tmp_path / "q.jsonl", 400)
+    run = command(path, url, tmp_path / "run")
+    process = start(run)
+    wait_for(process, tmp_path / "run" / "results.jsonl", 60)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    stopped = summary(tmp_path / "run")
+    assert 60 <= stopped["answers"] < 400
+    assert stopped["missing"] == 400 - stopped["answers"]
+    mood["delay"] = 0.0
+    assert main(run) == 0
+    assert summary(tmp_path / "run")["answers"] == 400
+
+
+def test_resident_memory_is_read():
+    assert resident_mb() == pytest.approx(resident_mb_of(os.getpid()), rel=0.2)

@@ -10,9 +10,10 @@ import pytest
 from experiments.config import ConfigError
 from experiments.report import __main__ as report_command
 from experiments.report import write_report
+from experiments.report.cells import money
 from experiments.report.runs import load_runs
 from experiments.report.steps import describe_steps
-from experiments.report.tables import comma_separated, comparisons, leaderboard, markdown, money
+from experiments.report.tables import comma_separated, comparisons, leaderboard, markdown
 from experiments.report.taxonomy import count_failures
 from experiments.show import main as show
 from experiments.store import Store, write_json

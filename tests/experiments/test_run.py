@@ -14,8 +14,8 @@ from rich.console import Console
 
 from experiments.config import ConfigError
 from experiments.report import write_report
-from experiments.run import execute, main, run_folder
-from experiments.store import read_rows
+from experiments.run import execute, main
+from experiments.store import read_rows, run_folder
 from experiments.summary import WALL_CLOCK
 
 TINY = [

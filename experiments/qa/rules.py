@@ -11,13 +11,17 @@ import ast
 import hashlib
 import re
 import textwrap
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
 
 from docgen.library import first_sentence
 from docgen.symbols import Library, Symbol
-from experiments.benchmarks.mattools_qa import LETTERS, MASK, QAQuestion, fault
+from experiments.progress import CountProgress
+from experiments.qa.questions import LETTERS, MASK, QAQuestion, fault, stored_line
 
 CALLABLES = frozenset({"function", "method"})
 PER_SYMBOL = 5
@@ -39,6 +43,39 @@ class Mask:
     namespace: str
 
 
+def write_by_rules(
+    library: Library,
+    symbols: Sequence[Symbol],
+    out: Path,
+    console: Console,
+    *,
+    kinds: Collection[str] = ("code", "doc"),
+) -> Counter[str]:
+    """Write the questions of symbols; the file is replaced when it is whole.
+
+    Returns
+    -------
+    Counter
+        Questions by kind.
+    """
+    with console.status("Reading the code"):
+        writer = RulesWriter(library)
+    counts: Counter[str] = Counter()
+    fresh = out.with_name(f".{out.name}.new")
+    with (
+        fresh.open("w", encoding="utf-8") as file,
+        CountProgress(console, "questions", total=len(symbols), unit="symbols") as progress,
+    ):
+        for symbol in symbols:
+            for question in writer.questions(symbol):
+                if question.kind in kinds:
+                    file.write(stored_line(question))
+                    counts[question.kind] += 1
+            progress.advance(f"{counts.total()} questions")
+    fresh.replace(out)
+    return counts
+
+
 class RulesWriter:
     """Makes questions of the symbols of a library."""
 
@@ -54,12 +91,13 @@ class RulesWriter:
     def questions(self, symbol: Symbol) -> Iterator[QAQuestion]:
         """Up to five questions on the code of a symbol and up to five on its documentation."""
         for make in (self._code_questions, self._doc_questions):
-            seen: set[str] = set()
+            seen: set[tuple[str, ...]] = set()
             for question in make(symbol):
                 kind = "code" if question.kind == "code" else "doc"
                 # One and the same sentence can describe several members.
-                if fault(question, kind=kind) is None and question.digest not in seen:  # type: ignore[arg-type]
-                    seen.add(question.digest)
+                content = (question.question, *question.choices.values())
+                if fault(question, kind=kind) is None and content not in seen:  # type: ignore[arg-type]
+                    seen.add(content)
                     yield question
                 if len(seen) == PER_SYMBOL:
                     break
