@@ -9,11 +9,13 @@ nothing twice, and after an upgrade writes only the symbols that changed.
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, field_validator
 
@@ -28,6 +30,9 @@ from docgen.symbols import Library, digest
 from docgen.writer import WriteOptions, WriteReport, write_documentation
 from sandbox.base import SandboxError
 from sandbox.environments import site_packages
+
+if TYPE_CHECKING:  # slow to import
+    from langchain_core.language_models import BaseChatModel
 
 _LISTED = 20  # names that a report line shows
 
@@ -89,8 +94,19 @@ def write_output(out: Path, library: Library, report: WriteReport, model: str) -
     fresh.replace(out)
 
 
-def summary(library: Library, report: WriteReport, checkpoint: Path) -> str:
-    """What was done, in words."""
+def _documented(out: Path) -> set[str]:
+    """Symbols of an earlier run's file; none when it is not there or is no such file."""
+    try:
+        with out.open(encoding="utf-8") as stream:
+            return {str(json.loads(line)["qualname"]) for line in stream}
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
+
+
+def summary(
+    library: Library, report: WriteReport, checkpoint: Path, before: Set[str] = frozenset()
+) -> str:
+    """What was done, in words; ``before`` are the symbols of the file that was replaced."""
     cost = "unknown" if report.cost_usd is None else f"${report.cost_usd:.4f}"
     done = f"{len(report.texts)} of {len(library.symbols)} symbols documented"
     tokens = f"{_known(report.prompt_tokens)} + {_known(report.completion_tokens)}"
@@ -100,8 +116,13 @@ def summary(library: Library, report: WriteReport, checkpoint: Path) -> str:
     ]
     if report.changed:
         lines.append(f"changed since they were last written: {_names(report.changed)}")
+    if before and (new := sorted(report.texts.keys() - before)):
+        lines.append(f"new: {_names(new)}")
+    if gone := sorted(before - library.symbols.keys()):
+        lines.append(f"no longer there: {_names(gone)}")
     if library.unreadable:
-        lines.append(f"not Python, left out: {_names(list(library.unreadable))}")
+        told = [f"{path} ({why})" for path, why in library.unreadable.items()]
+        lines.append(f"not Python, left out: {_names(told)}")
     lines += [f"failed: {name}: {reason}" for name, reason in list(report.failed.items())[:_LISTED]]
     if len(report.failed) > _LISTED:
         lines.append(f"... and {len(report.failed) - _LISTED} more failed")
@@ -135,7 +156,34 @@ def _action(options: Options) -> int:
     price = (0.0, 0.0) if name == "rules" else options.price
     if options.max_cost_usd is not None and price is None:
         raise UsageError("max_cost_usd needs price=[prompt,completion], in dollars per million")
-    options.out.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with _alone(options.out):
+            return _document(options, library, model, name, price)
+    except OSError as error:
+        raise UsageError(f"out={options.out}: {error.strerror or error}") from error
+
+
+@contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    """Keep a second run from asking for the same texts."""
+    if out.is_dir():
+        raise UsageError(f"out={out}: is a folder; name a file in it")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with out.with_name(f".{out.name}.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(f"out={out}: another run is writing it; wait for it") from None
+        yield
+
+
+def _document(
+    options: Options,
+    library: Library,
+    model: BaseChatModel,
+    name: str,
+    price: tuple[float, float] | None,
+) -> int:
     checkpoint = Checkpoint(written_path(options.out))
     report = asyncio.run(
         write_documentation(
@@ -155,8 +203,9 @@ def _action(options: Options) -> int:
             show_progress=True,
         )
     )
+    before = _documented(options.out)
     write_output(options.out, library, report, name)
-    print(summary(library, report, checkpoint.path))
+    print(summary(library, report, checkpoint.path, before))
     return 0 if report.complete else 1
 
 

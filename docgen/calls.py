@@ -18,7 +18,11 @@ def used_symbols(function: Function, names: Names) -> list[str]:
     scope = _Scope(function, names)
     found: dict[str, None] = {}
     for node in _body(function.node):
-        for qualname in scope.visit(node):
+        try:
+            used = list(scope.visit(node))
+        except RecursionError:
+            continue  # a chain of hundreds of calls, in generated code
+        for qualname in used:
             if qualname != function.qualname:
                 found.setdefault(qualname)
     return list(found)

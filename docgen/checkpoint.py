@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,7 +38,7 @@ class Written:
 
 
 class Checkpoint:
-    """A JSONL file of :class:`Written`, later lines win. One process writes at a time."""
+    """A JSONL file of :class:`Written`, later lines win; several processes may append to it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -61,7 +62,8 @@ class Checkpoint:
         """Opens the file for appending; a half-written last line is cut off first."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a+b") as stream:
-            _cut_partial_line(stream)
+            with _locked(stream):
+                _cut_partial_line(stream)
             yield _Appender(self, stream)
 
     def _remember(self, written: Written) -> None:
@@ -87,9 +89,21 @@ class _Appender:
 
     def append(self, written: Written) -> None:
         """Record an item; it is in the file when this returns."""
-        self._stream.write(json.dumps(asdict(written), ensure_ascii=False).encode() + b"\n")
-        self._stream.flush()
+        line = json.dumps(asdict(written), ensure_ascii=False).encode() + b"\n"
+        with _locked(self._stream):
+            self._stream.write(line)
+            self._stream.flush()
         self._checkpoint._remember(written)
+
+
+@contextmanager
+def _locked(stream: IO[bytes]) -> Iterator[None]:
+    """While one process adds a line, no other takes it for a half-written one."""
+    fcntl.flock(stream, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        fcntl.flock(stream, fcntl.LOCK_UN)
 
 
 def _parse(line: str) -> Written:

@@ -55,7 +55,8 @@ class Module:
     """A module: what it defines and what its import statements bind.
 
     ``bindings`` maps a local name to the dotted path it stands for; ``stars`` lists modules
-    imported with ``*``.
+    imported with ``*``; ``all`` is ``__all__`` where that is a plain list, else ``None``;
+    ``typing_only`` are names that only type checkers see.
     """
 
     source: SourceFile
@@ -65,11 +66,17 @@ class Module:
     classes: dict[str, Class] = field(default_factory=dict)
     bindings: dict[str, str] = field(default_factory=dict)
     stars: list[str] = field(default_factory=list)
+    all: frozenset[str] | None = None
+    typing_only: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
         """Dotted name."""
         return self.source.module
+
+    def star_exports(self, name: str) -> bool:
+        """Whether ``from this import *`` may bind ``name``."""
+        return name in self.all if self.all is not None else not name.startswith("_")
 
     def segment(self, first: int, last: int) -> str:
         """Source lines ``first`` to ``last`` (from 1, inclusive) without common indent."""
@@ -88,10 +95,14 @@ def read_module(source: SourceFile) -> Module:
     """
     try:
         tree = ast.parse(source.text)
+        found = list(statements(tree.body))
     except ValueError as error:  # null bytes
         raise SyntaxError(str(error)) from error
-    module = Module(source, tree, source.text.splitlines())
-    for node in statements(tree.body):
+    except (RecursionError, MemoryError) as error:  # how the parser refuses generated code
+        raise SyntaxError("nested too deeply") from error
+    # not splitlines(): a form feed ends no line of Python
+    module = Module(source, tree, source.text.removesuffix("\n").split("\n"))
+    for node in found:
         if isinstance(node, ast.Import | ast.ImportFrom):
             _bind(module, node)
         elif isinstance(node, FunctionNode):
@@ -102,21 +113,48 @@ def read_module(source: SourceFile) -> Module:
             module.classes[node.name] = _class(module, f"{module.name}.{node.name}", node)
         elif isinstance(node, ast.Assign):
             _alias(module, node)
+    if module.all is not None and _mentions(tree, "__all__") > 1:
+        module.all = None  # it is changed later on
+    if "__getattr__" not in module.functions:  # with it, such names are usually loaded lazily
+        module.typing_only = frozenset(_typing_only(tree))
     return module
 
 
+def docstring_of(node: FunctionNode | ast.ClassDef | ast.Module) -> str:
+    """The docstring, empty where there is none; text that cannot be stored is replaced."""
+    text = ast.get_docstring(node) or ""
+    return text.encode(errors="replace").decode()  # an escape can name half a character
+
+
+def _typing_only(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        if isinstance(node, ast.If) and last_part(node.test) == "TYPE_CHECKING":
+            for inner in statements(node.body):
+                if isinstance(inner, ast.Import | ast.ImportFrom):
+                    yield from (item.asname or item.name for item in inner.names)
+
+
+def _mentions(tree: ast.Module, name: str) -> int:
+    return sum(isinstance(node, ast.Name) and node.id == name for node in ast.walk(tree))
+
+
 def statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements of a body, and those under its ``if``, ``try`` and ``with``."""
+    """The statements of a body, and those under its ``if``, ``try`` and ``with``.
+
+    Of alternatives the first comes last: where later ones replace earlier ones, a name is what
+    ``try`` makes it, not what ``except ImportError`` does.
+    """
     for node in body:
         yield node
+        if isinstance(node, ast.If):
+            yield from statements(node.orelse)
+        elif isinstance(node, ast.Try):
+            for handler in node.handlers:
+                yield from statements(handler.body)
         if isinstance(node, ast.If | ast.Try | ast.With):
             yield from statements(node.body)
-            if isinstance(node, ast.If | ast.Try):
-                yield from statements(node.orelse)
-            if isinstance(node, ast.Try):
-                for handler in node.handlers:
-                    yield from statements(handler.body)
-                yield from statements(node.finalbody)
+        if isinstance(node, ast.Try):
+            yield from statements([*node.orelse, *node.finalbody])
 
 
 def last_part(node: ast.expr) -> str:
@@ -196,8 +234,19 @@ def _bind(module: Module, node: ast.Import | ast.ImportFrom) -> None:
             module.bindings[name.asname or name.name] = f"{base}.{name.name}"
 
 
+def _texts(node: ast.expr) -> frozenset[str] | None:
+    """The strings of a list display, ``None`` for anything that is more than that."""
+    if not isinstance(node, ast.List | ast.Tuple):
+        return None
+    texts = [e.value for e in node.elts if isinstance(e, ast.Constant) and isinstance(e.value, str)]
+    return frozenset(texts) if len(texts) == len(node.elts) else None
+
+
 def _alias(module: Module, node: ast.Assign) -> None:
-    """``Old = New`` at module level binds ``Old`` to ``New``."""
+    """``Old = New`` at module level binds ``Old`` to ``New``; ``__all__ = [...]`` is kept."""
+    if any(isinstance(target, ast.Name) and target.id == "__all__" for target in node.targets):
+        module.all = _texts(node.value)
+        return
     value = node.value
     if isinstance(value, ast.Name | ast.Attribute):
         dotted = ast.unparse(value)

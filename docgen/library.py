@@ -8,7 +8,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from docgen.calls import used_symbols
-from docgen.definitions import Class, Function, Module, last_part, read_module
+from docgen.definitions import (
+    Class,
+    Function,
+    Module,
+    docstring_of,
+    last_part,
+    read_module,
+)
 from docgen.names import Names, arguments
 from docgen.signatures import attribute_type, class_signature, function_signature
 from docgen.sources import SourceFile, distribution_versions, read_sources, sources_digest
@@ -37,7 +44,8 @@ def build_library(sources: Sequence[SourceFile]) -> Library:
         try:
             modules.append(read_module(source))
         except SyntaxError as error:
-            unreadable[source.path] = str(error)
+            place = f", line {error.lineno}" if error.lineno else ""
+            unreadable[source.path] = f"{error.msg}{place}"
     names = Names(modules)
     aliases = _aliases(modules, names)
     shortest = _import_paths(modules, names)
@@ -76,7 +84,7 @@ class _Builder:
             qualname=module.name,
             kind="module",
             signature="",
-            docstring=ast.get_docstring(module.tree) or "",
+            docstring=docstring_of(module.tree),
             source="",
             package=module.source.package,
             version=module.source.version,
@@ -94,7 +102,7 @@ class _Builder:
             if parent != package or last.startswith("_"):
                 continue
             module = self.names.modules[name]
-            told = first_sentence(ast.get_docstring(module.tree) or "")
+            told = first_sentence(docstring_of(module.tree))
             defined = [n for n in (*module.classes, *module.functions) if not n.startswith("_")]
             summary = " ".join(
                 filter(None, [told, f"Defines {', '.join(defined)}." if defined else ""])
@@ -107,8 +115,8 @@ class _Builder:
             None,
         )
         own_init = cls.functions.get("__init__")
-        docstring = ast.get_docstring(cls.node) or ""
-        if init is not None and (init_doc := ast.get_docstring(init.node)):
+        docstring = docstring_of(cls.node)
+        if init is not None and (init_doc := docstring_of(init.node)):
             docstring = f"{docstring}\n\nConstructor: {init_doc}".strip()
         calls = [base.qualname for base in self.names.bases(cls)]
         if own_init is not None:
@@ -137,7 +145,7 @@ class _Builder:
             function,
             kind=kind,
             signature=function.node.name + function_signature(function),
-            docstring=ast.get_docstring(function.node) or "",
+            docstring=docstring_of(function.node),
             source=function.module.segment(_first_line(function), _last_line(function)),
             modifiers=function.modifiers,
             raises=_raised(function),
@@ -217,7 +225,7 @@ class _Builder:
     def _member(
         self, definition: Class | Function, origin: str, *, receiver: str | None = None
     ) -> Member:
-        summary = first_sentence(ast.get_docstring(definition.node) or "")
+        summary = first_sentence(docstring_of(definition.node))
         if isinstance(definition, Class):
             signature = class_signature(definition, self.names)
             signature = signature.removeprefix(definition.node.name)
@@ -285,12 +293,13 @@ def _raised(function: Function) -> tuple[str, ...]:
 
 def _exported(module: Module, names: Names) -> list[str]:
     """Names that can be imported from a module, ``import *`` followed one level."""
-    own = [*module.bindings, *module.classes, *module.functions]
+    bound = [name for name in module.bindings if name not in module.typing_only]
+    own = [*bound, *module.classes, *module.functions]
     for star in module.stars:
         if (target := names.modules.get(star)) is not None:
-            own += [
-                n for n in (*target.bindings, *target.classes, *target.functions) if n[0] != "_"
-            ]
+            offered = (*target.bindings, *target.classes, *target.functions)
+            own += [name for name in offered if target.star_exports(name)]
+            own = [name for name in own if name not in target.typing_only]
     return sorted(set(own))
 
 
@@ -327,6 +336,8 @@ def _import_paths(modules: Sequence[Module], names: Names) -> dict[str, str]:
             found = names.in_module(module, name)
             if not isinstance(found, Class | Function) or name.startswith("_"):
                 continue
+            if name != found.node.name:
+                continue  # under another name; that is an alias, but not how to call it
             path = f"{module.name}.{name}"
             known = table.get(found.qualname, found.qualname)
             if found.qualname.startswith(f"{module.name}.") and len(path) < len(known):

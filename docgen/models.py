@@ -60,7 +60,7 @@ def chat_model(name: str, overrides: dict[str, Any]) -> tuple[BaseChatModel, str
         api_key=key or "none",
         temperature=config.get("temperature"),
         timeout=config.get("timeout"),
-        max_retries=int(config.get("max_retries", 2)),
+        max_retries=int(overrides.get("max_retries", 0)),  # docgen.writer tries again itself
         max_completion_tokens=config.get("max_tokens"),
     )
     return model, str(config["name"])

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from docgen.definitions import Class, Function, Module, decorator_name
 
 Definition = Module | Class | Function
+_Seen = dict[tuple[str, str], Definition | None]
+"""What one search has found so far: (module, name) -> definition."""
 _MAX_HOPS = 20  # re-exports followed before a path counts as unresolvable (import cycles)
 
 
@@ -33,40 +35,55 @@ class Names:
         for inner in cls.classes.values():
             self._add_class(inner)
 
-    def path(self, dotted: str, hops: int = 0) -> Definition | None:
+    def path(self, dotted: str, hops: int = 0, seen: _Seen | None = None) -> Definition | None:
         """What an import path stands for, following re-exports."""
         if hops > _MAX_HOPS:
             return None
+        seen = {} if seen is None else seen
         direct = self.modules.get(dotted) or self.classes.get(dotted) or self.functions.get(dotted)
         if direct is not None:
             return direct
         parent, _, name = dotted.rpartition(".")
         if not parent:
             return None
-        owner = self.path(parent, hops + 1)
+        owner = self.path(parent, hops + 1, seen)
         if isinstance(owner, Module):
-            return self.in_module(owner, name, hops + 1)
+            return self.in_module(owner, name, hops + 1, seen)
         if isinstance(owner, Class):
             return self.member(owner, name)
         return None
 
-    def in_module(self, module: Module, name: str, hops: int = 0) -> Definition | None:
+    def in_module(
+        self, module: Module, name: str, hops: int = 0, seen: _Seen | None = None
+    ) -> Definition | None:
         """What a bare name means at the top level of ``module``."""
         own = module.classes.get(name) or module.functions.get(name)
         if own is not None:
             return own
+        seen = {} if seen is None else seen
+        if (module.name, name) in seen:  # modules that import each other are searched once
+            return seen[module.name, name]
+        seen[module.name, name] = None
+        found = self._imported(module, name, hops, seen)
+        if found is None and module.source.is_package:
+            found = self.modules.get(f"{module.name}.{name}")
+        seen[module.name, name] = found
+        return found
+
+    def _imported(self, module: Module, name: str, hops: int, seen: _Seen) -> Definition | None:
+        """What an import statement of ``module`` binds ``name`` to."""
         bound = module.bindings.get(name)
         if bound is not None and bound != f"{module.name}.{name}":
-            found = self.path(bound, hops + 1)
+            found = self.path(bound, hops + 1, seen)
             if found is not None:
                 return found
         for star in module.stars:
             target = self.modules.get(star)
-            if target is not None and hops <= _MAX_HOPS and not name.startswith("_"):
-                found = self.in_module(target, name, hops + 1)
+            if target is not None and hops <= _MAX_HOPS and target.star_exports(name):
+                found = self.in_module(target, name, hops + 1, seen)
                 if found is not None:
                     return found
-        return self.modules.get(f"{module.name}.{name}") if module.source.is_package else None
+        return None
 
     def expression(self, node: ast.expr, module: Module) -> Definition | None:
         """What a name or dotted expression means at the top level of ``module``."""
@@ -97,11 +114,7 @@ class Names:
 
     def annotated_classes(self, node: ast.expr | None, owner: Function | Class) -> list[Class]:
         """Every class of ours that an annotation names, also inside ``list[...]``."""
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            try:
-                node = ast.parse(node.value, mode="eval").body
-            except SyntaxError:
-                return []
+        node = _unquoted(node)
         if node is None:
             return []
         parts = (n for n in ast.walk(node) if isinstance(n, ast.Name | ast.Attribute))
@@ -148,9 +161,9 @@ class Names:
             found.setdefault(name, value)
         init = cls.functions.get("__init__")
         if init is not None:
-            hints = {arg.arg: arg.annotation for arg in arguments(init)}
+            hints = {arg.arg: _unquoted(arg.annotation) for arg in arguments(init)}
             for name, annotation, assigned in _self_assignments(init):
-                known = annotation or _hinted(assigned, hints)
+                known = _unquoted(annotation) or _hinted(assigned, hints)
                 if found.get(name) is None:
                     found[name] = known or assigned
         self._attributes[cls.qualname] = found
@@ -188,13 +201,19 @@ def _dotted(node: ast.Attribute, module: Module) -> str | None:
     return ".".join([root, *reversed(parts)]) if root else None
 
 
+def _unquoted(node: ast.expr | None) -> ast.expr | None:
+    """An annotation, that of a forward reference parsed; ``None`` when it does not parse."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        try:
+            return ast.parse(node.value, mode="eval").body
+        except SyntaxError:
+            return None
+    return node
+
+
 def _annotated(node: ast.expr | None) -> Iterator[ast.expr]:
+    node = _unquoted(node)
     match node:
-        case ast.Constant(value=str(text)):
-            try:
-                yield from _annotated(ast.parse(text, mode="eval").body)
-            except SyntaxError:
-                return
         case ast.Name() | ast.Attribute():
             yield node
         case ast.BinOp(left=left, right=right):

@@ -118,7 +118,7 @@ def check_reply(text: str) -> str | None:
 
 def clean_reply(text: str) -> str:
     """The reply from its first heading on (models like to introduce or fence their text)."""
-    stripped = text.strip()
+    stripped = text.encode(errors="replace").decode().strip()  # JSON can hold half a character
     if stripped.startswith("```") and stripped.endswith("```"):
         stripped = stripped.removesuffix("```").rstrip()
     return stripped[stripped.find(f"## {SECTIONS[0]}") :]

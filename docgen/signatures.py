@@ -144,6 +144,9 @@ def _fields(cls: Class, names: Names) -> Iterator[str]:
     for name, node in fields.items():
         if last_part(node.annotation) == "ClassVar" or _not_in_init(node.value):
             continue
+        if last_part(node.annotation) == "KW_ONLY":
+            yield "*"
+            continue
         text = f"{name}: {annotation_text(node.annotation)}"
         if node.value is not None:
             shown = _field_default(node.value)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import csv
 import hashlib
 import re
+import tokenize
+import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from email.parser import HeaderParser
@@ -56,34 +58,39 @@ def is_test(path: Path) -> bool:
 def read_sources(packages: Sequence[str], folder: Path) -> list[SourceFile]:
     """Read the modules of ``packages`` (import names, dotted ones allowed), sorted by name.
 
-    A namespace package is read with everything that add-ons install into it.
+    A namespace package is read with everything that add-ons install into it. Of a project with
+    a ``src`` folder, that is where its packages are looked for.
 
     Raises
     ------
     SourceError
         When a package has no Python file under ``folder``.
     """
-    owners = _owners(folder)
     found: dict[str, SourceFile] = {}
     for package in packages:
-        paths = list(_python_files(package, folder))
+        if not all(part.isidentifier() for part in package.split(".")):
+            raise SourceError(f"package={package}: not an import name, such as pymatgen.core")
+        root = _root(package, folder)
+        owners, project = _owners(root), _project(root)
+        paths = list(_python_files(package, root))
         if not paths:
             raise SourceError(
                 f"package {package!r} has no Python source under {folder}; "
                 "check the import name, or build the environment that holds it"
             )
         for path in paths:
-            relative = path.relative_to(folder)
+            relative = path.relative_to(root)
             dotted = relative.with_suffix("").parts
             is_package = dotted[-1] == "__init__"
             module = ".".join(dotted[:-1] if is_package else dotted)
-            owner, version = owners.get(relative.as_posix(), (package.partition(".")[0], None))
+            unknown = project or (package.partition(".")[0], None)
+            owner, version = owners.get(relative.as_posix(), unknown)
             found[module] = SourceFile(
                 module=module,
                 path=relative.as_posix(),
                 package=owner,
                 version=version,
-                text=path.read_text(encoding="utf-8-sig", errors="replace"),
+                text=_text(path),
                 is_package=is_package,
             )
     return [found[module] for module in sorted(found)]
@@ -103,6 +110,23 @@ def sources_digest(sources: Sequence[SourceFile]) -> str:
     return sha.hexdigest()
 
 
+def _root(package: str, folder: Path) -> Path:
+    """Where the package lies: in the folder, or in its ``src``."""
+    inner = folder / "src"
+    there = any(_python_files(package, folder)) or not inner.is_dir()
+    return folder if there else inner
+
+
+def _project(root: Path) -> tuple[str, str | None] | None:
+    """Name and version that the ``pyproject.toml`` of a checkout declares."""
+    file = (root.parent if root.name == "src" else root) / "pyproject.toml"
+    try:
+        project = tomllib.loads(file.read_text(encoding="utf-8"))["project"]
+        return str(project["name"]), project.get("version")
+    except (OSError, ValueError, KeyError):
+        return None
+
+
 def _python_files(package: str, folder: Path) -> Iterator[Path]:
     base = folder.joinpath(*package.split("."))
     single = base.with_suffix(".py")
@@ -110,8 +134,20 @@ def _python_files(package: str, folder: Path) -> Iterator[Path]:
         yield single
     if base.is_dir():
         for path in sorted(base.rglob("*.py")):
-            if not is_test(path.relative_to(folder)):
+            relative = path.relative_to(folder).with_suffix("")
+            importable = all(part.isidentifier() for part in relative.parts)
+            if importable and not is_test(path.relative_to(folder)):
                 yield path
+
+
+def _text(path: Path) -> str:
+    """The text of a Python file, in the encoding that it declares; bad bytes are replaced."""
+    with path.open("rb") as stream:
+        try:
+            encoding, _ = tokenize.detect_encoding(stream.readline)
+        except SyntaxError:  # an unknown encoding, or not UTF-8
+            encoding = "utf-8-sig"
+    return path.read_text(encoding=encoding, errors="replace")
 
 
 def _owners(folder: Path) -> dict[str, tuple[str, str | None]]:

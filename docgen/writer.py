@@ -19,6 +19,14 @@ if TYPE_CHECKING:  # networkx and LangChain take half a second each to import
     from docgen.order import Order
 
 
+_ERROR = 300  # characters of an error that are kept
+#: How a reply can end that is not all of it.
+_ENDINGS = {
+    "length": "the reply was cut off: raise set.max_tokens",
+    "content_filter": "the endpoint's content filter refused",
+}
+
+
 class DocgenError(Exception):
     """Documentation could not be completed; says what failed and what to do next."""
 
@@ -243,15 +251,15 @@ class _Job:
             self.report.changed.append(name)
         text = error = ""
         usage: tuple[int | None, int | None] = (0, 0)
-        attempts = 0
+        attempts, pause = 0, 0.0
         while attempts < self.options.attempts:
             if attempts:
                 if not self._may_go_on():
                     break
                 self.report.calls += 1
-                await asyncio.sleep(self.options.backoff * 2 ** (attempts - 1))
+                await asyncio.sleep(max(pause, self.options.backoff * 2 ** (attempts - 1)))
             attempts += 1
-            text, error, spent = await self._ask(prompt)
+            text, error, spent, pause = await self._ask(prompt)
             usage = (_plus(usage[0], spent[0]), _plus(usage[1], spent[1]))
             if not error:
                 break
@@ -267,22 +275,29 @@ class _Job:
             completion_tokens=usage[1],
         )
 
-    async def _ask(self, prompt: str) -> tuple[str, str, tuple[int | None, int | None]]:
-        """One request -> (text, error, tokens); the error is empty when the text is good."""
+    async def _ask(self, prompt: str) -> tuple[str, str, tuple[int | None, int | None], float]:
+        """One request -> (text, error, tokens, seconds the endpoint wants us to wait).
+
+        The error is empty when the text is good.
+        """
         messages = [("system", INSTRUCTIONS), ("human", prompt)]
         try:
             reply = await asyncio.wait_for(self.model.ainvoke(messages), self.options.timeout)
         except TimeoutError:
             self._spend(None, None)
-            return "", f"no reply within {self.options.timeout:g} s", (None, None)
+            return "", f"no reply within {self.options.timeout:g} s", (None, None), 0.0
         except Exception as failure:  # noqa: BLE001 - every provider has its own; recorded per item
             self._spend(None, None)
-            return "", f"{type(failure).__name__}: {failure}", (None, None)
+            reason = " ".join(f"{failure} {_address(failure)}".split())[:_ERROR]
+            pause = min(_retry_after(failure), self.options.timeout)
+            return "", f"{type(failure).__name__}: {reason}", (None, None), pause
         metadata: Mapping[str, object] = reply.usage_metadata or {}
         tokens = (_count(metadata, "input_tokens"), _count(metadata, "output_tokens"))
         self._spend(*tokens)
         text = str(reply.text)
-        return clean_reply(text), check_reply(text) or "", tokens
+        ended = str(reply.response_metadata.get("finish_reason"))
+        error = _ENDINGS.get(ended) or check_reply(text) or ""
+        return clean_reply(text), error, tokens, 0.0
 
     def _spend(self, prompt: int | None, completion: int | None) -> None:
         report, price = self.report, self.options.price
@@ -312,6 +327,21 @@ class _Job:
                 report.pending.append(name)
             else:
                 report.blocked[name] = report.blocked.get(culprit, culprit)
+
+
+def _address(failure: Exception) -> str:
+    """Where a request went that failed; "Connection error." alone helps nobody."""
+    url = getattr(getattr(failure, "request", None), "url", None)
+    return f"({url})" if url else ""
+
+
+def _retry_after(failure: Exception) -> float:
+    """Seconds that a reply with an error status asks to wait, 0 when it says nothing."""
+    headers = getattr(getattr(failure, "response", None), "headers", {})
+    try:
+        return max(0.0, float(headers.get("retry-after", 0)))
+    except ValueError:
+        return 0.0  # a date; the usual pause then
 
 
 def _plus(total: int | None, more: int | None) -> int | None:

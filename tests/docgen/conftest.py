@@ -6,6 +6,9 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from pytest_httpserver import HTTPServer
+
+from tests.docgen.endpoint import Endpoint
 
 FILES = {
     "brickwork/__init__.py": '''
@@ -158,3 +161,9 @@ def write_package(folder: Path, files: dict[str, str] = FILES) -> Path:
 def package(tmp_path: Path) -> Path:
     """The folder that holds ``brickwork``."""
     return write_package(tmp_path / "site")
+
+
+@pytest.fixture
+def endpoint(httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> Endpoint:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    return Endpoint(httpserver)

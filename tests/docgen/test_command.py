@@ -9,19 +9,13 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pytest_httpserver import HTTPServer
-from werkzeug import Request, Response
+from werkzeug import Response
 
 from docgen.__main__ import main
-from docgen.rules_writer import write
-
-
-def rows(path: Path) -> dict[str, dict[str, object]]:
-    return {row["qualname"]: row for row in map(json.loads, path.read_text().splitlines())}
+from tests.docgen.endpoint import Endpoint, arguments, completion, lines, rows
 
 
 def test_rules_write_a_package(
@@ -100,68 +94,6 @@ def test_help_names_every_key(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     for key in ("package", "out", "folder", "model", "concurrency", "max_cost_usd"):
         assert f"  {key} " in printed
-
-
-class Endpoint:
-    """An OpenAI-compatible endpoint that can be told to misbehave."""
-
-    def __init__(self, server: HTTPServer) -> None:
-        self.url = server.url_for("/v1")
-        self.asked: Counter[str] = Counter()
-        self.answered: Counter[str] = Counter()
-        self.misbehave: Callable[[str, int], Response | None] = lambda name, count: None
-        self.delay = 0.0
-        server.expect_request("/v1/chat/completions").respond_with_handler(self._answer)
-
-    def _answer(self, request: Request) -> Response:
-        prompt = request.get_json()["messages"][-1]["content"]
-        name = prompt.split("<symbol>\n")[1].splitlines()[0]
-        self.asked[name] += 1
-        time.sleep(self.delay)
-        bad = self.misbehave(name, self.asked[name])
-        if bad is not None:
-            return bad
-        self.answered[name] += 1
-        return completion(write(prompt))
-
-
-def completion(text: str) -> Response:
-    payload = {
-        "id": "1",
-        "object": "chat.completion",
-        "created": 0,
-        "model": "local",
-        "choices": [
-            {
-                "index": 0,
-                "finish_reason": "stop",
-                "message": {"role": "assistant", "content": text},
-            }
-        ],
-        "usage": {"prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 150},
-    }
-    return Response(json.dumps(payload), content_type="application/json")
-
-
-@pytest.fixture
-def endpoint(httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> Endpoint:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    return Endpoint(httpserver)
-
-
-def arguments(package: Path, out: Path, url: str) -> list[str]:
-    return [
-        "package=brickwork",
-        f"folder={package}",
-        f"out={out}",
-        "model=openai",
-        "set.name=local",
-        f"set.base_url={url}",
-        "set.max_retries=0",
-        "backoff=0",
-        "timeout=2",
-        "price=[1.0,2.0]",
-    ]
 
 
 def test_an_endpoint_writes_a_package(
@@ -244,11 +176,11 @@ def test_kill_and_resume_gives_the_same_corpus(
         [*command, "concurrency=2"], cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     kept = out.with_name("docs.jsonl.written")
-    while process.poll() is None and len(_lines(kept)) < moment:
+    while process.poll() is None and len(lines(kept)) < moment:
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    finished = {json.loads(line)["qualname"] for line in _lines(kept)}
+    finished = {json.loads(line)["qualname"] for line in lines(kept)}
     assert len(finished) >= moment
     assert not out.exists()
     endpoint.asked.clear()
@@ -256,10 +188,3 @@ def test_kill_and_resume_gives_the_same_corpus(
     assert not set(endpoint.asked) & finished
     assert set(endpoint.asked) | finished == set(rows(whole))
     assert out.read_text() == whole.read_text()
-
-
-def _lines(path: Path) -> list[str]:
-    """Complete lines of a file that may be growing."""
-    if not path.exists():
-        return []
-    return [line for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]

@@ -1,0 +1,240 @@
+"""Sources that are hard to read: what Python accepts, and what it does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from docgen.__main__ import main
+from docgen.library import read_library
+from docgen.sources import SourceError, read_sources
+from docgen.symbols import Library
+from tests.docgen.conftest import write_package
+from tests.docgen.endpoint import rows
+
+
+def library(folder: Path, files: dict[str, str], package: str = "pkg") -> Library:
+    return read_library([package], write_package(folder, files))
+
+
+def test_modules_that_import_all_of_each_other_are_searched_once(tmp_path: Path) -> None:
+    names = [f"m{i}" for i in range(12)]
+    stars = "".join(f"from .{name} import *\n" for name in names)
+    files = {f"pkg/{name}.py": f"{stars}\n\ndef use(): missing()\n" for name in names}
+    files["pkg/m11.py"] += "\n\ndef found(): ...\n"
+    files["pkg/__init__.py"] = "from .m0 import *\n"
+    files["pkg/user.py"] = "from .m0 import *\n\n\ndef go(): found()\n"
+    read = library(tmp_path, files)  # exponential without a record of what was searched
+    assert read.symbols["pkg.user.go"].calls == ("pkg.m11.found",)
+    assert read.symbols["pkg.m0.use"].calls == ()
+
+
+def test_all_decides_what_a_star_import_offers(tmp_path: Path) -> None:
+    files = {
+        "pkg/__init__.py": "from .plain import *\nfrom .grown import *\n",
+        "pkg/plain.py": "__all__ = ['shown']\ndef shown(): ...\ndef hidden(): ...\n",
+        "pkg/grown.py": "__all__ = ['a']\n__all__ += ['b']\ndef a(): ...\ndef b(): ...\n",
+    }
+    read = library(tmp_path, files)
+    assert read.symbols["pkg.plain.shown"].import_path == "pkg.shown"
+    assert read.symbols["pkg.plain.hidden"].import_path == "pkg.plain.hidden"
+    assert "pkg.hidden" not in read.aliases
+    assert read.symbols["pkg.grown.b"].import_path == "pkg.b"
+
+
+def test_an_import_path_is_one_that_works(tmp_path: Path) -> None:
+    files = {
+        "pkg/__init__.py": """
+            from typing import TYPE_CHECKING
+            from .a import Brick as Block
+            if TYPE_CHECKING:
+                from .a import Wall
+        """,
+        "pkg/lazy/__init__.py": """
+            from typing import TYPE_CHECKING
+            if TYPE_CHECKING:
+                from .b import Late
+            def __getattr__(name): ...
+        """,
+        "pkg/lazy/b.py": "class Late: ...\n",
+        "pkg/a.py": "class Brick: ...\nclass Wall: ...\n",
+    }
+    read = library(tmp_path, files)
+    assert read.symbols["pkg.a.Wall"].import_path == "pkg.a.Wall"
+    assert read.symbols["pkg.a.Brick"].import_path == "pkg.a.Brick"  # Block(...) is no Brick(...)
+    assert read.aliases["pkg.Block"] == "pkg.a.Brick"
+    assert read.symbols["pkg.lazy.b.Late"].import_path == "pkg.lazy.Late"
+
+
+def test_the_first_of_alternatives_counts(tmp_path: Path) -> None:
+    files = {
+        "pkg/__init__.py": """
+            try:
+                from .fast import solve
+            except ImportError:
+                from .slow import solve
+            try:
+                import numpy
+                def total(x):
+                    '''With numpy.'''
+            except ImportError:
+                def total(x):
+                    '''Without.'''
+            def use(): solve()
+        """,
+        "pkg/fast.py": "def solve(): ...\n",
+        "pkg/slow.py": "def solve(): ...\n",
+    }
+    read = library(tmp_path, files)
+    assert read.symbols["pkg.total"].docstring == "With numpy."
+    assert read.symbols["pkg.use"].calls == ("pkg.fast.solve",)
+
+
+def test_facts_of_a_class_with_every_kind_of_member(tmp_path: Path) -> None:
+    files = {
+        "pkg/__init__.py": """
+            from dataclasses import KW_ONLY, dataclass, field
+            from typing import overload
+
+            class Holder:
+                def __init__(self, one: "pkg.other.Thing", many: "list[Holder]"):
+                    self.one = one
+                    self.many = many
+
+            @dataclass
+            class Data:
+                a: int
+                _: KW_ONLY
+                b: list[int] = field(default_factory=list)
+
+                class Inner:
+                    class Deep:
+                        def go(self): ...
+
+                @property
+                def size(self) -> int:
+                    '''How large.'''
+                @size.setter
+                def size(self, value): ...
+
+            @overload
+            def over(x: int) -> int: ...
+            @overload
+            def over(x: str) -> str: ...
+            def over(x):
+                '''Over.'''
+        """,
+    }
+    read = library(tmp_path, files)
+    members = {member.name: member for member in read.symbols["pkg.Holder"].members}
+    assert members["one"].signature == "-> pkg.other.Thing"
+    assert members["many"].signature == "-> list[Holder]"
+    assert read.symbols["pkg.Data"].signature == "Data(a: int, *, b: list[int] = ...)"
+    assert read.symbols["pkg.Data.size"].docstring == "How large."
+    assert "pkg.Data.Inner.Deep.go" in read.symbols
+    assert read.symbols["pkg.over"].signature == "over(x)"
+
+
+def test_lines_end_where_python_ends_them(tmp_path: Path) -> None:
+    text = 'A = 1\n\x0c\ndef one():\n    return "ONE"\n\x0c\nB = 1\n'
+    read = library(tmp_path, {"pkg/__init__.py": text + 'def two():\n    return "\u2028TWO"\n'})
+    assert read.symbols["pkg.one"].source == 'def one():\n    return "ONE"'
+    assert read.symbols["pkg.two"].source == 'def two():\n    return "\u2028TWO"'
+    assert read.symbols["pkg"].last_line == 8
+
+
+def test_encodings(tmp_path: Path) -> None:
+    folder = write_package(tmp_path, {"pkg/__init__.py": ""})
+    latin = '# -*- coding: latin-1 -*-\ndef size():\n    """Größe in Ångström."""\n'
+    (folder / "pkg/latin.py").write_text(latin, encoding="latin-1")
+    (folder / "pkg/undeclared.py").write_bytes(b'def size():\n    """Gr\xf6\xdfe."""\n')
+    (folder / "pkg/unknown.py").write_bytes(b"# coding: klingon\ndef size(): ...\n")
+    (folder / "pkg/half.py").write_text('def size():\n    """\\ud83d"""\n')
+    read = read_library(["pkg"], folder)
+    assert read.symbols["pkg.latin.size"].docstring == "Größe in Ångström."
+    assert read.symbols["pkg.undeclared.size"].docstring == "Gr\ufffd\ufffde."
+    assert "pkg.unknown.size" in read.symbols
+    out = tmp_path / "docs.jsonl"
+    assert main(["package=pkg", f"folder={folder}", f"out={out}"]) == 0
+    assert "pkg.half.size" in rows(out)
+
+
+def test_generated_code_too_deep_for_the_parser_is_left_out_with_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    branches = "".join(f"elif x == {i}:\n    a = {i}\n" for i in range(2500))
+    files = {
+        "pkg/__init__.py": "def fine(): ...\n",
+        "pkg/sum.py": "A = " + " + ".join(["1"] * 20_000) + "\n",
+        "pkg/chain.py": "def chain(x):\n    return x" + ".a()" * 280 + "\n",
+        "pkg/branches.py": "x = 1\nif x == 0:\n    a = 0\n" + branches,
+        "pkg/broken.py": "def (:\n",
+    }
+    out = tmp_path / "docs.jsonl"
+    assert main(["package=pkg", f"folder={write_package(tmp_path, files)}", f"out={out}"]) == 0
+    printed = capsys.readouterr().out
+    assert "pkg/sum.py (nested too deeply)" in printed
+    assert "pkg/branches.py (nested too deeply)" in printed
+    assert "pkg/broken.py (" in printed
+    assert {"pkg", "pkg.fine", "pkg.chain", "pkg.chain.chain"} == set(rows(out))
+
+
+def test_what_cannot_be_imported_or_is_a_test_is_no_source(tmp_path: Path) -> None:
+    files = dict.fromkeys(
+        [
+            "pkg/__init__.py",
+            "pkg/code.py",
+            "pkg/some-script.py",
+            "pkg/.ipynb_checkpoints/code-checkpoint.py",
+            "pkg/2024/old.py",
+            "pkg/tests/test_code.py",
+            "pkg/conftest.py",
+            "pkg/code_test.py",
+            "pkg/notebook.ipynb",
+        ],
+        "A = 1\n",
+    )
+    read = read_sources(["pkg"], write_package(tmp_path, files))
+    assert [source.module for source in read] == ["pkg", "pkg.code"]
+
+
+def test_a_project_with_a_src_folder_says_its_version(tmp_path: Path) -> None:
+    files = {
+        "pyproject.toml": '[project]\nname = "pkg-dist"\nversion = "3.1"\n',
+        "src/pkg/__init__.py": "",
+        "src/single.py": "def alone(): ...\n",
+        "src/space/addon/mod.py": "def far(): ...\n",
+    }
+    read = read_sources(["pkg", "single", "space"], write_package(tmp_path, files))
+    assert [source.module for source in read] == ["pkg", "single", "space.addon.mod"]
+    assert {(source.package, source.version) for source in read} == {("pkg-dist", "3.1")}
+    assert read_sources(["pkg"], tmp_path / "src")[0].version == "3.1"
+    with pytest.raises(SourceError, match="not an import name"):
+        read_sources(["src/pkg"], tmp_path)
+
+
+def test_a_moved_function_is_new_and_gone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/a.py": "def keep(): ...\n\n\ndef move(): ...\n",
+        "pkg/old.py": "def inside(): ...\n",
+    }
+    folder = write_package(tmp_path / "site", files)
+    command = ["package=pkg", f"folder={folder}", f"out={tmp_path / 'docs.jsonl'}"]
+    assert main(command) == 0
+    assert "new:" not in capsys.readouterr().out
+    (folder / "pkg/a.py").write_text("def keep(): ...\n")
+    (folder / "pkg/old.py").rename(folder / "pkg/renamed.py")
+    (folder / "pkg/b.py").write_text("def move(): ...\n")
+    assert main(command) == 0
+    printed = capsys.readouterr().out
+    assert "changed since they were last written: pkg.a, pkg\n" in printed
+    assert "new: pkg.b, pkg.b.move, pkg.renamed, pkg.renamed.inside\n" in printed
+    assert "no longer there: pkg.a.move, pkg.old, pkg.old.inside\n" in printed
+    assert "6 written, 1 kept" in printed
+    assert set(rows(tmp_path / "docs.jsonl")) == {
+        "pkg", "pkg.a", "pkg.a.keep", "pkg.b", "pkg.b.move", "pkg.renamed", "pkg.renamed.inside",
+    }  # fmt: skip
