@@ -9,8 +9,9 @@ inside; here are only the data that come back.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -36,7 +37,7 @@ class PublishedScore:
     outcome
         ``all_correct``, ``some_wrong`` or ``not_runnable``.
     reason
-        Why it is not runnable (``exception``, ``no_output``, ``unparsable_stdout``,
+        Why it is not runnable (``exception``, ``killed``, ``no_output``, ``unparsable_stdout``,
         ``no_dict``, ``empty_dict``, ``no_code``, ``unit_test``, or how the sandbox ended it);
         ``wrong_value`` for ``some_wrong``; empty for ``all_correct``.
     wrong, properties
@@ -60,49 +61,76 @@ class PublishedScore:
 
 @dataclass(frozen=True)
 class UnitTestVerdict:
-    """What a unit test says: ``ok``, errors with their count, or an exception of its own."""
+    """What a unit test says: ``ok``, errors with their count, or an exception of its own.
+
+    ``each`` has verdicts on single properties (``None``: it gives none), if they were asked for.
+    """
 
     ok: bool
     errors: tuple[str, ...] = ()
     wrong: int | None = None
     properties: int | None = None
     exception: str | None = None
+    each: Mapping[str, bool | None] = field(default_factory=dict)
     seconds: float = 0.0
 
 
-async def score_published(
-    code: str,
-    entry: str,
-    unit_test: str,
-    *,
-    name: str,
-    sandbox: Sandbox,
-    verifier: Sandbox,
-    timeout: float,
-    mounts: Sequence[Mount] = (),
-) -> PublishedScore:
-    """Judge one recorded function by the published rules.
+@dataclass(frozen=True)
+class Ran:
+    """What one execution of a recorded function showed: what it printed, what it returned.
+
+    Attributes
+    ----------
+    answer
+        The printed dict as tagged JSON, ``None`` when the published rules find none.
+    reason, detail
+        Why there is none; what the code printed, or the last line of its traceback.
+    returned
+        What the function returned, as tagged JSON; ``None`` when it did not return.
+    stage
+        How far the script got: ``start`` (the last line was not reached), ``call`` (the function
+        was called, or is not there), ``returned``; empty when the sandbox ended it.
+    error
+        Last line of the traceback.
+    seconds
+        Wall time.
+    cpu
+        Processor time of the script, seconds; ``None`` when the sandbox ended it.
+    """
+
+    answer: str | None
+    reason: str
+    detail: str = ""
+    returned: str | None = None
+    stage: str = ""
+    error: str = ""
+    seconds: float = 0.0
+    cpu: float | None = None
+
+
+async def run_recorded(
+    code: str, entry: str, *, sandbox: Sandbox, timeout: float, mounts: Sequence[Mount] = ()
+) -> Ran:
+    """Run one recorded function as the published scorer does: print what it returns.
 
     Parameters
     ----------
     code, entry
         The function's source and name.
-    unit_test, name
-        Source of the unit test, and the name of its function.
-    sandbox, verifier
-        Where the code runs, and where the unit test does: never the same.
+    sandbox
+        Where it runs.
     timeout
-        Seconds for the code.
+        Seconds.
     mounts
         Input files of the question.
 
     Raises
     ------
     SandboxError
-        When a sandbox failed: nothing is known about the answer then.
+        When the sandbox failed: nothing is known about the answer then.
     """
     if not code.strip() or not entry.strip():
-        return PublishedScore("not_runnable", "no_code")
+        return Ran(None, "no_code")
     script = f"{code}\nprint({entry}())"
     execution = await sandbox.run(
         f"{_source(stdout_rules)}\n\ndef published():\n    return run_and_read({script!r})\n",
@@ -113,17 +141,61 @@ async def score_published(
     if execution.outcome is Outcome.INFRA:
         raise SandboxError(execution.error or "the sandbox failed")
     if execution.outcome is not Outcome.OK:
-        return PublishedScore(
-            "not_runnable",
-            str(execution.outcome),
-            detail=execution.error or "",
-            seconds=execution.seconds,
-        )
-    answer, reason, detail = _printed(execution)
-    if answer is None:
-        return PublishedScore("not_runnable", reason, detail=detail, seconds=execution.seconds)
-    verdict = await run_unit_test(verifier, unit_test, name, answer)
-    seconds = execution.seconds + verdict.seconds
+        detail = execution.error or ""
+        return Ran(None, str(execution.outcome), detail, seconds=execution.seconds)
+    return _ran(execution)
+
+
+def _ran(execution: Execution) -> Ran:
+    # The code under test shares its sandbox with the rules and can forge all of this: it can
+    # claim another answer, nothing more.
+    value = execution.result
+    if not isinstance(value, Mapping) or execution.payload is None:
+        tampered = "the reading of stdout was tampered with"
+        return Ran(None, str(Outcome.BAD_RESULT), tampered, seconds=execution.seconds)
+    node = json.loads(execution.payload).get("answer")
+    reason = value.get("reason")
+    returned = value.get("returned")
+    error = str(value.get("error") or "").strip()
+    found = node is not None and reason is None
+    cpu = value.get("cpu")
+    return Ran(
+        answer=json.dumps(node) if found else None,
+        reason="" if found else str(reason or Outcome.BAD_RESULT),
+        detail=error or str(value.get("stdout") or "").strip(),
+        returned=returned if isinstance(returned, str) else None,
+        stage=str(value.get("stage") or ""),
+        error=error,
+        seconds=execution.seconds,
+        cpu=cpu if isinstance(cpu, float) else None,
+    )
+
+
+async def score_published(
+    ran: Ran, unit_test: str, *, name: str, verifier: Sandbox, mounts: Sequence[Mount] = ()
+) -> PublishedScore:
+    """Judge what a recorded function printed by the published rules.
+
+    Parameters
+    ----------
+    ran
+        Its execution.
+    unit_test, name
+        Source of the unit test, and the name of its function.
+    verifier
+        Where the unit test runs: another sandbox than the function's.
+    mounts
+        Input files of the question; a unit test may read them, too.
+
+    Raises
+    ------
+    SandboxError
+        When the sandbox failed: nothing is known about the answer then.
+    """
+    if ran.answer is None:
+        return PublishedScore("not_runnable", ran.reason, detail=ran.detail, seconds=ran.seconds)
+    verdict = await run_unit_test(verifier, unit_test, name, ran.answer, mounts=mounts)
+    seconds = ran.seconds + verdict.seconds
     if verdict.exception is not None:
         return PublishedScore(
             "not_runnable", "unit_test", detail=verdict.exception, seconds=seconds
@@ -138,23 +210,14 @@ async def score_published(
     )
 
 
-def _printed(execution: Execution) -> tuple[str | None, str, str]:
-    """The answer as tagged JSON (or ``None``), the reason and what shows it."""
-    # The code under test shares its sandbox with the rules and can forge this: it can claim
-    # another answer, nothing more.
-    value = execution.result
-    if not isinstance(value, Mapping) or execution.payload is None:
-        return None, str(Outcome.BAD_RESULT), "the reading of stdout was tampered with"
-    node = json.loads(execution.payload).get("answer")
-    reason = value.get("reason")
-    detail = str(value.get("error") or value.get("stdout") or "").strip()
-    if node is None or reason is not None:
-        return None, str(reason or Outcome.BAD_RESULT), detail
-    return json.dumps(node), "", detail
-
-
 async def run_unit_test(
-    verifier: Sandbox, unit_test: str, name: str, payload: str
+    verifier: Sandbox,
+    unit_test: str,
+    name: str,
+    payload: str,
+    *,
+    mounts: Sequence[Mount] = (),
+    properties: Sequence[str] = (),
 ) -> UnitTestVerdict:
     """Run a unit test on an answer.
 
@@ -166,37 +229,48 @@ async def run_unit_test(
         Its source, and its function: takes the answer, returns ``"ok"`` or a list.
     payload
         The answer as tagged JSON.
+    mounts
+        Input files of the question.
+    properties
+        Names of properties to judge one by one as well.
 
     Raises
     ------
     SandboxError
-        When the sandbox failed.
+        When the sandbox failed, or the unit test cannot be loaded.
     """
+    # `repr` of a str is a literal whatever it holds: nothing of the answer becomes code.
     code = (
-        f"{_source(unit_tests)}\n\n{unit_test}\n\n"
-        # `repr` of a str is a literal whatever it holds: nothing of the answer becomes code.
-        f"def verified():\n    return verdict({name}, {payload!r})\n"
+        f"{_source(unit_tests)}\n\n"
+        f"def verified():\n    test = load({unit_test!r}, {name!r})\n"
+        f"    return verdict(test, {payload!r}, {list(properties)!r})\n"
     )
-    execution = await verifier.run(code, "verified", timeout=UNIT_TEST_TIMEOUT)
+    execution = await verifier.run(code, "verified", timeout=UNIT_TEST_TIMEOUT, mounts=mounts)
     if execution.outcome in ANSWERS_FAULT:
         return UnitTestVerdict(ok=False, exception=f"the unit test ended with {execution.outcome}")
     found = execution.result
     if execution.outcome is not Outcome.OK or not isinstance(found, Mapping):
-        raise SandboxError(
-            f"the unit test {name} ended with {execution.outcome}: {execution.error}"
-        )
+        last = (execution.error or "no message").strip().splitlines()[-1]
+        raise SandboxError(f"the unit test of {name} ended with {execution.outcome}: {last}")
     return UnitTestVerdict(
         ok=found["ok"] is True,
         errors=tuple(map(str, found.get("errors", ()))),
         wrong=found.get("wrong"),
         properties=found.get("properties"),
         exception=found.get("exception"),
+        each=found.get("each", {}),
         seconds=execution.seconds,
     )
 
 
 async def verify_by_unit_test(
-    verifier: Sandbox, unit_test: str, name: str, properties: Sequence[Property], payload: str
+    verifier: Sandbox,
+    unit_test: str,
+    name: str,
+    properties: Sequence[Property],
+    payload: str,
+    *,
+    mounts: Sequence[Mount] = (),
 ) -> dict[str, tuple[bool, str]]:
     """Judge each property by a published unit test.
 
@@ -204,48 +278,69 @@ async def verify_by_unit_test(
     ----------
     verifier
         A sandbox that did not run the code under test.
-    unit_test, name, payload
+    unit_test, name, payload, mounts
         See `run_unit_test`.
     properties
-        Whose names begin the messages of the unit test.
+        Of the question.
 
     Raises
     ------
     SandboxError
-        When the sandbox failed, or a message names no property.
+        When the sandbox failed.
     """
-    verdict = await run_unit_test(verifier, unit_test, name, payload)
     names = [prop.name for prop in properties]
-    if verdict.exception is not None:
-        return dict.fromkeys(names, (False, f"cannot be compared ({verdict.exception})"))
-    return attribute(verdict.errors, names)
+    verdict = await run_unit_test(
+        verifier, unit_test, name, payload, mounts=mounts, properties=names
+    )
+    return judge_each(verdict, names)
 
 
-def attribute(errors: Sequence[str], names: Sequence[str]) -> dict[str, tuple[bool, str]]:
-    """Say which property each message of a unit test is about.
+def judge_each(verdict: UnitTestVerdict, names: Sequence[str]) -> dict[str, tuple[bool, str]]:
+    """Say for each property whether it passed, and why not.
 
-    Raises
-    ------
-    SandboxError
-        When a message is about none of them.
+    A message belongs to the property that it names. Where one names none, or the test raised,
+    the verdicts on single properties decide; where the test does not give these, nothing passed.
     """
-    found: dict[str, str] = {}
+    if verdict.ok:
+        return dict.fromkeys(names, (True, ""))
+    named = {} if verdict.exception is not None else attribute(verdict.errors, names)
+    if verdict.exception is None and None not in named:
+        return {name: (name not in named, named.get(name, "")) for name in names}
+    said = (
+        f"cannot be compared ({verdict.exception})"
+        if verdict.exception
+        else "; ".join(verdict.errors)
+    )
+    return {
+        name: (True, "") if verdict.each.get(name) is True else (False, named.get(name) or said)
+        for name in names
+    }
+
+
+def attribute(errors: Sequence[str], names: Sequence[str]) -> dict[str | None, str]:
+    """Say which property each message of a unit test is about; ``None``: it names none.
+
+    A message is about the longest name that it begins with, else the first that stands in it.
+    """
+    found: dict[str | None, str] = {}
     for error in errors:
-        about = [
-            name
+        places = {
+            name: match.start()
             for name in names
-            if error.startswith(name) and not error[len(name) :][:1].isidentifier()
-        ]
-        if not about:
-            raise SandboxError(f"a message of the unit test names no property: {error[:200]}")
-        found.setdefault(max(about, key=len), error)
-    return {name: (name not in found, found.get(name, "")) for name in names}
+            if (match := re.search(rf"(?<!\w){re.escape(name)}(?!\w)", error))
+        }
+        about = min(places, key=lambda name: (places[name], -len(name)), default=None)
+        found.setdefault(about, error)
+    return found
 
 
 def table_test(name: str, table: Sequence[Mapping[str, Any]]) -> str:
     """Source of the unit test that a table of properties stands for."""
     plain = json.dumps(list(table))
-    return f"def {name}(properties):\n    return by_table(json.loads({plain!r}))(properties)\n"
+    return (
+        f"import json\n\ndef {name}(properties):\n"
+        f"    return by_table(json.loads({plain!r}))(properties)\n"
+    )
 
 
 def _source(module: Any) -> str:

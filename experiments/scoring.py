@@ -114,8 +114,14 @@ async def verify_task(verifier: Sandbox, task: Task, payload: str) -> dict[str, 
     if task.unit_test is None:
         return await verify_apart(verifier, task.properties, payload)
     return await verify_by_unit_test(
-        verifier, task.unit_test, task.question.id, task.properties, payload
+        verifier, task.unit_test, task.question.id, task.properties, payload, mounts=present(task)
     )
+
+
+def present(task: Task) -> list[Mount]:
+    """The input files of a task that are here."""
+    sources = ((target, Path(source)) for target, source in task.question.mounts.items())
+    return [Mount(source, target) for target, source in sources if source.exists()]
 
 
 async def verify_apart(

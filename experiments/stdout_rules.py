@@ -2,24 +2,30 @@
 
 This file runs inside a sandbox, as source text, next to the code under test; numpy and
 pymatgen are imported only where the text calls for them. The host receives the outcome as
-data and never evaluates anything of it.
+data and never evaluates anything of it. The value that is printed is kept as well, so that one
+execution serves both scorers.
 """
 
 from __future__ import annotations
 
 import ast
+import atexit
+import builtins
+import contextlib
 import os
 import re
 import sys
 import tempfile
+import threading
 import traceback
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import IO, Any, NamedTuple, NoReturn
 
-#: Bytes of stdout that are read; longer output is certainly no dict that somebody wrote.
-STDOUT_LIMIT = 8 << 20
+#: Bytes of stdout that are read, and of the returned value: together they must fit a result.
+STDOUT_LIMIT = 10 << 20
+RETURNED_LIMIT = 4 << 20
 SHOWN = 2000
 
 _ARRAY = re.compile(r"(?:np\.)?array\(")
@@ -32,29 +38,51 @@ def run_and_read(script: str) -> dict[str, Any]:
     Parameters
     ----------
     script
-        The code under test with the line that prints its result.
+        The code under test; its last line prints the result.
 
     Returns
     -------
     dict
         ``answer`` (the dict, ``None`` when not runnable), ``reason`` (``exception``,
-        ``no_output``, ``unparsable_stdout``, ``no_dict``, ``empty_dict`` or ``None``),
-        ``stdout`` (its beginning) and ``error`` (last line of the traceback).
+        ``killed``, ``no_output``, ``unparsable_stdout``, ``no_dict``, ``empty_dict`` or
+        ``None``), ``stdout`` (its beginning), ``error`` (last line of the traceback), and about
+        the last line: ``stage`` (how far the script got: ``start``, ``call``, ``returned``) and
+        ``returned`` (what is printed, as tagged JSON text; ``None`` when it cannot be encoded).
+        A value too long to travel along counts as not reached. ``cpu``: seconds of processor
+        time that the script took.
     """
-    Path("main.py").write_text(script, encoding="utf-8", errors="backslashreplace")
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as fault:
+    # The fork server encodes results; it is the module __main__ until a script takes the name.
+    encode = vars(sys.modules["__main__"])["dumps"]
+    source = script.encode("utf-8", "backslashreplace")
+    Path("main.py").write_bytes(source)
+    # Short messages go through pipes: a disk that the script filled is no obstacle.
+    fault, faults = os.pipe()
+    stage, stages = os.pipe()
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as returned:
         pid = os.fork()
         if pid == 0:
-            _become_script(script, output.fileno(), fault.fileno())
-        os.waitpid(pid, 0)
-        output.seek(0)
-        raw = output.read(STDOUT_LIMIT + 1)
-        fault.seek(0)
-        error = fault.read(SHOWN).decode(errors="replace") or None
+            _become_script(source, _Ends(output, returned, faults, stages), encode)
+        _, status, used = os.wait4(pid, 0)
+        raw = _content(output, STDOUT_LIMIT + 1)
+        value = _content(returned).decode(errors="replace") or None
+    error = _drain(fault).decode(errors="replace") or None
+    reached = len(_drain(stage))
+    if value is not None and len(value) > RETURNED_LIMIT:
+        value, reached = None, 0
     text = raw.decode(errors="replace").strip()
-    result: dict[str, Any] = {"answer": None, "stdout": text[:SHOWN], "error": error}
+    result: dict[str, Any] = {
+        "answer": None,
+        "stdout": text[:SHOWN],
+        "error": error,
+        "stage": ("start", "call", "returned")[min(reached, 2)],
+        "returned": value,
+        "cpu": round(used.ru_utime + used.ru_stime, 3),
+    }
+    if os.WIFSIGNALED(status):
+        result["error"] = f"killed by signal {os.WTERMSIG(status)}"
     if not text:
-        return {**result, "reason": "exception" if error else "no_output"}
+        ended = "killed" if os.WIFSIGNALED(status) else "exception" if error else "no_output"
+        return {**result, "reason": ended}
     try:
         if len(raw) > STDOUT_LIMIT:
             raise ValueError("too long")  # noqa: TRY301
@@ -68,29 +96,92 @@ def run_and_read(script: str) -> dict[str, Any]:
     return {**result, "answer": answer, "reason": None}
 
 
-def _become_script(script: str, output: int, fault: int) -> NoReturn:
+class _Ends(NamedTuple):
+    """Where a script's stdout and its returned value go, and what is told about it."""
+
+    output: IO[bytes]
+    returned: IO[bytes]
+    fault: int
+    stage: int
+
+
+def _drain(pipe: int) -> bytes:
+    """What is in a pipe now; a process that the script left may still hold the other end."""
+    os.set_blocking(pipe, False)
+    try:
+        return os.read(pipe, 1 << 16)
+    except BlockingIOError:
+        return b""
+
+
+def _content(file: IO[bytes], size: int = -1) -> bytes:
+    file.seek(0)
+    return file.read(size)
+
+
+def _become_script(source: bytes, ends: _Ends, encode: Callable[[Any], str]) -> NoReturn:
     """In the child: be what ``python main.py`` would be, stdout in a file."""
     try:
-        os.dup2(output, 1)
+        os.dup2(ends.output.fileno(), 1)
         sys.stdout = sys.__stdout__ = open(  # type: ignore[misc]  # noqa: SIM115 - stays open
             1, "w", encoding="utf-8", errors="backslashreplace", closefd=False
         )
         path = str(Path("main.py").resolve())
         module = types.ModuleType("__main__")
         module.__file__ = path
+        module.__dict__["__builtins__"] = builtins  # the module itself, as in every script
         sys.modules["__main__"] = module
         sys.modules.pop("main", None)
+
+        def reach() -> None:
+            os.write(ends.stage, b".")
+
+        def keep(value: Any) -> None:
+            reach()
+            with contextlib.suppress(Exception):  # too large, nested too deep, no room: not sent
+                ends.returned.write(encode(value).encode("utf-8", "backslashreplace"))
+                ends.returned.flush()
+
         try:
-            exec(compile(script, path, "exec", dont_inherit=True), module.__dict__)  # noqa: S102
-        except SystemExit:
-            pass
+            _run(source, path, module.__dict__, reach, keep)
+        except SystemExit as error:
+            if error.code is not None and not isinstance(error.code, int):
+                sys.stderr.write(f"{error.code}\n")
         except BaseException as error:  # noqa: BLE001 - the code's own failure, reported
             traceback.print_exc()
             last = traceback.format_exception_only(type(error), error)[-1]
-            os.write(fault, last[:SHOWN].encode(errors="backslashreplace"))
+            os.write(ends.fault, last[:SHOWN].encode(errors="backslashreplace"))
+        # What a Python that ends does: wait for threads, call what is registered, flush.
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
         sys.stdout.flush()
     finally:  # whatever happened: never back into the code above
         os._exit(0)
+
+
+def _run(
+    source: bytes,
+    path: str,
+    scope: dict[str, Any],
+    reach: Callable[[], None],
+    keep: Callable[[Any], None],
+) -> None:
+    """Execute a script as it stands; tell when its last line is reached, and what it prints."""
+    whole = compile(source, path, "exec", dont_inherit=True)  # every error of form, first of all
+    body = ast.parse(source, path).body
+    match body[-1:]:
+        case [ast.Expr(ast.Call(ast.Name("print") as printer, [argument], []))] if not isinstance(
+            argument, ast.Starred
+        ):
+            exec(compile(ast.Module(body[:-1], []), path, "exec", dont_inherit=True), scope)  # noqa: S102
+            # In the order in which Python evaluates a call: the function, its argument.
+            show = eval(compile(ast.Expression(printer), path, "eval"), scope)  # noqa: S307
+            reach()
+            value = eval(compile(ast.Expression(argument), path, "eval"), scope)  # noqa: S307
+            keep(value)
+            show(value)
+        case _:
+            exec(whole, scope)  # noqa: S102
 
 
 def read_literal(text: str) -> Any:

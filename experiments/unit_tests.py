@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import base64
 import json
+import sys
 import traceback
-from collections.abc import Callable
-from typing import Any
+import types
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, cast
 
 _TYPES: dict[str, Any] = {
     "bool": bool, "int": int, "float": float, "str": str, "list": list, "dict": dict,
@@ -29,37 +32,96 @@ class Opaque:
         return f"<{self.kind}>"
 
 
-def verdict(test: Callable[[dict[Any, Any]], Any], payload: str) -> dict[str, Any]:
+def load(source: str, name: str) -> Callable[[dict[Any, Any]], Any]:
+    """The test function of a source, executed in a module of its own.
+
+    Parameters
+    ----------
+    source
+        As published; nothing else shares its names.
+    name
+        Of the function.
+    """
+    module = types.ModuleType("new_unit_test")
+    module.__file__ = str(Path("new_unit_test.py").resolve())
+    sys.modules[module.__name__] = module
+    Path("new_unit_test.py").write_text(source, encoding="utf-8", errors="backslashreplace")
+    module.__dict__["by_table"] = by_table
+    exec(compile(source, module.__file__, "exec", dont_inherit=True), module.__dict__)  # noqa: S102
+    return cast("Callable[[dict[Any, Any]], Any]", vars(module)[name])
+
+
+def verdict(
+    test: Callable[[dict[Any, Any]], Any], payload: str, names: Sequence[str] = ()
+) -> dict[str, Any]:
     """Call a unit test with an answer.
 
     Parameters
     ----------
     test
-        Returns ``"ok"``, or a list: errors, their number, the number of properties.
+        Returns something that holds ``"ok"``, or a list: errors, their number, the number of
+        properties.
     payload
         The answer as tagged JSON.
+    names
+        Properties to judge one by one as well when the answer is not all right.
 
     Returns
     -------
     dict
         ``ok``; ``errors`` (texts), ``wrong`` and ``properties`` (numbers) when it is a list;
-        ``exception`` (text) when the test raised or returned anything else.
+        ``exception`` (text) when the test raised or returned anything else. ``each``: property
+        to whether it passes (``None``: the test does not tell).
     """
+    result = _called(test, payload)
+    if names and not result["ok"]:
+        result["each"] = {name: _passes(test, payload, name) for name in names}
+    return result
+
+
+def _called(test: Callable[[dict[Any, Any]], Any], payload: str) -> dict[str, Any]:
     try:
-        answer = revive(json.loads(payload))
-        result = test(answer)
-        if isinstance(result, str) and "ok" in result:
-            return {"ok": True}
-        if isinstance(result, list):
-            *errors, wrong, count = result
-            return {
-                "ok": False, "errors": [str(error) for error in errors],
-                "wrong": int(wrong), "properties": int(count),
-            }  # fmt: skip
-        reason = f"the unit test returned {type(result).__name__}"
-    except Exception as error:  # noqa: BLE001 - part of the published verdict
+        return _read(test(revive(json.loads(payload))))
+    except BaseException as error:  # noqa: BLE001 - part of the published verdict
         reason = traceback.format_exception_only(type(error), error)[-1].strip()
     return {"ok": False, "exception": reason[:2000]}
+
+
+def _read(result: Any) -> dict[str, Any]:
+    """What a unit test returned, by the published rule: ``"ok"`` in it, else the last two."""
+    sequence = isinstance(result, list | tuple)
+    if (isinstance(result, str) and "ok" in result) or (
+        sequence and any(isinstance(item, str) and item == "ok" for item in result)
+    ):
+        return {"ok": True}
+    if not sequence:
+        return {"ok": False, "exception": f"the unit test returned {type(result).__name__}"}
+    *errors, wrong, count = result
+    return {
+        "ok": False,
+        "errors": [str(error) for error in errors],
+        "wrong": int(wrong),
+        "properties": int(count),
+    }
+
+
+def _passes(test: Callable[[dict[Any, Any]], Any], payload: str, name: str) -> bool | None:
+    """Whether one property alone passes, found without reading the test's messages.
+
+    The test counts fewer errors in an answer with nothing but this property than in one that is
+    empty. ``None`` when it does not count at all then.
+    """
+    empty = _called(test, "{}")
+    answer = json.loads(payload)
+    pairs = answer["v"] if answer.get("$") == "dict" else list(answer.items())
+    alone = _called(test, json.dumps({"$": "dict", "v": [p for p in pairs if p[0] == name]}))
+    if empty.get("wrong") is None:
+        return None
+    if alone["ok"]:
+        return True
+    if alone.get("exception") is not None:  # it cannot be compared
+        return False
+    return bool(alone["wrong"] < empty["wrong"])
 
 
 def by_table(table: list[dict[str, Any]]) -> Callable[[dict[Any, Any]], Any]:

@@ -19,7 +19,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agents.base import Question
-from experiments.benchmarks.mattools_errata import annotate, verified
+from experiments.benchmarks.mattools_errata import annotate, verified, warn_of_unused
 from experiments.benchmarks.mattools_layout import (
     FILES_INSIDE,
     MatToolsError,
@@ -102,6 +102,7 @@ class MatToolsBenchmark:
             folders = _published_folders(root)
             tasks = [self._published(read_question(folder, root)) for folder in folders]
         tasks = [annotate(task) for task in tasks]
+        warn_of_unused(tasks)
         if self.subset == "verified":
             tasks = [kept for kept in map(verified, tasks) if kept.properties]
         return tasks
@@ -128,7 +129,7 @@ class MatToolsBenchmark:
         return locate(self.path, self.url, self.checksum, cache_folder() / "benchmarks")
 
     def _published(self, question: PublishedQuestion) -> Task:
-        mounts = {} if question.files is None else {str(FILES_INSIDE): str(question.files)}
+        mounts = {target: str(source) for target, source in question.mounts.items()}
         return Task(
             question=Question(
                 id=question.id,

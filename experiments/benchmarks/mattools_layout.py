@@ -7,6 +7,7 @@ tests, below ``tool_source_code/``.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import os
@@ -14,11 +15,12 @@ import re
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pooch
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 UNIT_TEST = "new_unit_test.py"
 QUESTION = "question.txt"
@@ -31,6 +33,9 @@ FILES_INSIDE = PurePosixPath("tool_source_code/pymatgen-analysis-defects/tests/t
 UNPACKED_LIMIT = 4 << 30
 
 _PATH = re.compile(r"tool_source_code/[\w./=+-]*[\w=+-]")
+#: After a path: what stands before is only the beginning of a name.
+_PLACEHOLDERS = frozenset("*{<[?$")
+_JOINED = re.compile(r"\w*(?:path|dir|files)\w*\s*/\s*[\"']([\w./=+-]+)[\"']", re.IGNORECASE)
 _FILE_NAME = re.compile(
     r"[\"'`]([\w./=+-]*\.(?:vasp|json|gz|bz2|xml|ya?ml|cif|npy|npz|h5|dat|csv|txt))[\"'`]"
 )
@@ -41,7 +46,7 @@ class MatToolsError(ValueError):
 
 
 class PublishedProperty(BaseModel):
-    """An entry of ``properties.json``."""
+    """An entry of ``properties.json``; keys are read in any case."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -49,22 +54,58 @@ class PublishedProperty(BaseModel):
     format: str = ""
     value: Any = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _tolerant(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        plain = {str(key).strip().lower(): value for key, value in given.items()}
+        texts = {name: plain.get(name) for name in ("description", "format")}
+        return {
+            "value": plain.get("value"),
+            **{name: " or ".join(map(str, text)) if isinstance(text, list) else str(text)
+               for name, text in texts.items() if text is not None},
+        }  # fmt: skip
+
 
 class _PropertiesFile(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     properties: dict[str, PublishedProperty]
 
+    @model_validator(mode="before")
+    @classmethod
+    def _tolerant(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        plain = {str(key).strip().lower(): value for key, value in given.items()}
+        found = plain.get("properties")
+        if isinstance(found, list) and all(isinstance(p, dict) and "name" in p for p in found):
+            found = {entry["name"]: entry for entry in found}
+        return plain | {"properties": found}
+
 
 @dataclass(frozen=True)
 class PublishedQuestion:
-    """One folder of ``question_segments``."""
+    """One folder of ``question_segments``.
+
+    Attributes
+    ----------
+    id, prompt, properties
+        The folder's name, and what its files hold.
+    unit_test
+        Source; its function bears the id.
+    mounts
+        Input data that are here: where the question expects them, and where they are.
+    missing
+        Input files that the question names and that are not here.
+    """
 
     id: str
     prompt: str
     properties: Mapping[str, PublishedProperty]
     unit_test: str
-    files: Path | None
+    mounts: Mapping[str, Path]
     missing: tuple[str, ...]
 
 
@@ -151,9 +192,8 @@ def read_question(folder: Path, root: Path) -> PublishedQuestion:
     MatToolsError
         When a file is missing or is not what it should be.
     """
-    prompt, plain, unit_test = (_text(folder / name) for name in (QUESTION, PROPERTIES, UNIT_TEST))
-    if not re.search(rf"^def {re.escape(folder.name)}\(", unit_test, re.MULTILINE):
-        raise MatToolsError(f"{folder / UNIT_TEST}: defines no function {folder.name}")
+    prompt, plain, source = (_text(folder / name) for name in (QUESTION, PROPERTIES, UNIT_TEST))
+    unit_test = _with_name(source, folder)
     try:
         properties = _PropertiesFile.model_validate(json.loads(plain)).properties
     except ValidationError as error:
@@ -163,15 +203,44 @@ def read_question(folder: Path, root: Path) -> PublishedQuestion:
     except ValueError as error:
         raise MatToolsError(f"{folder / PROPERTIES}: {error}") from error
     files = _input_files(folder, root)
-    missing = tuple(_missing(prompt, files))
-    return PublishedQuestion(folder.name, prompt, properties, unit_test, files, missing)
+    mounts = {} if files is None else {str(FILES_INSIDE): files}
+    missing = []
+    for text in _named_paths(prompt):
+        place = _place(PurePosixPath(text), files, folder, root)
+        if place is None:
+            missing.append(text)
+        elif not PurePosixPath(text).is_relative_to(FILES_INSIDE) and place.is_file():
+            mounts[text] = place
+    missing += _missing_names(prompt, files)
+    return PublishedQuestion(folder.name, prompt, properties, unit_test, mounts, tuple(missing))
 
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise MatToolsError(f"{path}: cannot be read ({error})") from error
+
+
+def _with_name(source: str, folder: Path) -> str:
+    """The unit test, with the folder's name for its function where that is another.
+
+    The function of that name counts, else the one whose name differs in case only, else the
+    only function that takes an argument.
+    """
+    try:
+        body = ast.parse(source).body
+    except (SyntaxError, ValueError) as error:
+        raise MatToolsError(f"{folder / UNIT_TEST}: is no Python ({error})") from error
+    names = [node.name for node in body if isinstance(node, ast.FunctionDef)]
+    if folder.name in names:
+        return source
+    alike = [name for name in names if name.casefold() == folder.name.casefold()]
+    taking = [n.name for n in body if isinstance(n, ast.FunctionDef) and n.args.args]
+    for candidates in (alike, taking):
+        if len(candidates) == 1:
+            return f"{source}\n\nglobals()[{folder.name!r}] = {candidates[0]}\n"
+    raise MatToolsError(f"{folder / UNIT_TEST}: defines no function {folder.name}")
 
 
 def _input_files(folder: Path, root: Path) -> Path | None:
@@ -183,23 +252,59 @@ def _input_files(folder: Path, root: Path) -> Path | None:
                 return place
         if parent == top:
             break
+    return _elsewhere(root.resolve())
+
+
+@cache
+def _elsewhere(root: Path) -> Path | None:
+    """The input files of a checkout that has them in a branch of its own."""
+    found = (
+        place.joinpath(*FILES_INSIDE.parts[1:]) for place in sorted(root.rglob("tool_source_code"))
+    )
+    return next((place for place in found if place.is_dir()), None)
+
+
+def _named_paths(prompt: str) -> list[str]:
+    """Paths below ``tool_source_code`` that a question names, without what stands for a name."""
+    found = []
+    for match in _PATH.finditer(prompt):
+        path = match[0]
+        if prompt[match.end() : match.end() + 1] in _PLACEHOLDERS:
+            path = path.rpartition("/")[0]
+        found.append(path)
+    return list(dict.fromkeys(found))
+
+
+def _place(path: PurePosixPath, files: Path | None, folder: Path, root: Path) -> Path | None:
+    """Where a named path lies on the host."""
+    if ".." in path.parts:
+        return None
+    if path.is_relative_to(FILES_INSIDE):
+        if files is None:
+            return None
+        place = files / path.relative_to(FILES_INSIDE)
+        packed = (place.with_name(f"{place.name}{suffix}") for suffix in ("", ".gz", ".bz2"))
+        return next((candidate for candidate in packed if candidate.exists()), None)
+    if FILES_INSIDE.is_relative_to(path) or path.suffix == ".py":  # a folder above; no data
+        return folder
+    top = root.resolve().parent
+    for parent in folder.resolve().parents:
+        if (parent / path).exists():
+            return parent / path
+        if parent == top:
+            break
     return None
 
 
-def _missing(prompt: str, files: Path | None) -> Iterator[str]:
-    """Input files that the question names and that are not there."""
+def _missing_names(prompt: str, files: Path | None) -> Iterator[str]:
+    """Names of input files that the question's code joins, and that are nowhere."""
     tree = _tree(files) if files is not None else frozenset()
-    for text in dict.fromkeys(_PATH.findall(prompt)):
-        path = PurePosixPath(text)
-        if path.is_relative_to(FILES_INSIDE):
-            inner = path.relative_to(FILES_INSIDE)
-            if files is None or not (files / inner).exists():
-                yield text
-    for text in dict.fromkeys(_FILE_NAME.findall(prompt)):
+    for text in dict.fromkeys([*_FILE_NAME.findall(prompt), *_JOINED.findall(prompt)]):
         if not text.startswith("tool_source_code/") and not _known(PurePosixPath(text).name, tree):
             yield text
 
 
+@cache
 def _tree(files: Path) -> frozenset[str]:
     return frozenset(path.name for path in files.rglob("*"))
 

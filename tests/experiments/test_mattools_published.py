@@ -8,56 +8,23 @@ from pathlib import Path
 import pytest
 
 from agents.base import Question, Trajectory, Usage
-from experiments import replay
 from experiments.benchmarks.mattools import FILES_INSIDE, MatToolsBenchmark, MatToolsError
-from experiments.benchmarks.mattools_errata import errata
-from experiments.published import score_published
+from experiments.benchmarks.mattools_errata import (
+    annotate,
+    errata,
+    errata_found,
+    warn_of_unused,
+)
 from experiments.record import make_row
-from experiments.recorded import RecordedError, read_recorded
-from experiments.scoring import Verdict, verify_task
+from experiments.scoring import Verdict
 from experiments.summary import summarise
 from experiments.tasks import Property, Score, Task
-from sandbox.base import SandboxConfig
-from sandbox.factory import get_sandbox
+from experiments.unit_tests import load
 from sandbox.runner import dumps
+from tests.experiments.checkouts import UNIT_TEST, checkout
 
 DEV = Path(__file__).parents[3] / "shared" / "data" / "mattools_dev"
 needs_dev = pytest.mark.skipif(not DEV.is_dir(), reason="the MatTools dev split is not here")
-
-UNIT_TEST = """
-def test_cell(properties):
-    import numpy as np
-    errors = []
-    if "volume" not in properties:
-        errors.append("volume not found in input properties")
-    elif not np.allclose(properties["volume"], 64.0):
-        errors.append(f"volume: Expected 64.0 but got {properties['volume']}")
-    if not isinstance(properties.get("cubic"), bool):
-        errors.append("cubic is not of type bool")
-    if errors:
-        return [*errors, len(errors), 2]
-    return "ok"
-"""
-
-
-def checkout(folder, prompt="Read `{inside}/POSCAR` and `x.vasp`.", files=("POSCAR", "x.vasp")):
-    """A checkout with one question."""
-    question = folder / "src/question_segments/pymatgen_analysis_defects/test_cell"
-    question.mkdir(parents=True)
-    (question / "question.txt").write_text(prompt.format(inside=FILES_INSIDE))
-    properties = {
-        "volume": {"description": "Volume.", "format": "np.allclose", "value": 64.0},
-        "cubic": {"description": "Whether.", "format": "bool", "value": True},
-    }
-    (question / "properties.json").write_text(
-        json.dumps({"JSON_File_Name": "x", "properties": properties})
-    )
-    (question / "new_unit_test.py").write_text(UNIT_TEST)
-    inputs = folder / "src" / FILES_INSIDE
-    inputs.mkdir(parents=True)
-    for name in files:
-        (inputs / name).write_text("x")
-    return folder
 
 
 @pytest.mark.parametrize(
@@ -133,6 +100,86 @@ def test_faults_of_the_layout_are_named(tmp_path, file, text, message):
         MatToolsBenchmark(path=str(tmp_path)).load()
 
 
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {"Properties": {"volume": {"Description": "D", "Format": "float", "Value": 1}}},
+        {"properties": [{"name": "volume", "description": "D", "format": "float"}]},
+        {"properties": {"volume": {"description": "D", "format": ["float"], "value": None}}},
+        {"properties": {"volume": {"description": "D", "format": "float", "note": None}}},
+    ],
+)
+def test_properties_in_other_spellings(tmp_path, properties):
+    checkout(tmp_path, properties=properties)
+    (task,) = MatToolsBenchmark(path=str(tmp_path)).load()
+    assert [(p.name, p.description, p.format) for p in task.properties] == [
+        ("volume", "D", "float")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("test_cell", "def Test_Cell(p):\n    return 'ok'\n\ndef helper(x):\n    return x\n"),
+        ("test_cell", "def check(p):\n    return 'ok'\n\ndef helper():\n    pass\n"),
+        ("test-cell", "def test_cell(p):\n    return 'ok'\n"),
+    ],
+)
+def test_a_unit_test_gets_the_name_of_its_folder(tmp_path, name, source):
+    checkout(tmp_path, name=name, unit_test=source)
+    (task,) = MatToolsBenchmark(path=str(tmp_path)).load()
+    assert task.question.id == name
+    assert load(task.unit_test, name)({}) == "ok"
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # `load` writes the unit test where it is
+
+
+def test_input_files_in_a_branch_of_their_own(tmp_path):
+    checkout(tmp_path)
+    (tmp_path / "src" / "tool_source_code").rename(tmp_path / "elsewhere")
+    (tmp_path / "docker").mkdir()
+    (tmp_path / "elsewhere").rename(tmp_path / "docker" / "tool_source_code")
+    (task,) = MatToolsBenchmark(path=str(tmp_path)).load()
+    assert task.unavailable is None
+    assert task.question.mounts == {str(FILES_INSIDE): str(tmp_path / "docker" / FILES_INSIDE)}
+
+
+@pytest.mark.parametrize(
+    ("prompt", "files", "missing"),
+    [
+        ("`{inside}/a/vasprun.xml`", ["a/vasprun.xml.gz"], None),
+        ("`{inside}/a/q=*/POSCAR`", ["a/q=0/POSCAR"], None),
+        ("`{inside}/{name}/POSCAR`", ["a/POSCAR"], None),
+        ("See {inside}/a.vasp.", ["a.vasp"], None),
+        ("file_path / 'v_Ga' / 'x'", ["v_Ga/x"], None),
+        ("file_path / 'v_Ga' / 'x'", ["x"], "v_Ga"),
+        ("`tool_source_code/pymatgen-analysis-defects/tests`", [], None),
+        ("`tool_source_code/other/files/a.cif`", [], "tool_source_code/other/files/a.cif"),
+        ("`{inside}/../../../secret`", [], "secret"),
+        ("Save it as `{inside}`.", [], None),
+    ],
+)
+def test_which_input_files_are_missing(tmp_path, prompt, files, missing):
+    checkout(tmp_path, prompt=prompt, files=files)
+    (task,) = MatToolsBenchmark(path=str(tmp_path)).load()
+    assert (missing in task.unavailable) if missing else (task.unavailable is None)
+
+
+def test_a_file_of_another_package_is_shown_but_no_source(tmp_path):
+    other = tmp_path / "src/tool_source_code/pymatgen/files"
+    other.mkdir(parents=True)
+    for name in ("a.cif", "answers.py"):
+        (other / name).write_text("x")
+    inside = "tool_source_code/pymatgen/files"
+    checkout(tmp_path, prompt=f"`{inside}/a.cif`, `{inside}/answers.py`", files=())
+    (task,) = MatToolsBenchmark(path=str(tmp_path)).load()
+    assert task.unavailable is None
+    assert sorted(task.question.mounts) == sorted([str(FILES_INSIDE), f"{inside}/a.cif"])
+
+
 def test_nothing_configured_says_what_to_put_where(tmp_path):
     with pytest.raises(MatToolsError, match=r"benchmark\.url"):
         MatToolsBenchmark().load()
@@ -159,6 +206,52 @@ def test_errata_are_marked_and_left_out_of_the_verified_subset(tmp_path):
     assert task.properties[0].erratum.startswith("contradicting: ")
     (task,) = MatToolsBenchmark(path=str(tmp_path), subset="verified").load()
     assert [prop.name for prop in task.properties] == ["vacancy_multiplicity"]
+
+
+def questions_of(names):
+    return [
+        Task(Question(question, "?"), tuple(Property(name, "", "int", "1") for name in of), "live")
+        for question, of in names.items()
+    ]
+
+
+#: A whole set in which every entry of the errata finds what it is about, under other spellings.
+WHOLE = {
+    "test_defect_finder": ["a", "b", "c", "d"],
+    "test_TopographyAnalyzer": ["a", "b"],
+    "test_defect_band_raises": ["a", "b"],
+    "test_antisite_generator": ["antisite_defect_names", "x"],
+    "test_insertion": ["insertion_site_positions"],
+    "test_vacancy": ["vacancy_oxidation_state"],
+    "test_substitution": ["substitution_oxidation_state"],
+    "test_interstitial": ["interstitial_element_changes"],
+    "test_Rad_coef": ["a"],
+    "test_get_SRH_coef": ["SRH_Coefficient"],
+    "test_SRHCapture": ["SRH_Coefficient", "other"],
+    "test_fermi": ["defect_concentration_low"],
+}
+
+
+def test_every_erratum_says_whether_it_found_its_property(caplog):
+    assert sum(entry.count for entry in errata()) == 18
+    whole = questions_of(WHOLE)
+    assert errata_found(whole) == "known faults of properties: 18 of 18 are in these 12 questions"
+    several = questions_of({"test_get_SRH_coef": ["a", "b"]})
+    text = errata_found(several)
+    assert "1 of 18" in text
+    assert "more properties than expected: test_(get_)?srh" in text
+    marked = annotate(whole[4]).properties[0].erratum
+    assert marked.count("contradicting: ") == marked.count("vacuous: ") == 1
+    # In a whole set an entry without a property is misspelled, and named.
+    rest = {f"test_{number}": ["x"] for number in range(49)}
+    warn_of_unused(questions_of(WHOLE | rest))
+    assert caplog.text == ""
+    less = {name: of for name, of in WHOLE.items() if name != "test_insertion"}
+    warn_of_unused(questions_of(less))
+    assert caplog.text == ""
+    warn_of_unused(questions_of(less | rest))
+    assert caplog.text.count("insertion_site_positions") == 2
+    assert "vacancy" not in caplog.text
 
 
 @needs_dev
@@ -205,161 +298,3 @@ def faulty_task(name="q"):
 
 def ended(task):
     return Trajectory(task.question.id, 0, "", "f", "", (), Usage(), "answered", "strict")
-
-
-# --- in the sandbox ----------------------------------------------------------------------------
-
-FILE = """\
-from pathlib import Path
-here = Path(__file__)
-def f():
-    whole = here.name == 'main.py' and 'def f' in here.read_text()
-    return {'volume': 64.0 if whole else 0, 'cubic': __name__ == '__main__'}
-"""
-ARRAY = """\
-import numpy as np
-def f():
-    return {'volume': np.array([64.0]), 'cubic': True}
-"""
-INPUTS = f"""\
-def f():
-    open('{FILES_INSIDE}/POSCAR').read()
-    return {{'volume': 64.0, 'cubic': True}}
-"""
-FUNCTIONS = {
-    "right": ("def f():\n    return {'volume': 64.0, 'cubic': True}", "all_correct", ""),
-    "half": ("def f():\n    return {'volume': 63.0, 'cubic': True}", "some_wrong", "wrong_value"),
-    "print": ("def f():\n    print('hm')\n    return {'volume': 64.0, 'cubic': True}",
-              "not_runnable", "unparsable_stdout"),
-    "raise": ("def f():\n    raise ValueError('no')", "not_runnable", "exception"),
-    "empty": ("def f():\n    return {}", "not_runnable", "empty_dict"),
-    "list": ("def f():\n    return [1]", "not_runnable", "no_dict"),
-    "silent": ("import os\ndef f():\n    os._exit(0)", "not_runnable", "no_output"),
-    "file": (FILE, "all_correct", ""),
-    "array": (ARRAY, "all_correct", ""),
-    "hopeless": ("def f():\n    return {'volume': 'x', 'cubic': True}",
-                 "not_runnable", "unit_test"),
-    "inputs": (INPUTS, "all_correct", ""),
-}  # fmt: skip
-
-
-@pytest.mark.long
-async def test_the_published_rules_end_to_end(tmp_path):
-    checkout(tmp_path)
-    benchmark = MatToolsBenchmark(path=str(tmp_path))
-    (task,) = benchmark.load()
-    mounts = replay._present(task)
-    config = SandboxConfig(env="mattools-2024", workers=1)
-    async with get_sandbox(config) as sandbox, get_sandbox(config) as verifier:
-        for name, (code, outcome, reason) in FUNCTIONS.items():
-            score = await score_published(
-                code, "f", benchmark.unit_tests()["test_cell"], name="test_cell",
-                sandbox=sandbox, verifier=verifier, timeout=30, mounts=mounts,
-            )  # fmt: skip
-            assert (score.outcome, score.reason) == (outcome, reason), (name, score)
-        payload = dumps({"volume": 60.0, "cubic": 1})
-        verdicts = await verify_task(verifier, task, payload)
-        assert not any(passed for passed, _ in verdicts.values())
-        # The typed scorer of the same unit test, on data.
-        payload = dumps({"volume": 64.0, "cubic": True})
-        verdicts = await verify_task(verifier, task, payload)
-        assert verdicts == {"volume": (True, ""), "cubic": (True, "")}
-        with_name = replace(task, unit_test=UNIT_TEST.replace('"cubic is', '"it is'))
-        with pytest.raises(Exception, match="names no property"):
-            await verify_task(verifier, with_name, dumps({"volume": 64.0}))
-
-
-# --- replay ------------------------------------------------------------------------------------
-
-
-def recorded_file(path, form):
-    rows = []
-    for code, outcome, _ in FUNCTIONS.values():
-        if form == "published":
-            rows.append({"question_file_path": "test_cell", "function": code, "function_name": "f"})
-        else:
-            labels = {"system": "s", "model": "m", "retrieval": "r", "round": 1}
-            replayed = {"outcome": outcome, "wrong": None, "errors": None}
-            answer = {"task": "test_cell", "code": code, "function_name": "f"}
-            rows.append({**labels, **answer, "replayed": replayed})
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
-def test_recordings_in_both_forms(tmp_path):
-    own = read_recorded(recorded_file(tmp_path / "own.jsonl", "own"))
-    assert {row.run for row in own} == {"s m r round 1"}
-    assert own[0].outcome.outcome == "all_correct"
-    name = "function_generation_results.jsonl"
-    recorded_file(tmp_path / "all" / "round1" / name, "published")
-    recorded_file(tmp_path / "all" / "round2" / name, "published")
-    found = read_recorded(tmp_path / "all")
-    assert [row.run for row in found] == ["round1"] * len(FUNCTIONS) + ["round2"] * len(FUNCTIONS)
-    assert len({row.key for row in found}) == len(found)
-    assert found[0].outcome is None
-    (tmp_path / "bad.jsonl").write_text('{"code": 1}\n')
-    for path, message in (("bad.jsonl", "line 1"), ("absent", "no such file")):
-        with pytest.raises(RecordedError, match=message):
-            read_recorded(tmp_path / path)
-
-
-@pytest.mark.long
-def test_a_replay_agrees_resumes_and_explains(tmp_path, capsys):
-    checkout(tmp_path / "data")
-    recorded = recorded_file(tmp_path / "own.jsonl", "own")
-    lines = recorded.read_text().splitlines()
-    wrong = json.loads(lines[0])
-    wrong["replayed"]["outcome"] = "not_runnable"  # what a recording could have wrong
-    recorded.write_text("\n".join([json.dumps(wrong), *lines[1:]]) + "\n")
-    arguments = [f"recorded={recorded}", f"benchmark.path={tmp_path / 'data'}", "scorer=both",
-                 f"out={tmp_path / 'out'}", "timeout=30"]  # fmt: skip
-    assert replay.main(arguments) == 0
-    output = capsys.readouterr().out
-    total = len(FUNCTIONS)
-    assert output.splitlines()[-1] == f"agree {total - 1}/{total}"
-    assert "own.jsonl:1 test_cell: recorded not_runnable, now all_correct" in output
-    (results,) = (tmp_path / "out").rglob("results.jsonl")
-    rows = [json.loads(line) for line in results.read_text().splitlines()]
-    assert len(rows) == 2 * total
-    typed = {row["key"]: row["outcome"] for row in rows if row["scorer"] == "typed"}
-    order = list(FUNCTIONS)
-    assert typed[f"own.jsonl:{order.index('print') + 1}"] == "all_correct"  # a print is no fault
-    # Cut it in the middle of a line, as kill -9 does: only the rest is graded again.
-    results.write_text("\n".join(results.read_text().split("\n")[:5])[:-10])
-    assert replay.main(arguments) == 0
-    again = [json.loads(line) for line in results.read_text().splitlines()]
-    assert {(r["key"], r["scorer"], r["outcome"]) for r in again} == {
-        (r["key"], r["scorer"], r["outcome"]) for r in rows
-    }
-    assert len(again) == 2 * total
-
-
-@pytest.mark.long
-@needs_dev
-def test_recorded_outcomes_are_found_again(tmp_path, capsys):
-    arguments = [f"recorded={DEV / 'recorded_round1.jsonl'}", f"benchmark.path={DEV}",
-                 f"out={tmp_path}", "limit=16"]  # fmt: skip
-    assert replay.main(arguments) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "agree 16/16"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "recorded: must be given"),
-        (["recorded=x", "scorer=mine"], "scorer"),
-        (["recorded=x", "benchmark.path=/nowhere"], "no such file"),
-        (["recorded=x", "benchmark=live"], "only mattools"),
-        (["recorded=x", "bench=1"], "bench"),
-    ],
-)
-def test_mistakes_are_one_line(arguments, message, capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "x").write_text(
-        json.dumps({"task": "t", "code": "", "function_name": "", "system": "s"})
-    )
-    assert replay.main(arguments) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert "Traceback" not in error

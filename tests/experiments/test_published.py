@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pymatgen.core import Element, Species
 
-from experiments.published import attribute, table_test
+from experiments.published import UnitTestVerdict, attribute, judge_each, table_test
 from experiments.stdout_rules import read_literal
 from experiments.unit_tests import Opaque, by_table, revive, verdict
-from sandbox.base import SandboxError
 from sandbox.runner import dumps
 
 
@@ -146,15 +145,46 @@ def test_an_exception_in_the_comparison_is_reported_as_such():
 
 
 def test_the_source_of_a_table_stands_for_it():
-    scope = {"by_table": by_table, "json": json}
+    scope = {"by_table": by_table}
     exec(table_test("test_x", TABLE), scope)
     assert scope["test_x"]({"flag": True, "count": 2, "length": [1.0, 2.0]}) == "ok"
 
 
-def test_messages_belong_to_the_longest_name_that_they_begin_with():
+def test_messages_belong_to_the_property_that_they_name():
     names = ["gap", "gap_energy", "name"]
     found = attribute(["gap_energy: Expected 1 but got 2", "gap_energy is wrong"], names)
-    assert found["gap"] == (True, "")
-    assert found["gap_energy"] == (False, "gap_energy: Expected 1 but got 2")
-    with pytest.raises(SandboxError, match="names no property"):
-        attribute(["something else"], names)
+    assert found == {"gap_energy": "gap_energy: Expected 1 but got 2"}
+    assert attribute(["Wrong gap, not a name"], names) == {"gap": "Wrong gap, not a name"}
+    assert attribute(["something else, gaps"], names) == {None: "something else, gaps"}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "passed"),
+    [
+        (UnitTestVerdict(ok=True), {"a", "b"}),
+        (UnitTestVerdict(ok=False, errors=("a: no",), wrong=1, properties=2), {"b"}),
+        # A message that names nothing: the verdicts on single properties decide, if there are any.
+        (UnitTestVerdict(ok=False, errors=("no",), each={"a": False, "b": True}), {"b"}),
+        (UnitTestVerdict(ok=False, errors=("no",), each={"a": None, "b": None}), set()),
+        (UnitTestVerdict(ok=False, exception="ValueError", each={"a": True, "b": False}), {"a"}),
+        (UnitTestVerdict(ok=False, exception="ValueError"), set()),
+    ],
+)  # fmt: skip
+def test_each_property_gets_a_verdict(verdict, passed):
+    found = judge_each(verdict, ["a", "b"])
+    assert {name for name, (right, _) in found.items() if right} == passed
+    assert all(bool(reason) != right for right, reason in found.values())
+
+
+def test_properties_are_told_apart_without_reading_messages():
+    def test(answer):
+        bad = ["x"] * sum(answer.get(name) != 1 for name in ("a", "b", "c"))
+        return [*bad, len(bad), 3] if bad else "ok"
+
+    found = verdict(test, dumps({"a": 1, "b": 2, "d": 1}), ["a", "b", "c"])
+    assert (found["wrong"], found["each"]) == (2, {"a": True, "b": False, "c": False})
+    assert verdict(test, dumps({"a": 1, "b": 1, "c": 1}), ["a"]) == {"ok": True}
+    keyed = verdict(test, dumps({"a": 1, 2: 3}), ["a", "b"])  # not all keys are texts
+    assert keyed["each"] == {"a": True, "b": False}
+    strict = verdict(lambda answer: answer["b"], dumps({"a": 1}), ["a"])
+    assert strict["each"] == {"a": None}  # it does not count in an empty answer

@@ -7,6 +7,8 @@ import pymatgen.analysis.defects.corrections.freysoldt
 import pymatgen.analysis.defects.corrections.kumagai
 import pymatgen.analysis.defects.finder
 import pymatgen.analysis.defects.generators
+import pymatgen.analysis.defects.plotting.optics
+import pymatgen.analysis.defects.plotting.phases
 import pymatgen.analysis.defects.plotting.thermo
 import pymatgen.analysis.defects.recombination
 import pymatgen.analysis.defects.thermo
@@ -14,8 +16,11 @@ import pymatgen.analysis.local_env
 import pymatgen.analysis.phase_diagram
 import pymatgen.analysis.structure_matcher
 import pymatgen.electronic_structure.bandstructure
+import pymatgen.entries.compatibility
+import pymatgen.ext.matproj
 import pymatgen.io.vasp
 import pymatgen.symmetry.analyzer
+import pymatgen.transformations.advanced_transformations
 from pymatgen.analysis.defects.core import Vacancy
 from pymatgen.core import Lattice, Species, Structure
 

@@ -11,36 +11,39 @@ import asyncio
 import hashlib
 import json
 import sys
+import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, PositiveFloat, PositiveInt, ValidationError
 from rich.console import Console
 
 from experiments.benchmarks.mattools import MatToolsBenchmark
+from experiments.benchmarks.mattools_errata import errata_found
 from experiments.command import compose_plain, expand, parse
 from experiments.config import ConfigError, RunConfig, load_class, validate
 from experiments.progress import CountProgress
-from experiments.published import score_published
-from experiments.recorded import Recorded, RecordedError, read_recorded
-from experiments.replay_table import Graded, print_comparison
-from experiments.scoring import not_runnable, verify_task
+from experiments.replay.grade import Bench, Graded, grade
+from experiments.replay.recorded import Recorded, RecordedError, read_recorded
+from experiments.replay.schedule import Group, Schedule, groups
+from experiments.replay.tables import print_comparison, seconds_by_question
 from experiments.tasks import Task
 from sandbox import environments
-from sandbox.base import Mount, Outcome, Sandbox, SandboxConfig, SandboxError
+from sandbox.base import SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
 
 USAGE = """\
 usage: python -m experiments.replay recorded=PATH [KEY=VALUE ...]
 
-Regrades recorded generations of MatTools; the last line printed is `agree N/M`: how many of the
-M recorded outcomes were found again by the published scorer (by the typed one if it is alone).
+Regrades recorded generations of MatTools. The last line printed is `agree N/M`: how many of the
+M recorded outcomes were found again by the first scorer; where the recording has no outcomes, how
+many of the M published values of its runs (runnable, properties) the replay can account for.
 
 keys [default]:
-  recorded         JSONL file, or folder with function_generation_results.jsonl files
+  recorded         JSONL file, or folder with function_generation_results.jsonl files below it
   benchmark.path   the questions, see benchmark=mattools (other benchmark.* keys work too)
   scorer           published, typed or both [published]
   out              where the folder replay-<digest> of the results goes [runs]
@@ -68,92 +71,6 @@ class Settings(BaseModel):
         return ("published", "typed") if self.scorer == "both" else (self.scorer,)
 
 
-@dataclass(frozen=True)
-class Bench:
-    """Where functions run, where they are judged, and by what."""
-
-    tasks: Mapping[str, Task]
-    unit_tests: Mapping[str, str]
-    sandbox: Sandbox
-    verifier: Sandbox
-    timeout: float
-
-
-async def grade(recorded: Recorded, scorer: str, bench: Bench) -> Graded:
-    """Judge one generation by one scorer.
-
-    Raises
-    ------
-    SandboxError
-        When a sandbox failed: nothing is known then.
-    """
-    task = bench.tasks[recorded.question_id]
-    mounts = _present(task)
-    if scorer == "typed":
-        return await _grade_typed(recorded, task, bench, mounts)
-    score = await score_published(
-        recorded.code,
-        recorded.entry,
-        bench.unit_tests[recorded.question_id],
-        name=recorded.question_id,
-        sandbox=bench.sandbox,
-        verifier=bench.verifier,
-        timeout=bench.timeout,
-        mounts=mounts,
-    )
-    failed = [p.name for p in task.properties if any(e.startswith(p.name) for e in score.errors)]
-    total = score.properties or len(task.properties)
-    return Graded(
-        key=recorded.key,
-        scorer=scorer,
-        outcome=score.outcome,
-        reason=score.reason,
-        passed=0 if score.wrong is None else total - score.wrong,
-        wrong=score.wrong,
-        failed=failed if score.outcome == "some_wrong" else [],
-        detail="; ".join(score.errors) or score.detail,
-        seconds=round(score.seconds, 3),
-    )
-
-
-def _present(task: Task) -> list[Mount]:
-    """The input files that are here; what was recorded ran without the others, too."""
-    sources = ((target, Path(source)) for target, source in task.question.mounts.items())
-    return [Mount(source, target) for target, source in sources if source.exists()]
-
-
-async def _grade_typed(
-    recorded: Recorded, task: Task, bench: Bench, mounts: Sequence[Mount]
-) -> Graded:
-    def graded(outcome: str, reason: str, **rest: Any) -> Graded:
-        return Graded(key=recorded.key, scorer="typed", outcome=outcome, reason=reason, **rest)
-
-    if not recorded.code.strip() or not recorded.entry.strip():
-        return graded("not_runnable", "no_code")
-    execution = await bench.sandbox.run(
-        recorded.code, recorded.entry, timeout=bench.timeout, mounts=mounts
-    )
-    if execution.outcome is Outcome.INFRA:
-        raise SandboxError(execution.error or "the sandbox failed")
-    seconds = round(execution.seconds, 3)
-    fault = not_runnable(execution)
-    if fault is not None or execution.payload is None:
-        ended = execution.outcome
-        reason = "no_dict" if ended is Outcome.OK else str(ended)
-        return graded("not_runnable", reason, detail=fault or "no result", seconds=seconds)
-    verdicts = await verify_task(bench.verifier, task, execution.payload)
-    failed = [name for name, (passed, _) in verdicts.items() if not passed]
-    return graded(
-        "some_wrong" if failed else "all_correct",
-        "wrong_value" if failed else "",
-        passed=len(verdicts) - len(failed),
-        wrong=len(failed),
-        failed=failed,
-        detail="; ".join(f"{name}: {verdicts[name][1]}" for name in failed),
-        seconds=seconds,
-    )
-
-
 class Results:
     """The results file: one line per generation and scorer, kept as soon as it is known."""
 
@@ -169,10 +86,24 @@ class Results:
             row = Graded.model_validate_json(line)
             self.graded[row.key, row.scorer] = row
 
-    def add(self, row: Graded) -> None:
-        """Keep a line."""
-        self.graded[row.key, row.scorer] = row
-        self._file.write(row.model_dump_json().encode("utf-8", "replace") + b"\n")
+    def add(self, group: Group, found: Sequence[Graded]) -> None:
+        """Keep what was found about the first of a group, for each of its generations."""
+        lines = []
+        for recorded in group:
+            for row in found:
+                one = row
+                if recorded.key != row.key:
+                    one = row.model_copy(
+                        update={
+                            "key": recorded.key,
+                            "same_as": row.key,
+                            "seconds": 0.0,
+                            "cpu": None,
+                        }
+                    )
+                self.graded[one.key, one.scorer] = one
+                lines.append(one.model_dump_json().encode("utf-8", "replace") + b"\n")
+        self._file.write(b"".join(lines))
         self._file.flush()
 
     def close(self) -> None:
@@ -193,10 +124,10 @@ async def replay(settings: Settings, config: RunConfig, console: Console) -> int
     ConfigError, RecordedError, SandboxError
         When it cannot start; the message says what to do.
     """
-    rows = read_recorded(settings.recorded)[: settings.limit]
     benchmark = _benchmark(config)
     tasks = {task.question.id: task for task in benchmark.load()}
     unit_tests = benchmark.unit_tests()
+    rows = read_recorded(settings.recorded, tasks)[: settings.limit]
     known = [row for row in rows if row.question_id in tasks]
     strangers = sorted({row.question_id for row in rows} - set(tasks))
     if not known:
@@ -218,11 +149,14 @@ async def replay(settings: Settings, config: RunConfig, console: Console) -> int
             markup=False,
         )
     console.print(f"results: {results.path}", highlight=False, soft_wrap=True)
-    for failure in failures[:5]:
-        console.print(f"not graded: {failure}", markup=False)
+    console.print(errata_found(tasks.values()), markup=False, highlight=False, soft_wrap=True)
+    for failure, count in Counter(failures).most_common(5):
+        console.print(f"not graded ({count}): {failure}", markup=False)
     if failures:
         console.print(f"{len(failures)} not graded; the same command tries them again")
-    print_comparison(known, tasks, results.graded, settings.scorers, console)
+    print_comparison(
+        known, tasks, results.graded, settings.scorers, console, workers=settings.workers
+    )
     return 1 if failures else 0
 
 
@@ -236,9 +170,13 @@ async def _grade_all(
     unit_tests: Mapping[str, str],
     results: Results,
 ) -> list[str]:
-    jobs = [(row, scorer) for row in rows for scorer in settings.scorers]
-    waiting = iter([job for job in jobs if (job[0].key, job[1]) not in results.graded])
-    failures: list[str] = []
+    """Grade what is not graded yet; returns what could not be, one line each."""
+
+    def graded(row: Recorded) -> bool:
+        return all((row.key, scorer) in results.graded for scorer in settings.scorers)
+
+    waiting = [group for group in groups(rows) if not all(map(graded, group))]
+    schedule = Schedule(waiting, seconds_by_question(rows, results.graded))
     environment = next(iter(tasks.values())).environment
     limits = SandboxConfig(
         env=environment,
@@ -246,34 +184,71 @@ async def _grade_all(
         workers=settings.workers,
         timeout=settings.timeout,
     )
-    if len(results.graded) < len(jobs):
+    if waiting:
         await asyncio.to_thread(environments.build, environment, say=console.print)
+    done = len(rows) - sum(map(len, waiting))
     progress = CountProgress(
-        console, "replay", total=len(jobs), done=len(results.graded), unit="executions"
+        console, "replay", total=len(rows), done=done, unit="functions", estimates=False
     )
+    failures = Failures()
     async with AsyncExitStack() as stack:
         bench = Bench(tasks, unit_tests, get_sandbox(limits), get_sandbox(limits), settings.timeout)
         stack.push_async_callback(bench.sandbox.close)
         stack.push_async_callback(bench.verifier.close)
-
+        started = time.monotonic()
         runnable = sum(row.outcome != "not_runnable" for row in results.graded.values())
+        finished = 0
 
         async def work() -> None:
-            nonlocal runnable
-            for recorded, scorer in waiting:
+            nonlocal runnable, finished
+            while (group := schedule.next()) is not None:
+                begun = time.monotonic()
                 try:
-                    graded = await grade(recorded, scorer, bench)
-                    results.add(graded)
-                    runnable += graded.outcome != "not_runnable"
+                    found = await grade(group[0], settings.scorers, bench)
+                    results.add(group, found)
+                    runnable += len(group) * (found[0].outcome != "not_runnable")
+                    failures.none()
                 except SandboxError as error:
-                    failures.append(f"{recorded.key}: {error}")
-                    if len(failures) > max(20, len(jobs) // 100):
-                        raise
-                progress.advance(f"{runnable} runnable")
+                    failures.add(group, error)
+                schedule.finished(group, time.monotonic() - begun)
+                finished += len(group)
+                rate = finished / (time.monotonic() - started)
+                left = schedule.left(settings.workers)
+                for _ in group:
+                    progress.advance(
+                        f"{runnable} runnable, {rate:.1f} per second, about {left:.0f} s left"
+                    )
 
         stack.enter_context(progress)
         await asyncio.gather(*(work() for _ in range(settings.workers)))
-    return failures
+    return failures.lines
+
+
+class Failures:
+    """Generations that a sandbox failed on; many in a row on several questions end the replay."""
+
+    IN_A_ROW = 20
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._row: list[str] = []
+
+    def add(self, group: Group, error: SandboxError) -> None:
+        """Note a failure.
+
+        Raises
+        ------
+        SandboxError
+            When nothing seems to work any more.
+        """
+        self.lines += [f"{group[0].question_id}: {error}"] * len(group)
+        self._row.append(group[0].question_id)
+        if len(self._row) >= self.IN_A_ROW and len(set(self._row)) > 1:
+            raise error
+
+    def none(self) -> None:
+        """Something worked."""
+        self._row.clear()
 
 
 def _benchmark(config: RunConfig) -> MatToolsBenchmark:
@@ -298,8 +273,9 @@ def _digest(
         wanted = [vars(prop) for prop in tasks[name].properties]
         files = sorted(map(str, tasks[name].question.mounts))
         digest.update(json.dumps([name, wanted, files, unit_tests[name]]).encode())
-    here = Path(__file__).parent
-    for module in ("published.py", "stdout_rules.py", "unit_tests.py", "verify.py"):
+    here = Path(__file__).parents[1]
+    rules = ("published.py", "stdout_rules.py", "unit_tests.py", "verify.py", "replay/grade.py")
+    for module in rules:
         digest.update((here / module).read_bytes())
     digest.update(json.dumps([settings.timeout, benchmark.environment]).encode())
     return digest.hexdigest()[:12]

@@ -5,45 +5,21 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from pydantic import BaseModel, ConfigDict
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from experiments.recorded import Recorded
+from experiments.replay.compare import compare, print_compared
+from experiments.replay.grade import Graded
+from experiments.replay.paper import QUESTIONS
+from experiments.replay.recorded import Recorded
 from experiments.tasks import Task
 
 #: Differences that are listed one by one.
 LISTED = 60
 
-
-class Graded(BaseModel):
-    """One generation judged by one scorer: one line of ``results.jsonl``.
-
-    Attributes
-    ----------
-    outcome
-        ``all_correct``, ``some_wrong`` or ``not_runnable``.
-    reason
-        Why it is not ``all_correct``.
-    passed, wrong
-        Properties; ``wrong`` is ``None`` when they were never compared.
-    failed
-        Names of the properties that did not pass, of a runnable answer.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    key: str
-    scorer: str
-    outcome: str
-    reason: str
-    passed: int = 0
-    wrong: int | None = None
-    failed: list[str] = []
-    detail: str = ""
-    seconds: float = 0.0
-
+#: Runs that the authors recorded, of 49 functions each: what a whole replay is.
+RECORDED_RUNS = 90
 
 Results = Mapping[tuple[str, str], Graded]
 
@@ -54,14 +30,29 @@ def print_comparison(
     results: Results,
     scorers: Sequence[str],
     console: Console,
+    *,
+    workers: int,
 ) -> None:
     """Print all tables; the last line is ``agree N/M``."""
+    scorer = scorers[0]
     _print_runs(rows, tasks, results, scorers, console)
-    for scorer in scorers:
-        _print_reasons(rows, results, scorer, console)
+    for name in scorers:
+        _print_reasons(rows, results, name, console)
     if len(scorers) > 1:
         _print_scorers(rows, results, console)
-    scorer = scorers[0]
+    _print_times(rows, results, scorer, console, workers)
+    compared = compare(rows, tasks, results, scorer)
+    print_compared(compared, console)
+    if not any(row.outcome is not None for row in rows):
+        console.print(
+            "recorded outcomes: none. What is counted below: published values (runnable and "
+            "properties of each matched run) that lie between what was replayed and that plus the "
+            "questions whose input files are missing",
+            highlight=False,
+        )
+        values = [inside for run in compared for inside in run.inside]
+        console.print(f"agree {sum(values)}/{len(values)}", highlight=False)
+        return
     _print_differences(rows, results, scorer, console)
     pairs = [
         (row.outcome, results[row.key, scorer])
@@ -84,23 +75,30 @@ def _print_runs(
     scorers: Sequence[str],
     console: Console,
 ) -> None:
-    runs: dict[str, list[Recorded]] = defaultdict(list)
+    runs: dict[str, dict[str, Recorded]] = defaultdict(dict)
     for row in rows:
-        runs[row.run].append(row)
+        runs[row.run][row.question_id] = row
     table = Table(title="runnable | properties passed | the same without faulty properties")
-    table.add_column("run")
+    table.add_column("run", overflow="fold")
     table.add_column("questions", justify="right")
     table.add_column("files missing", justify="right")
     for scorer in scorers:
         table.add_column(scorer, justify="right")
     table.add_column("recorded", justify="right")
-    for run, members in runs.items():
+    for run, by_question in runs.items():
+        members = list(by_question.values())
         missing = sum(tasks[row.question_id].unavailable is not None for row in members)
         cells = [_counts(members, tasks, results, scorer) for scorer in scorers]
         table.add_row(
             escape(run), str(len(members)), str(missing or ""), *cells, _recorded(members, tasks)
         )
     console.print(table)
+    again = len(rows) - sum(map(len, runs.values()))
+    if again:
+        console.print(
+            f"{again} generations answer a question that their run answers again later: the table "
+            "counts the last one"
+        )
 
 
 def _counts(
@@ -152,19 +150,96 @@ def _print_reasons(
     console.print(table)
 
 
+#: Why the scorers differ, by (reason of published, reason of typed); None stands for any.
+MEANINGS: Mapping[tuple[str | None, str | None], str] = {
+    (None, "no_function"): "the code prints a dict itself; it has no function of the name given",
+    ("unparsable_stdout", None): "more is printed than a dict of literals",
+    ("exception", None): "the code around the function raises; imported, the function runs",
+    ("no_output", None): "the output was lost",
+    ("unit_test", None): "the unit test raised; typed judges each property by itself",
+    (None, "exception"): "a dict was printed before the function raised",
+    (None, "exit"): "a dict was printed before the code ended itself",
+    ("wrong_value", None): "the printed text and the returned value are not the same data",
+    ("", None): "the printed text and the returned value are not the same data",
+    ("no_dict", None): "the printed text of the dict is no literal dict",
+}
+
+
+def _meaning(published: str, typed: str) -> str:
+    for key in ((published, typed), (None, typed), (published, None)):
+        if key in MEANINGS:
+            return MEANINGS[key]
+    return ""
+
+
 def _print_scorers(rows: Sequence[Recorded], results: Results, console: Console) -> None:
-    counts: Counter[tuple[str, str, str]] = Counter()
+    counts: Counter[tuple[str, str, str, str]] = Counter()
     for row in rows:
         published, typed = (results.get((row.key, name)) for name in ("published", "typed"))
         if published is not None and typed is not None and published.outcome != typed.outcome:
-            counts[published.outcome, published.reason, typed.outcome] += 1
+            counts[published.outcome, published.reason, typed.outcome, typed.reason] += 1
     table = Table(title="where the two scorers differ")
-    for name in ("published", "reason", "typed"):
+    for name in ("published", "its reason", "typed", "its reason"):
         table.add_column(name)
     table.add_column("functions", justify="right")
-    for (outcome, reason, typed_outcome), count in counts.most_common():
-        table.add_row(outcome, reason, typed_outcome, str(count))
+    table.add_column("what happened")
+    for (outcome, reason, other, typed_reason), count in counts.most_common():
+        meaning = _meaning(reason, typed_reason)
+        table.add_row(outcome, reason, other, typed_reason, str(count), meaning)
     console.print(table)
+
+
+def seconds_by_question(rows: Sequence[Recorded], results: Results) -> dict[str, list[float]]:
+    """Seconds of every function that ran, by question; equal ones ran once."""
+    questions = {row.key: row.question_id for row in rows}
+    found: dict[str, dict[str, float]] = defaultdict(dict)
+    for (key, _), graded in results.items():
+        if graded.same_as is None and graded.reason != "no_code" and key in questions:
+            found[questions[key]][key] = graded.seconds
+    return {name: list(values.values()) for name, values in found.items()}
+
+
+def _print_times(
+    rows: Sequence[Recorded], results: Results, scorer: str, console: Console, workers: int
+) -> None:
+    seconds = seconds_by_question(rows, results)
+    if not seconds:
+        return
+    means = {name: sum(values) / len(values) for name, values in seconds.items()}
+    table = Table(title="seconds per function, by question")
+    table.add_column("question")
+    for name in ("functions run", "mean", "longest", "processor, mean", "ended at the limit"):
+        table.add_column(name, justify="right")
+    ends = Counter(
+        row.question_id
+        for row in rows
+        if (graded := results.get((row.key, scorer))) is not None and graded.reason == "timeout"
+    )
+    processor: dict[str, list[float]] = defaultdict(list)
+    for row in rows:
+        graded = results.get((row.key, scorer))
+        if graded is not None and graded.cpu is not None:
+            processor[row.question_id].append(graded.cpu)
+    for name in sorted(means, key=lambda name: -means[name]):
+        values, used = seconds[name], processor[name]
+        table.add_row(
+            name, str(len(values)), f"{means[name]:.2f}", f"{max(values):.2f}",
+            f"{sum(used) / len(used):.2f}" if used else "-", str(ends[name] or ""),
+        )  # fmt: skip
+    console.print(table)
+    once = sum(means.values())
+    text = (
+        f"One function of each of these {len(means)} questions takes {once:.1f} s; {RECORDED_RUNS} "
+        f"recorded runs of them take {RECORDED_RUNS * once / workers / 60:.1f} min on {workers} "
+        "cores"
+    )
+    if len(means) < QUESTIONS:
+        whole = RECORDED_RUNS * QUESTIONS * once / len(means) / workers / 60
+        text += (
+            f", and {RECORDED_RUNS * QUESTIONS} functions {whole:.1f} min if the other "
+            f"{QUESTIONS - len(means)} questions cost as much on average"
+        )
+    console.print(f"{text}.", highlight=False)
 
 
 def _print_differences(

@@ -1,0 +1,1 @@
+"""Recorded generations of MatTools, run and judged again: ``python -m experiments.replay``."""

@@ -1,0 +1,385 @@
+"""Replays of recorded functions: reading, order, comparison with the paper, the command."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from agents.base import Question
+from experiments.benchmarks.mattools import FILES_INSIDE
+from experiments.replay import __main__ as replay
+from experiments.replay.compare import compare, print_compared
+from experiments.replay.grade import Graded
+from experiments.replay.paper import Figures, RunKey, key_of_folder, published
+from experiments.replay.recorded import QuestionIds, Recorded, RecordedError, read_recorded
+from experiments.replay.schedule import Schedule, groups
+from experiments.replay.tables import print_comparison
+from experiments.tasks import Property, Task
+from sandbox.base import SandboxError
+from tests.experiments.checkouts import checkout, recording
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+DEV = DATA / "mattools_dev"
+needs_dev = pytest.mark.skipif(not DEV.is_dir(), reason="the MatTools dev split is not here")
+PUBLISHED = DATA / "mattools_published.csv"
+
+RIGHT = "def f():\n    return {'volume': 64.0, 'cubic': True}"
+INPUTS = f"""\
+def f():
+    open('{FILES_INSIDE}/POSCAR').read()
+    return {{'volume': 64.0, 'cubic': True}}
+"""
+FUNCTIONS = {
+    "right": (RIGHT, "all_correct"),
+    "half": ("def f():\n    return {'volume': 63.0, 'cubic': True}", "some_wrong"),
+    "print": ("def f():\n    print('hm')\n    return {'volume': 64.0, 'cubic': True}",
+              "not_runnable"),
+    "raise": ("def f():\n    raise ValueError('no')", "not_runnable"),
+    "inputs": (INPUTS, "all_correct"),
+    "again": (RIGHT, "all_correct"),
+}  # fmt: skip
+
+
+def own_recording(path):
+    """Rows with labels and outcomes."""
+    labels = {"system": "s", "model": "m", "retrieval": "r", "round": 1}
+    rows = [
+        {**labels, "task": "test_cell", "code": code, "function_name": "f",
+         "replayed": {"outcome": outcome, "wrong": None, "errors": None}}
+        for code, outcome in FUNCTIONS.values()
+    ]  # fmt: skip
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+# --- reading -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("test_cell", "test_cell"),
+        ("question_segments/pymatgen_analysis_defects/test_cell/question.txt", "test_cell"),
+        ("/root/x/question_segments/pymatgen_analysis_defects/test_cell", "test_cell"),
+        ("/root/question_segments/pymatgen_analysis_defects/test_cell/", "test_cell"),
+        (
+            r"C:\work\question_segments\pymatgen_analysis_defects\test_cell\question.txt",
+            "test_cell",
+        ),
+        (r".\question_segments\test_cell", "test_cell"),
+        ("segments/test_cell.txt", "test_cell"),
+        ("test_cell/new_unit_test.py", "test_cell"),
+        ("segments/TEST_CELL/question.txt", "test_cell"),
+        ("test_cell/test_Vacancy/question.txt", "test_Vacancy"),
+        (" test_vacancy ", "test_vacancy"),
+        ("x/TEST_VACANCY/question.txt", "TEST_VACANCY"),  # could be two: a stranger
+        ("x/test_other/question.txt", "test_other"),
+    ],
+)
+def test_paths_of_questions(path, found):
+    assert QuestionIds(["test_cell", "test_vacancy", "test_Vacancy"]).find(path) == found
+
+
+def test_recordings_in_both_forms(tmp_path):
+    own = read_recorded(own_recording(tmp_path / "own.jsonl"), ["test_cell"])
+    assert {row.run for row in own} == {"s m r round 1"}
+    assert own[0].run_key == RunKey("s", "m", "r", 1)
+    assert own[0].outcome.outcome == "all_correct"
+    rows = [("a/test_cell/question.txt", RIGHT, "f"), ("test_cell", None, None)]
+    for folder in ("pure_agent_test/round1/gpt", "other"):
+        recording(tmp_path / "all" / folder, rows)
+    found = read_recorded(tmp_path / "all", ["test_cell"])
+    assert [row.run for row in found] == ["other"] * 2 + ["pure_agent_test/round1/gpt"] * 2
+    assert [row.run_key for row in found[1:3]] == [None, RunKey("single", "gpt", "none", 1)]
+    assert [(row.code, row.entry) for row in found[:2]] == [(RIGHT, "f"), ("", "")]
+    assert len({row.key for row in found}) == len(found)
+    assert found[0].outcome is None
+
+
+def test_what_a_model_did_not_give_is_no_fault_of_the_file(tmp_path):
+    lines = [
+        {"question_file_path": "test_cell"},
+        {"question_file_path": "test_cell", "function": 3},
+    ]
+    text = "\ufeff" + "\n\n".join(map(json.dumps, lines)) + "\n"
+    (tmp_path / "a.jsonl").write_text(text, encoding="utf-8")
+    found = read_recorded(tmp_path / "a.jsonl", ["test_cell"])
+    assert [(row.code, row.entry) for row in found] == [("", ""), ("3", "")]
+    (tmp_path / "bad.jsonl").write_text('{"code": 1}\n')
+    (tmp_path / "cut.jsonl").write_text('{"question_file_path": "te')
+    for path, message in (("bad.jsonl", "line 1.*task"), ("cut.jsonl", "line 1"), ("x", "no such")):
+        with pytest.raises(RecordedError, match=message):
+            read_recorded(tmp_path / path, [])
+
+
+# --- the paper ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("folder", "key"),
+    [
+        ("src/pure_agent_test/round2/gpt-4o-2024-08-06",
+         RunKey("single", "gpt-4o-2024-08-06", "none", 2)),
+        ("src/RAG_agent_test/round1/gemini-2.0-flash_method2",
+         RunKey("rag", "gemini-2.0-flash", "official_doc", 1)),
+        ("agentic_RAG_test/round3/gpt-4o-2024-08-06_method4",
+         RunKey("agentic", "gpt-4o-2024-08-06", "llm_doc", 3)),
+        ("mtr_rag_test/round1/gpt-4o-2024-08-06_1",
+         RunKey("reflect", "gpt-4o-2024-08-06", "code", 1)),
+        ("mtr_rag_test/gpt-4o-2024-08-06_4", None),  # no round
+        ("RAG_agent_test/round1/gpt-4o-2024-08-06", None),  # no corpus
+        ("RAG_agent_test/round1/gpt-4o-2024-08-06_method9", None),
+        ("somewhere/round1/gpt-4o-2024-08-06_method4", None),  # no system
+    ],
+)  # fmt: skip
+def test_folders_that_name_a_run(folder, key):
+    assert key_of_folder(Path("/data") / folder) == key
+
+
+def test_the_papers_figures():
+    figures = published()
+    assert len(figures) == 84
+    assert figures[RunKey("reflect", "gpt-4o-2024-08-06", "llm_doc", 2)] == Figures(42, 84)
+    slip = RunKey("rag", "gemini-2.0-flash-thinking-exp-01-21", "code", 2)
+    assert figures[slip] == Figures(22, 26)
+
+
+@pytest.mark.skipif(not PUBLISHED.is_file(), reason="the published tables are not here")
+def test_the_papers_figures_are_those_of_its_tables():
+    figures = dict(published())
+    with PUBLISHED.open() as file:
+        for row in csv.DictReader(file):
+            key = RunKey(row["system"], row["model"], row["retrieval"], int(row["round"]))
+            found = figures.pop(key)
+            assert found.properties == int(row["properties_of_138"])
+            assert found.runnable == int(row["runnable_of_49"]) or "runnable" in row["note"]
+    assert not figures
+
+
+def whole_set(missing=2):
+    """49 questions with two properties each; the last ones lack input files."""
+    tasks = {}
+    for number in range(49):
+        properties = (Property("a", "", "int", "1"), Property("b", "", "int", "1"))
+        task = Task(Question(f"q{number}", "?", {}), properties, "live")
+        absent = "input files are missing: x" if number >= 49 - missing else None
+        tasks[task.question.id] = Task(task.question, properties, "live", {}, absent)
+    return tasks
+
+
+KEY = RunKey("single", "gpt-4o-2024-08-06", "none", 1)  # published: 23 | 25
+
+
+def played(runnable, passed, tasks, key=KEY):
+    """A run in which so many functions are runnable and so many properties pass."""
+    rows = [Recorded(f"k:{name}", "run", key, name, "c", "f", None) for name in tasks]
+    results = {}
+    for number, row in enumerate(rows):
+        ran, right = number < runnable, max(0, min(2, passed - 2 * number))
+        outcome = "some_wrong" if ran else "not_runnable"
+        graded = Graded(key=row.key, scorer="published", outcome=outcome,
+                        reason="wrong_value" if ran else "exception", passed=right,
+                        wrong=2 - right if ran else None, seconds=0.5)  # fmt: skip
+        results[row.key, "published"] = graded
+    return rows, results
+
+
+@pytest.mark.parametrize(
+    ("runnable", "passed", "inside"),
+    [
+        (23, 25, (True, True)),
+        (21, 21, (True, True)),  # two questions and their four properties may be what is missing
+        (20, 20, (False, False)),
+        (24, 25, (False, True)),  # above the published value
+        (23, 26, (True, False)),
+    ],
+)
+def test_a_published_value_may_exceed_a_replay_by_what_is_missing(runnable, passed, inside):
+    tasks = whole_set()
+    rows, results = played(runnable, passed, tasks)
+    (found,) = compare(rows, tasks, results, "published")
+    assert found.inside == inside
+    assert found.broken == {"exception": 47 - runnable, "files missing": 2}
+    console = Console(file=io.StringIO(), width=200)
+    print_comparison(rows, tasks, results, ["published"], console, workers=2)
+    lines = console.file.getvalue().splitlines()
+    assert lines[-1] == f"agree {sum(inside)}/2"
+    shown = "the same" if (runnable, passed) == (23, 25) else "within" if all(inside) else "outside"
+    assert any(f"{runnable} | {passed}" in line and shown in line for line in lines)
+
+
+def test_what_cannot_be_compared_is_not_guessed():
+    tasks = whole_set()
+    rows, results = played(23, 25, tasks, key=None)
+    rows += [Recorded("k:q1", "b", KEY, "q1", "c", "f", None)]
+    rows += [Recorded("k:q2", "c", RunKey("single", "new", "none", 1), "q2", "c", "f", None)]
+    found = {run.run: run for run in compare(rows, tasks, results, "published")}
+    assert "not matched" in found["run"].why_not
+    assert found["b"].why_not == "1 of 49 questions"
+    assert found["c"].why_not == "not in the tables"
+    assert not any(run.inside for run in found.values())
+    console = Console(file=io.StringIO(), width=200)
+    print_compared(list(found.values()), console)
+    assert console.file.getvalue().count("not compared with the paper") == 3
+    print_comparison(rows, tasks, results, ["published"], console, workers=2)
+    assert console.file.getvalue().splitlines()[-1] == "agree 0/0"
+
+
+def test_a_question_answered_twice_counts_once():
+    tasks = whole_set(missing=0)
+    rows, results = played(23, 25, tasks)
+    rows.append(Recorded("later", "run", KEY, "q0", "c", "f", None))
+    results["later", "published"] = Graded(
+        key="later", scorer="published", outcome="not_runnable", reason="exception"
+    )
+    (found,) = compare(rows, tasks, results, "published")
+    assert found.replayed == Figures(22, 23)
+    console = Console(file=io.StringIO(), width=200)
+    print_comparison(rows, tasks, results, ["published"], console, workers=2)
+    assert "1 generations answer a question that their run answers again" in (
+        console.file.getvalue()
+    )
+
+
+# --- order -------------------------------------------------------------------------------------
+
+
+def test_slow_questions_run_first_and_equal_functions_once():
+    rows = [Recorded(f"{name}{code}", "r", None, name, code, "f", None)
+            for name in ("fast", "slow") for code in "xyyz"]  # fmt: skip
+    found = groups(rows)
+    assert [len(group) for group in found] == [1, 2, 1] * 2
+    schedule = Schedule(found, {})
+    order = []
+    while (group := schedule.next()) is not None:
+        name = group[0].question_id
+        order.append(name)
+        schedule.finished(group, 10.0 if name == "slow" else 0.1)
+        if len(order) == 2:
+            assert schedule.left(2) == pytest.approx((2 * 10.0 + 2 * 0.1) / 2)
+    assert order == ["fast", "slow", "slow", "slow", "fast", "fast"]
+    again = Schedule(found, {"slow": [1.0], "fast": [2.0]})
+    assert again.next()[0].question_id == "fast"
+
+
+def test_a_sandbox_that_never_works_ends_the_replay_but_one_bad_question_does_not():
+    failures = replay.Failures()
+    groups_of = {name: (Recorded("k", "r", None, name, "c", "f", None),) for name in "ab"}
+    for _ in range(100):
+        failures.add(groups_of["a"], SandboxError("the unit test cannot be loaded"))
+    with pytest.raises(SandboxError):
+        failures.add(groups_of["b"], SandboxError("the disk is full"))
+    failures.none()
+    failures.add(groups_of["b"], SandboxError("the disk is full"))
+    assert len(failures.lines) == 102
+
+
+# --- the command -------------------------------------------------------------------------------
+
+
+@pytest.mark.long
+def test_a_replay_agrees_resumes_and_explains(tmp_path, capsys):
+    checkout(tmp_path / "data")
+    recorded = own_recording(tmp_path / "own.jsonl")
+    lines = recorded.read_text().splitlines()
+    wrong = json.loads(lines[0])
+    wrong["replayed"]["outcome"] = "not_runnable"  # what a recording could have wrong
+    recorded.write_text("\n".join([json.dumps(wrong), *lines[1:]]) + "\n")
+    arguments = [f"recorded={recorded}", f"benchmark.path={tmp_path / 'data'}", "scorer=both",
+                 f"out={tmp_path / 'out'}", "timeout=30"]  # fmt: skip
+    assert replay.main(arguments) == 0
+    output = capsys.readouterr().out
+    total = len(FUNCTIONS)
+    assert output.splitlines()[-1] == f"agree {total - 1}/{total}"
+    assert "own.jsonl:1 test_cell: recorded not_runnable, now all_correct" in output
+    assert "known faults of properties: 0 of 18" in output
+    assert "per second, about" in output
+    (results,) = (tmp_path / "out").rglob("results.jsonl")
+    rows = [json.loads(line) for line in results.read_text().splitlines()]
+    assert len(rows) == 2 * total
+    same = {row["key"]: row["same_as"] for row in rows if row["same_as"]}
+    assert same == {f"own.jsonl:{total}": "own.jsonl:1"}
+    typed = {row["key"]: row["outcome"] for row in rows if row["scorer"] == "typed"}
+    order = list(FUNCTIONS)
+    assert typed[f"own.jsonl:{order.index('print') + 1}"] == "all_correct"  # a print is no fault
+    # Cut it in the middle of a line, as kill -9 does: only the rest is graded again.
+    results.write_text("\n".join(results.read_text().split("\n")[:5])[:-10])
+    assert replay.main(arguments) == 0
+    again = [json.loads(line) for line in results.read_text().splitlines()]
+    outcomes = {(row["key"], row["scorer"]): row["outcome"] for row in rows}
+    assert {(row["key"], row["scorer"]): row["outcome"] for row in again} == outcomes
+
+
+@pytest.mark.long
+def test_a_published_tree_of_several_systems(tmp_path, capsys):
+    checkout(tmp_path / "data")
+    checkout(tmp_path / "data", name="test_Other", files=(), prompt="Read `absent.vasp`.",
+             unit_test="def test_other(properties):\n    return 'ok'\n")  # fmt: skip
+    tree = tmp_path / "data" / "src"
+    rows = [(r"C:\q\test_cell\question.txt", RIGHT, "f"), ("q/TEST_OTHER", RIGHT, "f"),
+            ("test_unknown", RIGHT, "f")]  # fmt: skip
+    recording(tree / "pure_agent_test/round1/gpt-4o-2024-08-06", rows)
+    recording(tree / "mtr_rag_test/gpt-4o-2024-08-06_4", [(rows[0][0], "", "")])
+    arguments = [f"recorded={tree}", f"benchmark.path={tmp_path / 'data'}",
+                 f"out={tmp_path / 'out'}", "timeout=30"]  # fmt: skip
+    assert replay.main(arguments) == 0
+    output = " ".join(capsys.readouterr().out.split())
+    assert (
+        "1 generations are left out, benchmark.path has no such questions: test_unknown" in output
+    )
+    assert "(2 of 49 questions): 1 runs: pure_agent_test" in output
+    assert "(not matched: the names of its folders do not tell system, model, round): 1" in output
+    assert output.endswith("agree 0/0")
+    (results,) = (tmp_path / "out").rglob("results.jsonl")
+    outcomes = [json.loads(line)["outcome"] for line in results.read_text().splitlines()]
+    assert sorted(outcomes) == ["all_correct", "all_correct", "not_runnable"]
+
+
+@pytest.mark.long
+@needs_dev
+def test_recorded_outcomes_are_found_again(tmp_path, capsys):
+    arguments = [f"recorded={DEV / 'recorded_round1.jsonl'}", f"benchmark.path={DEV}",
+                 f"out={tmp_path}", "limit=13"]  # fmt: skip
+    assert replay.main(arguments) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "agree 13/13"
+
+
+@pytest.mark.long
+@needs_dev
+def test_a_dict_that_the_code_prints_itself_is_published_but_not_returned(tmp_path, capsys):
+    lines = (DEV / "recorded_round1.jsonl").read_text().splitlines()
+    (tmp_path / "one.jsonl").write_text(lines[202] + "\n")
+    arguments = [f"recorded={tmp_path / 'one.jsonl'}", f"benchmark.path={DEV}",
+                 f"out={tmp_path}", "scorer=both"]  # fmt: skip
+    assert replay.main(arguments) == 0
+    output = " ".join(capsys.readouterr().out.split())
+    assert output.endswith("agree 1/1")
+    (results,) = tmp_path.rglob("results.jsonl")
+    rows = [json.loads(line) for line in results.read_text().splitlines()]
+    found = {row["scorer"]: (row["outcome"], row["reason"]) for row in rows}
+    assert found["published"] == ("all_correct", "")
+    assert found["typed"] == ("not_runnable", "no_function")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "recorded: must be given"),
+        (["recorded=x", "scorer=mine"], "scorer"),
+        (["recorded=x", "benchmark.path=/nowhere"], "no such file"),
+        (["recorded=x", "benchmark=live"], "only mattools"),
+        (["recorded=x", "bench=1"], "bench"),
+    ],
+)
+def test_mistakes_are_one_line(arguments, message, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x").write_text(
+        json.dumps({"task": "t", "code": "", "function_name": "", "system": "s"})
+    )
+    assert replay.main(arguments) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert "Traceback" not in error
