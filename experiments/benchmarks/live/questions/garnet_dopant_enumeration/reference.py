@@ -13,7 +13,7 @@ def reference() -> dict:
         [[0, 0.25, 0.125], [0, 0, 0], [0, 0.25, 0.375], [0.0381, 0.0452, 0.6513]],
     ).get_primitive_structure()
     garnet.add_oxidation_state_by_element({"Ca": 2, "Al": 3, "Si": 4, "O": -2})
-    exchanges = {"Ca": ["Y", "Na"], "Al": ["Zr"], "Si": ["P"], "O": ["N"]}
+    exchanges = {"Ca": ["Y", "Na"], "Al": ["Zr"], "Si": ["Fe"], "O": ["N"]}
     substitutions = list(SubstitutionGenerator().generate(garnet, substitution=exchanges))
     vacancies = list(VacancyGenerator().generate(garnet, rm_species=["Ca", "O"]))
     return {
