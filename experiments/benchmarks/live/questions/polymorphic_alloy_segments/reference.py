@@ -1,22 +1,20 @@
 """Structure types along an alloy of two oxides."""
 
+import numpy as np
 from pymatgen.analysis.alloys.core import AlloyPair, FormulaAlloyPair
 from pymatgen.core import Lattice, Structure
 
 
 def crystals_of(metal: str, cubic: float, blende: float, wurtzite: tuple[float, float]) -> dict:
-    """The oxide of a metal in three structure types."""
-    half, quarter = [0.5, 0.5, 0.5], [0.25, 0.25, 0.25]
+    """Primitive cells of the oxide of a metal in three structure types."""
+    face_centred = np.array([[0, 0.5, 0.5], [0.5, 0, 0.5], [0.5, 0.5, 0]])
     return {
-        "rocksalt": Structure.from_spacegroup("Fm-3m", Lattice.cubic(cubic), [metal, "O"], [[0, 0, 0], half]),
-        "zincblende": Structure.from_spacegroup(
-            "F-43m", Lattice.cubic(blende), [metal, "O"], [[0, 0, 0], quarter]
-        ),
-        "wurtzite": Structure.from_spacegroup(
-            "P6_3mc",
+        "rocksalt": Structure(cubic * face_centred, [metal, "O"], [[0, 0, 0], [0.5, 0.5, 0.5]]),
+        "zincblende": Structure(blende * face_centred, [metal, "O"], [[0, 0, 0], [0.25, 0.25, 0.25]]),
+        "wurtzite": Structure(
             Lattice.hexagonal(*wurtzite),
-            [metal, "O"],
-            [[1 / 3, 2 / 3, 0], [1 / 3, 2 / 3, 0.3819]],
+            [metal, metal, "O", "O"],
+            [[1 / 3, 2 / 3, 0], [2 / 3, 1 / 3, 0.5], [1 / 3, 2 / 3, 0.3819], [2 / 3, 1 / 3, 0.8819]],
         ),
     }
 
