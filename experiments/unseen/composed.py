@@ -118,13 +118,14 @@ def _is_super(node: ast.expr) -> bool:
     )
 
 
-def keyword_texts(text: str, calls: Mapping[Position, bool | None]) -> set[Position]:
-    """Where the texts end that name a keyword, as in ``kwargs["name"]``.
+def texts_that_name(text: str, calls: Mapping[Position, bool | None]) -> set[Position]:
+    """Where the texts end that name a keyword, as in ``kwargs["name"]``, or a ``namedtuple``.
 
-    Those of a function that hands its keywords only to other libraries are theirs.
+    Keywords of a function that hands them only to other libraries are theirs.
     """
     found: set[Position] = set()
     for node in ast.walk(ast.parse(text)):
+        found.update(_end(name) for name in named_tuple(node))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.args.kwarg:
             name = node.args.kwarg.arg
             inside = list(ast.walk(node))
@@ -137,6 +138,18 @@ def keyword_texts(text: str, calls: Mapping[Position, bool | None]) -> set[Posit
             if not onward or any(verdict is not False for verdict in onward):
                 found.update(_end(key) for key in _keys_of(name, inside))
     return found
+
+
+def named_tuple(node: ast.AST) -> list[ast.Constant]:
+    """The texts of ``namedtuple("Name", ["field", ...])``: its name and those of its fields."""
+    if not (isinstance(node, ast.Call) and _called(node) == "namedtuple"):
+        return []
+    return [
+        inner
+        for argument in node.args
+        for inner in ast.walk(argument)
+        if isinstance(inner, ast.Constant) and isinstance(inner.value, str)
+    ]
 
 
 def _keys_of(name: str, nodes: Sequence[ast.AST]) -> Iterator[ast.Constant]:

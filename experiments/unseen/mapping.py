@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 
-from experiments.unseen.composed import Affix, affixes, reflects, subscripts, texts_in
+from experiments.unseen.composed import Affix, affixes, named_tuple, reflects, subscripts, texts_in
 from experiments.unseen.names import NameMaker
 from experiments.unseen.source import Library, Module, Vocabulary
 
@@ -201,6 +201,7 @@ def defined_names(module: Module) -> set[str]:
             found.update(_assigned(node.body))
         elif isinstance(node, ast.Attribute) and _is_set_on_self(node):
             found.add(node.attr)
+        found.update(str(name.value) for name in named_tuple(node))
     return {name for name in found if name != "_" and not _is_dunder(name)}
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
-from experiments.unseen.composed import keyword_texts
+from experiments.unseen.composed import texts_that_name
 from experiments.unseen.mapping import NameMap
 from experiments.unseen.names import is_distinctive
 from experiments.unseen.owners import Owners, Position
@@ -51,8 +51,8 @@ class Rewriter(cst.CSTTransformer):
         Whether comments stay (translated).
     texts
         Another map for texts, where a script's own keys keep their names.
-    keywords
-        Where the texts end that name a keyword.
+    named
+        Where the texts end that name a keyword or a field.
     """
 
     names: NameMap
@@ -65,7 +65,7 @@ class Rewriter(cst.CSTTransformer):
     masks: Mapping[tuple[int, int], str] = field(default_factory=dict)
     comments: bool = False
     texts: NameMap | None = None
-    keywords: Collection[Position] = ()
+    named: Collection[Position] = ()
 
     def __post_init__(self) -> None:
         self.unmasked: dict[str, str] = {}
@@ -177,7 +177,7 @@ class Rewriter(cst.CSTTransformer):
         if mask := self.masks.get((start.line, start.column + opening)):
             self.unmasked[mask] = self._text(text)
             return _quoted(updated_node, placeholder(mask))
-        if self._end(original_node) in self.keywords:
+        if self._end(original_node) in self.named:
             return _quoted(updated_node, self.names.identifiers.get(text, text))
         if original_node in self._prose:
             return _quoted(updated_node, translate(text, self.names))
@@ -282,7 +282,7 @@ def rewrite(
         masks=masks or {},
         comments=script,
         texts=texts,
-        keywords=keyword_texts(text, owners.calls),
+        named=texts_that_name(text, owners.calls),
     )
     done = wrapper.visit(rewriter).code
     return Rewritten(done, rewriter.unmasked)

@@ -14,7 +14,7 @@ import pytest
 
 from experiments.unseen import gates
 from experiments.unseen.build import UnseenLibrary
-from experiments.unseen.composed import Affix, affixes, keyword_texts
+from experiments.unseen.composed import Affix, affixes, texts_that_name
 from experiments.unseen.mapping import make_map
 from experiments.unseen.owners import analyse, count_errors
 from experiments.unseen.prose import translate
@@ -80,7 +80,10 @@ class CrystalEnds:
 '''
 STEPS = '''"""Steps of hops."""
 
+from collections import namedtuple
 from dataclasses import dataclass
+
+EdgeInfo = namedtuple("EdgeInfo", ["weight", "edge_kind"])
 
 
 @dataclass
@@ -101,6 +104,11 @@ def longest_edge(edges: list[dict]) -> float:
     return max(edge["hop"].length + edge["hop_label"] for edge in edges)
 
 
+def edge_kind_of(weight: int) -> str:
+    info = EdgeInfo(weight, edge_kind="e")
+    return info.edge_kind * info.weight
+
+
 def shifted_step(**kwargs) -> HopStep:
     kwargs["length"] = kwargs.get("length", 2.0) + 1
     return HopStep(**kwargs)
@@ -111,7 +119,7 @@ def pairs_of(value: float):
 
     return CrystalEnds(value, 3 * value, "one", "two", {"x"}, ["m", "m"])
 '''
-SCRIPT = """from toyhops.steps import edge_data, longest_edge, pairs_of, shifted_step
+SCRIPT = """from toyhops.steps import edge_data, edge_kind_of, longest_edge, pairs_of, shifted_step
 
 
 def reference():
@@ -124,15 +132,16 @@ def reference():
         "marks": sorted(pair.unique_marks()),
         "hop": pair.first_hop().hop_length,
         "longest": longest_edge([edge_data(step)]),
+        "kind": edge_kind_of(weight=3),
         "equal": pair == pairs_of(2.0),
     }
 """
-VALUES = [4.0, 4.0, ["one", "two", "x"], ["m"], 2.0, 8.0, True]
-#: Four names are others' too, and two of them are keys of others.
+VALUES = [4.0, 4.0, ["one", "two", "x"], ["m"], 2.0, 8.0, "eee", True]
+#: Five names are others' too, and two of them are keys of others.
 WORDS = Vocabulary(
-    words=frozenset({"length", "name", "ids", "marks", "value"}),
+    words=frozenset({"length", "name", "ids", "marks", "value", "weight"}),
     strings=frozenset({"name", "ids"}),
-    members=frozenset({"length", "name", "ids", "marks"}),
+    members=frozenset({"length", "name", "ids", "marks", "weight"}),
 )
 
 
@@ -234,7 +243,7 @@ def theirs(**kwargs):
 """
     lines = text.splitlines()
     plot = (len(lines), len(lines[-1]))
-    found = keyword_texts(text, {plot: False})
+    found = texts_that_name(text, {plot: False})
     assert {lines[line - 1][:column].split('"')[1] for line, column in found} == {"one", "two"}
 
 
