@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from langchain_core.messages import HumanMessage
@@ -26,6 +27,8 @@ from experiments.store import run_folder, write_json
 from retrieval.base import RetrievalError
 from retrieval.budget import shorten
 from sandbox import environments
+from sandbox.base import SandboxConfig
+from sandbox.factory import get_sandbox
 
 Ask = Callable[[str, str], Awaitable[Reply]]
 Write = Callable[[QAQuestion], Awaitable[str]]
@@ -254,7 +257,9 @@ async def _writer(
         say=lambda line: console.print(f"Environment {env}: {line}", highlight=False),
     )
     client = build_client(config)
-    retriever = await build_retriever(config, packages, environments.site_packages(env), client)
+    site = environments.site_packages(env)
+    open_sandbox = partial(get_sandbox, SandboxConfig(backend=config.sandbox.backend, env=env))
+    retriever = await build_retriever(config, packages, site, client, open_sandbox)
     if retriever is None:
         return None
     k = int(config.system.params.get("k") or config.model.documents)
