@@ -10,7 +10,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from agents.rules import coder, critic, steps
+from agents.rules import choice, coder, critic, steps
 from agents.rules.reading import read
 from docgen import rules_writer
 from docgen.prompts import is_documentation_prompt
@@ -24,7 +24,8 @@ DECLINE = (
 class RulesChatModel(BaseChatModel):
     """Deterministic answers to the prompts of this project.
 
-    The last prompt decides: documentation of a symbol (``docgen.prompts``), a smaller step (asks
+    The last prompt decides: documentation of a symbol (``docgen.prompts``), a multiple-choice
+    question (lists ``<answer_choices>``), a smaller step (asks
     for ``<queries>``, ``<indices>`` or ``<names>``), critique of an attempt (asks for
     ``<feedback>`` and ``<query>``), or code (asks for ``<answer>``). Anything else is declined
     in words.
@@ -61,6 +62,8 @@ def answer(messages: Sequence[BaseMessage]) -> str:
     text = "\n\n".join(message.text for message in messages if message.type == "human")
     if is_documentation_prompt(text):
         return rules_writer.write(text)
+    if (letter := choice.answer(text)) is not None:
+        return letter
     prompt = read(text)
     if prompt is not None and (reply := steps.step(text, prompt)) is not None:
         return reply

@@ -1,8 +1,8 @@
 """Questions without a model: names are masked in code, members are told apart by their docs.
 
 Deterministic: the same library gives the same questions in the same order. Wrong choices come
-from the namespace of the right one (the same class, module or imported package) and stand
-nowhere in the code that is shown.
+from the namespace of the right one (the same class, module or imported package) and are used in
+the same way: called where it is called. No choice, right or wrong, stands in the question.
 """
 
 from __future__ import annotations
@@ -29,18 +29,25 @@ PER_SYMBOL = 5
 #: Lines of code that are shown on each side of a mask in a long function.
 AROUND = 30
 
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+#: Stands for an object without a name that the library shares, such as a local variable.
+UNNAMED = "?"
+
+#: Of these, several functions fit wherever one does: ``logger.info`` or ``logger.debug``.
+MESSAGES = frozenset({"log", "logger", "logging", "warnings"})
+
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True)
 class Mask:
-    """A name in a piece of code: where it stands (UTF-8 offsets) and what could stand there."""
+    """A name in a piece of code: its line, where it comes from, and whether it is called."""
 
     line: int
-    start: int
-    end: int
     name: str
     namespace: str
+    called: bool
 
 
 def write_by_rules(
@@ -86,7 +93,7 @@ class RulesWriter:
             self._children[symbol.qualname.rpartition(".")[0]].append(symbol)
         self._trees = {name: _parse(symbol) for name, symbol in library.symbols.items()
                        if symbol.kind in CALLABLES or symbol.kind == "property"}  # fmt: skip
-        self._imported = self._imported_names()
+        self._used = self._used_names()
 
     def questions(self, symbol: Symbol) -> Iterator[QAQuestion]:
         """Up to five questions on the code of a symbol and up to five on its documentation."""
@@ -109,62 +116,57 @@ class RulesWriter:
         if tree is None:
             return
         source = textwrap.dedent(symbol.source)
-        words = set(_WORD.findall(source))
+        about = f"{symbol.path} {symbol.qualname}"
+        words = set(_WORD.findall(f"{source} {about}"))
+        told = set(_WORD.findall(about))
         asked: set[str] = set()
         for mask in self._masks(symbol, tree):
-            if mask.name in asked:
+            if mask.name in asked | told or mask.name.startswith("__"):
                 continue
-            others = [name for name in self._names(mask.namespace) if name not in words]
-            wrong = _pick(others, 3, symbol.qualname, mask.name)
-            if len(wrong) < 3:
-                continue
+            others = [name for name in self._names(mask) if name not in words]
+            others = list(_alike(others, mask.name))
             asked.add(mask.name)
             text = (
-                f"In `{symbol.path}`, one name of the following code of "
-                f"`{symbol.qualname}` is replaced by {MASK}. Which name stands there?\n"
-                f"```python\n{_masked(source, mask)}\n```"
+                f"In `{symbol.path}`, one name of the following code of `{symbol.qualname}` is "
+                f"replaced by {MASK} wherever it stands. Which name is it?\n"
+                f"```python\n{_masked(source, mask, tree)}\n```"
             )
-            yield _choose(text, mask.name, wrong, kind="code", source=_source(symbol))
+            yield from _offer(text, mask.name, others, symbol, kind="code")
 
     def _masks(self, symbol: Symbol, tree: ast.AST) -> Iterator[Mask]:
-        called = {name.rpartition(".")[2]: name for name in symbol.calls}
-        local = _local_names(tree)
+        resolved = {name.rpartition(".")[2]: name for name in symbol.calls}
         owner = symbol.qualname.rpartition(".")[0] if symbol.kind != "function" else ""
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                found = called.get(node.func.id)
-                if found is not None:
-                    yield _mask(node.func, node.func.id, found.rpartition(".")[0])
-            elif isinstance(node, ast.Attribute):
-                base = ast.unparse(node.value) if _dotted(node.value) else ""
-                if base in ("self", "cls") and owner:
-                    yield _mask(node, node.attr, f"members of {owner}")
-                elif node.attr in called:
-                    yield _mask(node, node.attr, called[node.attr].rpartition(".")[0])
-                elif base and base.partition(".")[0] not in local:
-                    yield _mask(node, node.attr, f"imported {base}")
+        for name, base, line, called in _uses(tree):
+            if not base:
+                if called and name in resolved:
+                    yield Mask(line, name, resolved[name].rpartition(".")[0], called)
+            elif base in ("self", "cls") and owner:
+                yield Mask(line, name, f"members of {owner}", called)
+            elif name in resolved:
+                yield Mask(line, name, resolved[name].rpartition(".")[0], called)
+            elif base != UNNAMED and base.rpartition(".")[2] not in MESSAGES:
+                yield Mask(line, name, f"imported {base}", called)
 
-    def _names(self, namespace: str) -> list[str]:
-        if namespace.startswith("imported "):
-            return sorted(self._imported[namespace.removeprefix("imported ")])
-        if namespace.startswith("members of "):
-            cls = self._library.symbols.get(namespace.removeprefix("members of "))
-            return sorted({member.name for member in cls.members}) if cls is not None else []
-        kinds = {*CALLABLES, "class", "property"}
-        return sorted({s.name for s in self._children[namespace] if s.kind in kinds})
+    def _names(self, mask: Mask) -> list[str]:
+        """What could stand at the mask, as far as its namespace and its use tell."""
+        names = set(self._used[mask.namespace, mask.called])
+        owner = mask.namespace.removeprefix("members of ")
+        kinds = {*CALLABLES, "class"} if mask.called else {"property", "attribute", "enum"}
+        names.update(s.name for s in self._children[owner] if s.kind in kinds)
+        cls = self._library.symbols.get(owner)
+        if cls is not None:
+            names.update(member.name for member in cls.members if member.kind in kinds)
+        return sorted(name for name in names if not name.startswith("__"))
 
-    def _imported_names(self) -> Mapping[str, set[str]]:
-        """What the library uses of other packages: ``np.linalg`` -> ``{norm, inv, ...}``."""
-        table: dict[str, set[str]] = defaultdict(set)
-        for tree in self._trees.values():
-            if tree is None:
-                continue
-            local = _local_names(tree)
-            for node in ast.walk(tree):
-                if isinstance(node, ast.Attribute) and _dotted(node.value):
-                    base = ast.unparse(node.value)
-                    if base.partition(".")[0] not in local | {"self", "cls"}:
-                        table[base].add(node.attr)
+    def _used_names(self) -> Mapping[tuple[str, bool], set[str]]:
+        """What code uses of a namespace, called or not: ``imported np.linalg`` -> ``norm``."""
+        table: dict[tuple[str, bool], set[str]] = defaultdict(set)
+        for qualname, tree in self._trees.items():
+            for name, base, _, called in _uses(tree) if tree is not None else ():
+                if base in ("self", "cls"):
+                    table[f"members of {qualname.rpartition('.')[0]}", called].add(name)
+                elif base and base != UNNAMED:
+                    table[f"imported {base}", called].add(name)
         return table
 
     # --- documentation -----------------------------------------------------------------------
@@ -194,44 +196,48 @@ class RulesWriter:
         if summary is None:
             return
         described = {other.name: text for other in siblings if (text := _summary(other))}
-        distinct = [name for name, text in described.items() if text != summary]
         if not re.search(rf"\b{re.escape(symbol.name)}\b", summary):
             text = (
                 f"Which {symbol.kind} that pymatgen defines in "
                 f"`{symbol.qualname.rpartition('.')[0]}` is for this: {summary}"
             )
-            names = [o.name for o in siblings if described.get(o.name) != summary]
-            wrong = _pick(names, 3, symbol.qualname, "name")
-            yield from _offer(text, symbol.name, wrong, symbol)
-        wrong = [described[name] for name in _pick(distinct, 3, symbol.qualname, "summary")]
-        yield from _offer(f"What is pymatgen's `{symbol.qualname}` for?", summary, wrong, symbol)
+            names = [
+                other.name for other in siblings
+                if other.kind == symbol.kind and described.get(other.name) != summary
+            ]  # fmt: skip
+            yield from _offer(text, symbol.name, names, symbol)
+        others = [text for text in described.values() if text != summary]
+        yield from _offer(f"What is pymatgen's `{symbol.qualname}` for?", summary, others, symbol)
 
 
 def _by_parameter(symbol: Symbol, siblings: Sequence[Symbol]) -> Iterator[QAQuestion]:
     own = _parameters(symbol)
     others = sorted({name for other in siblings for name in _parameters(other)} - set(own))
     for name in _pick(own, 2, symbol.qualname, "own parameters"):
-        wrong = _pick(others, 3, symbol.qualname, f"parameters {name}")
         text = f"Which of these is a parameter of pymatgen's `{symbol.qualname}`?"
-        yield from _offer(text, name, wrong, symbol)
+        yield from _offer(text, name, others, symbol)
 
 
 def _by_result(symbol: Symbol, siblings: Sequence[Symbol]) -> Iterator[QAQuestion]:
     result = _annotation(symbol)
-    if result is None or result in ("None", "Any", "Self"):
+    if result is None:
         return
     others = sorted({kind for other in siblings if (kind := _annotation(other))} - {result})
-    wrong = _pick(others, 3, symbol.qualname, "result")
     text = f"What type is declared for the result of pymatgen's `{symbol.qualname}`?"
-    yield from _offer(text, result, wrong, symbol)
+    yield from _offer(text, result, others, symbol)
 
 
 # --- choices ---------------------------------------------------------------------------------
 
 
-def _offer(text: str, right: str, wrong: Sequence[str], symbol: Symbol) -> Iterator[QAQuestion]:
-    if len({right, *wrong}) == len(LETTERS):
-        yield _choose(text, right, wrong, kind="doc", source=_source(symbol))
+def _offer(
+    text: str, right: str, others: Sequence[str], symbol: Symbol, *, kind: str = "doc"
+) -> Iterator[QAQuestion]:
+    """The question with three of the others; none when a choice would stand in its text."""
+    shown = set(_WORD.findall(text))
+    wrong = _pick([other for other in others if other not in shown], 3, text, right)
+    if right not in shown and len({right, *wrong}) == len(LETTERS):
+        yield _choose(text, right, wrong, kind=kind, source=f"{symbol.path}/{symbol.qualname}")
 
 
 def _choose(text: str, right: str, wrong: Sequence[str], *, kind: str, source: str) -> QAQuestion:
@@ -247,10 +253,6 @@ def _pick(names: Sequence[str], count: int, *salt: str) -> list[str]:
         return hashlib.sha256("\0".join([*salt, name]).encode()).hexdigest()
 
     return sorted(set(names), key=rank)[:count]
-
-
-def _source(symbol: Symbol) -> str:
-    return f"{symbol.path}/{symbol.qualname}"
 
 
 # --- reading code ----------------------------------------------------------------------------
@@ -278,26 +280,46 @@ def _local_names(tree: ast.AST) -> set[str]:
     }  # fmt: skip
 
 
-def _mask(node: ast.Name | ast.Attribute, name: str, namespace: str) -> Mask:
-    end = node.end_col_offset or 0
-    return Mask(node.end_lineno or node.lineno, end - len(name.encode()), end, name, namespace)
+def _uses(tree: ast.AST) -> Iterator[tuple[str, str, int, bool]]:
+    """Names that code uses: name, what it is taken from, line, and whether it is called.
+
+    Taken from nothing: a plain name that is called. `UNNAMED`: what only a run would tell.
+    """
+    local = _local_names(tree) - {"self", "cls"}
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and id(node) in called:
+            yield node.id, "", node.lineno, True
+        elif isinstance(node, ast.Attribute):
+            base = ast.unparse(node.value) if _dotted(node.value) else UNNAMED
+            base = UNNAMED if base.partition(".")[0] in local else base
+            yield node.attr, base, node.end_lineno or node.lineno, id(node) in called
 
 
-def _masked(source: str, mask: Mask) -> str:
-    lines = source.split("\n")
-    raw = lines[mask.line - 1].encode()
-    if raw[mask.start : mask.end] != mask.name.encode():
-        raise ValueError(f"{mask.name} does not stand where it was found")
-    lines[mask.line - 1] = (raw[: mask.start] + MASK.encode() + raw[mask.end :]).decode()
+def _masked(source: str, mask: Mask, tree: ast.AST) -> str:
+    """The code around a mask, with the signature; the name is masked wherever it stands."""
+    lines = re.sub(rf"\b{re.escape(mask.name)}\b", MASK, source).split("\n")
     first, last = max(mask.line - 1 - AROUND, 0), mask.line + AROUND
-    header = next(i for i, line in enumerate(lines) if line.startswith(("def ", "async def ")))
-    head = [*lines[: header + 1], "    ..."] if first > header + 1 else lines[:first]
+    body = next(node.body[0].lineno - 1 for node in ast.walk(tree) if isinstance(node, FUNCTIONS))
+    head = [*lines[:body], "    ..."] if first > body else lines[:first]
     tail = ["    ..."] if last < len(lines) else []
     return "\n".join([*head, *lines[first:last], *tail]).rstrip()
 
 
+def _alike(names: Sequence[str], right: str) -> Sequence[str]:
+    """The names written like the right one (private, capitalised), if there are enough."""
+
+    def form(name: str) -> tuple[bool, bool, bool]:
+        return name.startswith("_"), name.lstrip("_")[:1].isupper(), name.isupper()
+
+    same = [name for name in names if form(name) == form(right)]
+    return same if len(same) >= 3 else names
+
+
 def _summary(symbol: Symbol) -> str | None:
     text = first_sentence(symbol.docstring)
+    if re.match(r"(args|arguments|parameters|returns?|yields|raises|todo)\b", text, re.IGNORECASE):
+        return None  # no summary, but the first section
     return text if len(text.split()) >= 4 and len(text) < 300 else None
 
 
@@ -314,5 +336,7 @@ def _parameters(symbol: Symbol) -> list[str]:
 
 
 def _annotation(symbol: Symbol) -> str | None:
+    """The declared type of a result; none where it says little."""
     result = symbol.signature.rpartition(" -> ")[2] if " -> " in symbol.signature else ""
-    return result or None
+    result = result.replace('"', "").replace("'", "")
+    return None if result in ("", "None", "Any", "Self") else result
