@@ -18,7 +18,7 @@ def progress() -> Iterator[Callable[[str], None]]:
     """A line on stderr; call what it gives with each step."""
     columns = (SpinnerColumn(), TextColumn("unseen library: {task.description}"))
     with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as shown:
-        task = shown.add_task("starting (one to three minutes)")
+        task = shown.add_task("starting (a few minutes)")
         yield lambda line: shown.update(task, description=line)
 
 

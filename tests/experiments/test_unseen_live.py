@@ -1,4 +1,4 @@
-"""The real thing: pymatgen-analysis-defects under other names, for two seeds."""
+"""The real thing: three add-ons of pymatgen under other names, for two seeds."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from experiments.benchmarks.live.loader import LiveBenchmark, question_folders
+from experiments.benchmarks.live.loader import (
+    QUESTIONS,
+    LiveBenchmark,
+    question_folders,
+    read_spec,
+)
 from experiments.unseen.build import UnseenLibrary
+from experiments.unseen.questions import read_questions
 from experiments.unseen.ready import PACKAGES, ready, report_of
 from sandbox import environments
 from sandbox.base import Outcome, SandboxConfig
@@ -24,29 +30,42 @@ def library(request: pytest.FixtureRequest) -> UnseenLibrary:
 
 
 def test_every_question_was_proven(library: UnseenLibrary) -> None:
+    asked, _ = read_questions(QUESTIONS, PACKAGES)
     report = report_of(library)
-    assert report["questions"] == len(question_folders(library.questions)) >= 6
-    assert isinstance(report["renamed"], int)
-    assert report["renamed"] > 500
+    assert report["questions"] == len(question_folders(library.questions)) == len(asked)
+    assert report["properties"] == sum(len(source.spec.properties) for source in asked)
+    assert report["renamed"] > 1000
+    for package in PACKAGES:  # each of them is asked about
+        found, _ = read_questions(QUESTIONS, [package])
+        assert len(found) >= 6
+
+
+def test_names_that_are_put_together_keep_their_fixed_part(library: UnseenLibrary) -> None:
+    names = library.names.identifiers
+    stem = names["anions_a"].removesuffix("_a")
+    assert names["anions_a"] == f"{stem}_a" != "anions_a"
+    assert names["anions_b"] == f"{stem}_b"
 
 
 def test_the_sandbox_holds_the_library_and_neither_the_original_nor_the_map(
     library: UnseenLibrary,
 ) -> None:
-    (name,) = library.packages
     code = f"""
-import importlib.util, pathlib, sys
+import importlib, importlib.util, pathlib
 
 
 def look():
-    import {name}
-
-    site = pathlib.Path({name}.__file__).parents[1]
+    sites = {{
+        str(pathlib.Path(importlib.import_module(name).__file__).parents[1])
+        for name in {library.packages!r}
+    }}
+    (site,) = sites
+    words = [package.rpartition(".")[2] for package in {PACKAGES!r}]
     return {{
-        "original": importlib.util.find_spec("pymatgen.analysis.defects") is not None,
-        "add-on": importlib.util.find_spec("pymatgen.analysis.diffusion") is not None,
-        "map": [str(path) for path in site.rglob("mapping.json")],
-        "metadata": [path.name for path in site.glob("*defects*")],
+        "originals": [p for p in {PACKAGES!r} if importlib.util.find_spec(p) is not None],
+        "add-on": importlib.util.find_spec("matminer") is not None,
+        "map": [str(path) for path in pathlib.Path(site).rglob("mapping.json")],
+        "metadata": [p.name for word in words for p in pathlib.Path(site).glob("*" + word + "*")],
     }}
 """
 
@@ -56,31 +75,45 @@ def look():
         assert done.outcome is Outcome.OK, done.error
         return done.result
 
-    assert asyncio.run(run()) == {"original": False, "add-on": True, "map": [], "metadata": []}
+    assert asyncio.run(run()) == {"originals": [], "add-on": True, "map": [], "metadata": []}
 
 
 @pytest.mark.parametrize("level", ["goal", "scaffold"])
 def test_the_benchmark_asks_about_it(level: str) -> None:
     benchmark = LiveBenchmark(level=level, library="unseen", seed=1)  # type: ignore[arg-type]
     tasks = benchmark.load()
-    name = benchmark.packages[-1]
-    assert len(tasks) >= 6
+    new = benchmark.packages[-len(PACKAGES) :]
+    assert len(tasks) == len(read_questions(QUESTIONS, PACKAGES)[0])
+    named = set()
     for task in tasks:
-        assert name in task.question.prompt
-        assert "analysis.defects" not in task.question.prompt
+        prompt = task.question.prompt
+        used = {name for name in new if name in prompt}
+        assert used, task.question.id
+        named |= used
+        for package in PACKAGES:
+            assert package.removeprefix("pymatgen.") not in prompt
         assert Path(task.environment).name == "environment"
         assert task.labels["library"] == "unseen 1"
         assert not task.question.mounts or all(
             "/data/" in path for path in task.question.mounts.values()
         )
+    assert named == set(new)
+
+
+def test_a_prompt_names_the_packages_of_its_reference_and_no_other(library: UnseenLibrary) -> None:
+    for folder in question_folders(library.questions):
+        reference = (folder / "reference.py").read_text()
+        goal = read_spec(folder).goal
+        for name in library.packages:
+            assert (f"{name}." in reference or f"import {name}" in reference) == (name in goal)
 
 
 def test_documentation_is_made_from_it_like_from_any_other(library: UnseenLibrary) -> None:
     from docgen.library import read_library
 
-    (name,) = library.packages
-    read = read_library([name], environments.site_packages(library.environment))
+    read = read_library(list(library.packages), environments.site_packages(library.environment))
     found = {qualname.rpartition(".")[2] for qualname in read.symbols}
     names = library.names
-    assert names.identifiers["FormationEnergyDiagram"] in found
-    assert "FormationEnergyDiagram" not in found
+    for old in ("FormationEnergyDiagram", "DiffusionAnalyzer", "AlloyPair"):
+        assert names.identifiers[old] in found
+        assert old not in found
