@@ -22,7 +22,6 @@ from experiments.config import ConfigError, RunConfig, load_class
 from experiments.tasks import Benchmark, RunsItself, Task
 from indexes.embedding import EmbeddingError, build_embedding
 from retrieval.base import Retriever
-from retrieval.config import RetrievalConfig
 from sandbox import environments
 from sandbox.base import Sandbox, SandboxConfig
 from sandbox.factory import get_sandbox
@@ -230,24 +229,3 @@ async def build_retriever(
         open_sandbox=open_sandbox,
         chat=EpisodeChat(client=client),
     )
-
-
-def effective(config: RunConfig) -> RunConfig:
-    """The configuration as the architecture uses it.
-
-    One that retrieves nothing is the same run with every ``retrieval``; one that is made for a
-    mode of retrieval (``graphrag``) uses that mode of whatever source is configured.
-    """
-    cls = load_class(config.system.target, key="system")
-    retrieval = config.retrieval
-    if not getattr(cls, "uses_retrieval", True):
-        return config.model_copy(update={"retrieval": RetrievalConfig(name="none")})
-    mode = getattr(cls, "retrieval_mode", None)
-    if mode is None or retrieval.source == "none" or retrieval.mode == mode:
-        return config
-    changed = {
-        "name": f"{retrieval.name}_{mode}",
-        "mode": mode,
-        "default_embedding": retrieval.default_embedding or "hashing",
-    }
-    return config.model_copy(update={"retrieval": retrieval.model_copy(update=changed)})

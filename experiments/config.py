@@ -250,6 +250,27 @@ def check_parameters(key: str, target: Target) -> None:
         raise ConfigError(describe(error, prefix=f"{key}.")) from error
 
 
+def effective(config: RunConfig) -> RunConfig:
+    """The configuration as the architecture uses it.
+
+    One that retrieves nothing is the same run with every ``retrieval``; one that is made for a
+    mode of retrieval (``graphrag``) uses that mode of whatever source is configured.
+    """
+    cls = load_class(config.system.target, key="system")
+    retrieval = config.retrieval
+    if not getattr(cls, "uses_retrieval", True):
+        return config.model_copy(update={"retrieval": RetrievalConfig(name="none")})
+    mode = getattr(cls, "retrieval_mode", None)
+    if mode is None or retrieval.source == "none" or retrieval.mode == mode:
+        return config
+    changed = {
+        "name": f"{retrieval.name}_{mode}",
+        "mode": mode,
+        "default_embedding": retrieval.default_embedding or "hashing",
+    }
+    return config.model_copy(update={"retrieval": retrieval.model_copy(update=changed)})
+
+
 def describe(error: ValidationError, prefix: str = "") -> str:
     """The first fault as one line: key, value, what would be valid."""
     first = error.errors(include_url=False)[0]

@@ -5,36 +5,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import sys
-import traceback
-from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
 import yaml
-from rich.console import Console
 
-from agents.base import Trajectory, Usage
-from experiments.build import (
-    Laboratory,
-    build_benchmark,
-    build_client,
-    build_laboratory,
-    effective,
-    load_tasks,
-    select,
-)
 from experiments.command import compose_plain, expand, help_text, parse
-from experiments.config import ConfigError, RunConfig, validate
-from experiments.meter import RunMeter
-from experiments.progress import QuestionProgress
-from experiments.record import make_row, make_trajectory
-from experiments.report import print_table, write_report
-from experiments.scoring import score_answer
-from experiments.store import Row, Store, read_json, run_folder, write_json
-from experiments.summary import summarise, tasks_digest
-from experiments.tasks import RunsItself, Task
+from experiments.config import ConfigError, RunConfig, effective, validate
 from retrieval.base import RetrievalError
 from sandbox.base import SandboxError
 
@@ -42,163 +18,6 @@ from sandbox.base import SandboxError
 USER_ERRORS = (ConfigError, SandboxError, RetrievalError)
 
 INTERRUPTED = 130
-
-
-@dataclass(frozen=True)
-class Job:
-    """A question to be answered once."""
-
-    task: Task
-    seed: int
-
-
-async def execute(config: RunConfig, console: Console) -> Path:
-    """Run whatever is not finished yet, and write the summary.
-
-    Returns
-    -------
-    Path
-        The run folder.
-
-    Raises
-    ------
-    ConfigError, SandboxError, RetrievalError
-        When the run cannot start; the message says what to do.
-    """
-    benchmark = build_benchmark(config)
-    if isinstance(benchmark, RunsItself):
-        return await benchmark.run(config, console)
-    all_tasks = load_tasks(benchmark, config)
-    tasks = select(all_tasks, config)
-    config_hash = config.hash(tasks_digest(all_tasks))
-    client = build_client(config)
-    folder = run_folder(config, config_hash)
-    with Store(folder, config_hash, config.plain()) as store:
-        finished = store.finished()
-        jobs = [
-            Job(task, seed)
-            for seed in config.seeds
-            for task in tasks
-            if task.unavailable is None and (task.question.id, seed) not in finished
-        ]
-        total = len(config.seeds) * sum(task.unavailable is None for task in tasks)
-        console.print(_headline(config, folder, llm=client.llm, total=total, jobs=len(jobs)))
-        try:
-            async with AsyncExitStack() as stack:
-                laboratories = {}
-                for environment in sorted({job.task.environment for job in jobs}):
-                    laboratories[environment] = await build_laboratory(
-                        config, benchmark, environment, client, stack=stack, console=console
-                    )
-                store.remember_packages({n: lab.packages for n, lab in laboratories.items()})
-                meter = RunMeter(config.run_budget)
-                for row in store.lines():
-                    _count(row, meter)
-                progress = QuestionProgress(
-                    console, config.system.name, total=total, done=total - len(jobs)
-                )
-                with progress:
-                    await _work(
-                        config,
-                        store,
-                        jobs,
-                        laboratories=laboratories,
-                        meter=meter,
-                        progress=progress,
-                    )
-                if meter.exhausted:
-                    console.print(
-                        f"Stopped: {meter.exhausted}. With a higher limit it goes on from here."
-                    )
-        finally:
-            wanted = {(task.question.id, seed) for task in tasks for seed in config.seeds}
-            summary = summarise(
-                config,
-                config_hash=config_hash,
-                llm=client.llm,
-                tasks=tasks,
-                rows=[row for row in store.lines() if (row.question_id, row.seed) in wanted],
-                packages=store.packages,
-            )
-            write_json(folder / "summary.json", summary)
-    return folder
-
-
-def _headline(config: RunConfig, folder: Path, *, llm: bool, total: int, jobs: int) -> str:
-    model = config.model.name if llm else f"{config.model.name} (no LLM)"
-    resumed = f", {total - jobs} of them finished before" if jobs != total else ""
-    return (
-        f"{config.system.name} + {config.retrieval.name} + {model} on {config.benchmark.name}: "
-        f"{total} questions{resumed} -> {folder}"
-    )
-
-
-def _count(row: Row, meter: RunMeter) -> None:
-    meter.add(
-        calls=row.calls,
-        tokens=row.prompt_tokens + row.completion_tokens,
-        cost_usd=row.cost_usd,
-        sandbox_seconds=row.sandbox_seconds,
-    )
-
-
-async def _work(
-    config: RunConfig,
-    store: Store,
-    jobs: Sequence[Job],
-    *,
-    laboratories: Mapping[str, Laboratory],
-    meter: RunMeter,
-    progress: QuestionProgress,
-) -> None:
-    """Answer, score and store, ``concurrency`` questions at a time, in the order of ``jobs``."""
-    waiting = iter(jobs)
-
-    async def worker() -> None:
-        while not meter.exhausted and (job := next(waiting, None)) is not None:
-            laboratory = laboratories[job.task.environment]
-            row, trajectory = await _answer(config, store.config_hash, job, laboratory)
-            store.append(row, trajectory)
-            _count(row, meter)
-            progress.finished(row)
-
-    async with asyncio.TaskGroup() as group:
-        for _ in range(min(config.concurrency, len(jobs))):
-            group.create_task(worker())
-
-
-async def _answer(
-    config: RunConfig, config_hash: str, job: Job, laboratory: Laboratory
-) -> tuple[Row, dict[str, Any]]:
-    try:
-        trajectory = await laboratory.agent.solve(job.task.question, seed=job.seed)
-    except Exception:  # noqa: BLE001 -- a bug of ours must not cost the other questions
-        trajectory = _broken(job, traceback.format_exc())
-    verdict = await score_answer(
-        job.task,
-        trajectory,
-        sandbox=laboratory.sandbox,
-        verifier=laboratory.verifier,
-        timeout=config.sandbox.timeout,
-    )
-    row = make_row(config_hash, job.task, trajectory, verdict)
-    return row, make_trajectory(job.task, trajectory, verdict)
-
-
-def _broken(job: Job, error: str) -> Trajectory:
-    """What an agent that raised leaves behind: unknown, and tried again on resume."""
-    return Trajectory(
-        question_id=job.task.question.id,
-        seed=job.seed,
-        code=None,
-        entry=None,
-        answer="",
-        steps=(),
-        usage=Usage(),
-        stop_reason="agent_error",
-        format_status="error",
-        error=error,
-    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -211,9 +30,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ended the run); 2: the user has to change something; 130: interrupted.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=100)  # a log file has room for the tables
     flags = {"-m", "--multirun", "-h", "--help", "--cfg"} & set(given)
     overrides = [argument for argument in given if argument not in flags]
     if flags & {"-h", "--help"}:
@@ -226,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for config in configs:
                 sys.stdout.write(yaml.safe_dump(config.plain(), sort_keys=False) + "\n")
             return 0
-        return _run_all(_separate(configs), console)
+        return _run_all(_separate(configs))
     except USER_ERRORS as error:
         sys.stderr.write(f"error: {error}\n")
         return 2
@@ -251,7 +67,17 @@ def _separate(configs: Sequence[RunConfig]) -> list[RunConfig]:
     return separate
 
 
-def _run_all(configs: Sequence[RunConfig], console: Console) -> int:
+def _run_all(configs: Sequence[RunConfig]) -> int:
+    # They take seconds to import: not for --help or a wrong argument.
+    from rich.console import Console  # noqa: PLC0415
+
+    from experiments.job import execute  # noqa: PLC0415
+    from experiments.report import print_table, write_report  # noqa: PLC0415
+    from experiments.store import read_json  # noqa: PLC0415
+
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=100)  # a log file has room for the tables
     folders = []
     for config in configs:
         folder = asyncio.run(execute(config, console))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from langchain_core.documents import Document
+if TYPE_CHECKING:  # slow to import
+    from langchain_core.documents import Document
 
 
 class RetrievalError(Exception):

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from agents.base import Question
 from experiments.config import validate
-from experiments.run import execute
+from experiments.job import execute
 from experiments.store import read_rows
 from experiments.tasks import Property, Task
 from sandbox.factory import available

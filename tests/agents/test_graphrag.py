@@ -6,9 +6,8 @@ from agents.base import Question
 from agents.episode import Parts
 from agents.graphrag import GraphRag
 from agents.rag import Rag
-from experiments.build import effective
 from experiments.command import compose_plain
-from experiments.config import validate
+from experiments.config import effective, validate
 from tests.agents.scripted import ListRetriever, client, code_reply
 
 QUESTION = Question("q", "- `a`: the answer. Format: `int`.", {"a": "int"})

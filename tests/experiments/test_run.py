@@ -13,8 +13,9 @@ import pytest
 from rich.console import Console
 
 from experiments.config import ConfigError
+from experiments.job import execute
 from experiments.report import write_report
-from experiments.run import execute, main
+from experiments.run import main
 from experiments.store import read_rows, run_folder
 from experiments.summary import WALL_CLOCK
 
