@@ -68,7 +68,8 @@ def summarise(
     dict
         JSON-able. Counts of verdicts are sums over seeds; ``answers`` is what they are out of
         (``properties_total`` for properties); ``verified`` leaves out the properties that are
-        known to be faulty themselves, and is ``None`` where there are none.
+        known to be faulty themselves (``faulty`` names them, by question), and is ``None`` where
+        there are none.
     """
     latest = {(row.question_id, row.seed): row for row in rows}
     available = [task for task in tasks if task.unavailable is None]
@@ -95,6 +96,7 @@ def summarise(
         "properties_passed": sum(row.passed_count for row in scored),
         "properties_total": sum(row.properties for row in scored),
         "verified": _verified(tasks, scored),
+        "faulty": _faulty(tasks),
         "format_errors": sum(row.format_status == "error" for row in scored),
         "format_repaired": sum(row.format_status == "repaired" for row in scored),
         "outcomes": _counts(row.outcome for row in latest.values()),
@@ -133,6 +135,13 @@ def _verified(tasks: Sequence[Task], scored: Sequence[Row]) -> dict[str, int] | 
         ),
         "total": sum(len(sound[row.question_id]) for row in scored),
     }
+
+
+def _faulty(tasks: Sequence[Task]) -> dict[str, list[str]]:
+    """Names of the properties that have an erratum, by question."""
+    found = {task.question.id: [prop.name for prop in task.properties if prop.erratum is not None]
+             for task in tasks}  # fmt: skip
+    return {name: faulty for name, faulty in found.items() if faulty}
 
 
 def _counts(values: Iterable[str]) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """One HTML page that opens offline and leads from every number to what was executed.
 
-Everything a model wrote is hostile text: jinja2 escapes all of it, the page holds no script,
-and its Content-Security-Policy would refuse one.
+Everything a model wrote is hostile text: jinja2 escapes all of it, the page's one script
+(``page.js``) sets text and never HTML, and the Content-Security-Policy refuses any other.
 """
 
 from __future__ import annotations
@@ -10,17 +10,18 @@ import base64
 import difflib
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
-from markupsafe import Markup
-from pygments import highlight
+from markupsafe import Markup, escape
 from pygments.formatters import HtmlFormatter
+from pygments.lexer import Lexer
 from pygments.lexers import DiffLexer, PythonLexer
+from pygments.token import STANDARD_TYPES, Comment, Generic, Keyword, Name, Number, String
 
 from experiments.report import choice, plots
 from experiments.report.cells import money
@@ -32,13 +33,21 @@ from experiments.report.tables import (
     comparison_lines,
     leaderboard,
     seed_spreads,
+    told,
 )
+from experiments.report.texts import INLINE, Texts
 from experiments.store import Row, write_text
 
 HERE = Path(__file__).parent
 
 #: Longer code is shown as it is: highlighting is quadratic on hostile input.
 HIGHLIGHTED = 50_000
+
+#: What is coloured: the rest would only make the page larger.
+COLOURED = frozenset({
+    Comment, Keyword, String, Number, Name.Function, Name.Class, Name.Decorator, Generic.Deleted,
+    Generic.Inserted, Generic.Subheading,
+})  # fmt: skip
 
 KINDS = {
     "whole": "whole",
@@ -100,21 +109,27 @@ def render(
         trim_blocks=False,
     )
     css = (HERE / "page.css").read_text(encoding="utf-8") + _highlight_css()
-    digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
+    js = (HERE / "page.js").read_text(encoding="utf-8")
+    texts = Texts()
     many = len(runs) > 1 or any(len(run.summary["seeds"]) > 1 for run in runs)
     questions = [_question(runs, key, pages, many=many) for key in _question_ids(runs)]
     spend, unit = _spend(runs)
+    headings, board = told(HEADINGS, leaderboard(runs))
     return environment.get_template("page.html.j2").render(
         title=_title([*runs, *letters]),
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         css=Markup(css),  # noqa: S704 -- our own file, no input
-        css_hash=Markup(f"sha256-{digest}"),  # noqa: S704 -- base64 of our own file
+        css_hash=_hash(css),
+        js=Markup(js),  # noqa: S704 -- our own file, no input
+        js_hash=_hash(js),
+        texts=texts,
+        long=lambda text: _long(str(text), texts),
         all_runs=[*runs, *letters],
         runs=runs,
         many=many,
         letters=letters and _letters(letters),
-        headings=HEADINGS,
-        board=leaderboard(runs),
+        headings=headings,
+        board=board,
         forest=plots.forest(_forest_lines(runs), about="shares with 95 % intervals"),
         comparison_headings=COMPARISON_HEADINGS,
         comparisons=comparison_lines(runs),
@@ -130,6 +145,19 @@ def render(
         ],
         facts=[_facts(run) for run in runs],
     )
+
+
+def _hash(text: str) -> Markup:
+    """What a Content-Security-Policy allows by."""
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return Markup(f"sha256-{digest}")  # noqa: S704 -- base64 of a file of ours
+
+
+def _long(text: str, texts: Texts) -> Markup:
+    """A text as it stands, or by its number where it is long."""
+    if len(text) <= INLINE:
+        return Markup("<pre>{}</pre>").format(text)
+    return Markup('<pre data-text="{}"></pre>').format(texts.add(text))
 
 
 def _highlight_css() -> str:
@@ -284,11 +312,28 @@ def _execution(execution: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return shown
 
 
-def _highlighted(text: str, lexer: Any) -> Markup:
+def _highlighted(text: str, lexer: Lexer) -> Markup:
     if len(text) > HIGHLIGHTED:
         return Markup("<pre>{}</pre>").format(text)
-    # Pygments escapes what it formats.
-    return Markup(highlight(text, lexer, HtmlFormatter(nobackground=True)))  # noqa: S704
+    parts = [
+        Markup('<span class="{}">{}</span>').format(name, value) if name else escape(value)
+        for name, value in _coloured(lexer.get_tokens(text))
+    ]
+    return Markup('<div class="highlight"><pre>{}</pre></div>').format(Markup("").join(parts))
+
+
+def _coloured(tokens: Iterable[tuple[Any, str]]) -> Iterator[tuple[str, str]]:
+    """Runs of text with the class of their colour; most names and signs have none."""
+    run, of = "", ""
+    for kind, value in tokens:
+        name = next((STANDARD_TYPES[some] for some in kind.split()[::-1] if some in COLOURED), "")
+        if name != of and value.strip():
+            if run:
+                yield of, run
+            run, of = "", name
+        run += value
+    if run:
+        yield of, run
 
 
 def _diff(first: str, second: str) -> Markup | None:

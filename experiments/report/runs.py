@@ -53,6 +53,13 @@ class Run:
         """Share with its 95 % interval, by resampling questions."""
         return bootstrap_interval(list(self.tallies(measure).values()))
 
+    def sound(self, row: Row) -> tuple[int, int]:
+        """Properties that passed, of all that are not known to be faulty themselves."""
+        faulty = self.summary.get("faulty", {}).get(row.question_id, ())
+        passed = row.passed or {}
+        gained = sum(passed.get(name, False) for name in faulty)
+        return row.passed_count - gained, row.properties - len(faulty)
+
     def trajectory(self, row: Row) -> dict[str, Any]:
         """Everything that led to a row."""
         return read_json(trajectory_path(self.folder, row.question_id, row.seed))

@@ -25,8 +25,11 @@ HEADINGS = (
     "questions",
     "runnable %",
     "properties %",
+    "without faulty %",
     "whole %",
     "passed",
+    "over seeds %",
+    "model calls",
     "tokens",
     "cost",
     "seconds",
@@ -35,7 +38,10 @@ HEADINGS = (
 
 
 def leaderboard(runs: Sequence[Run]) -> list[tuple[str, ...]]:
-    """One line per run under `HEADINGS`; shares with 95 % question-clustered intervals."""
+    """One line per run under `HEADINGS`; shares with 95 % question-clustered intervals.
+
+    "Without faulty" leaves out properties that have an erratum; a dash where there are none.
+    """
     lines: list[tuple[str, ...]] = []
     for run in runs:
         summary = run.summary
@@ -48,8 +54,11 @@ def leaderboard(runs: Sequence[Run]) -> list[tuple[str, ...]]:
                 f"{summary['questions']}" + (f" x {seeds} seeds" if seeds > 1 else ""),
                 percent(run.interval(runnable)),
                 percent(run.interval(properties)),
+                _sound(run),
                 percent(run.interval(whole)),
                 f"{summary['properties_passed']}/{summary['properties_total']}",
+                seed_spreads(run) if seeds > 1 else "-",
+                f"{summary['calls']:,}",
                 f"{summary['tokens']:,}" + (" (estimated)" if summary["tokens_estimated"] else ""),
                 money(summary["cost_usd"]),
                 f"{summary['seconds']:.0f}",
@@ -57,6 +66,21 @@ def leaderboard(runs: Sequence[Run]) -> list[tuple[str, ...]]:
             )
         )
     return lines
+
+
+def told(
+    headings: Sequence[str], lines: Sequence[Sequence[str]]
+) -> tuple[list[str], list[list[str]]]:
+    """A table without the columns that say nothing about any line."""
+    kept = [i for i in range(len(headings)) if any(line[i] != "-" for line in lines)]
+    return [headings[i] for i in kept], [[line[i] for i in kept] for line in lines]
+
+
+def _sound(run: Run) -> str:
+    verified = run.summary["verified"]
+    if verified is None:
+        return "-"
+    return f"{percent(run.interval(run.sound))} ({verified['passed']}/{verified['total']})"
 
 
 def _without_verdict(run: Run) -> str:
@@ -162,19 +186,23 @@ def print_table(folders: Sequence[Path], console: Console) -> None:
 
 def _print_runs(runs: Sequence[Run], console: Console) -> None:
     board = Table(title=_title(runs), caption="below a share: its 95 % interval over questions")
-    for heading in ("run", "runnable", "properties", "whole", "tokens", "cost", "seconds"):
+    for heading in ("run", "runnable", "properties", "whole", "calls\ntokens", "cost\nseconds"):
         board.add_column(heading, justify="left" if heading == "run" else "right")
     for run in runs:
         summary = run.summary
         board.add_row(
             Text(f"{summary['system']} + {summary['retrieval']}\n{run.model}"),
             *(_stacked(run, measure) for measure in (runnable, properties, whole)),
-            f"{summary['tokens']:,}" + ("\nestimated" if summary["tokens_estimated"] else ""),
-            money(summary["cost_usd"]),
-            f"{summary['seconds']:.0f}",
+            f"{summary['calls']:,}\n{summary['tokens']:,}"
+            + ("\nestimated" if summary["tokens_estimated"] else ""),
+            f"{money(summary['cost_usd'])}\n{summary['seconds']:.0f}",
         )
     console.print(board)
     for run in runs:
+        if len(run.summary["seeds"]) > 1:
+            console.print(Text(f"{run.label}: properties over seeds {seed_spreads(run)} %"))
+        if run.summary["verified"] is not None:
+            console.print(Text(f"{run.label}: without faulty properties {_sound(run)} %"))
         if (missing := _without_verdict(run)) != "0":
             console.print(Text(f"{run.label}: without verdict and not counted: {missing}"))
     lines = comparison_lines(runs)
@@ -215,7 +243,10 @@ def markdown(runs: Sequence[Run], choices: Sequence[choice.ChoiceRun] = ()) -> s
     """The tables of both kinds of benchmarks as Markdown."""
     tables: list[tuple[Sequence[str], Sequence[Sequence[str]]]] = []
     if runs:
-        tables += [(HEADINGS, leaderboard(runs)), (COMPARISON_HEADINGS, comparison_lines(runs))]
+        tables += [
+            told(HEADINGS, leaderboard(runs)),
+            (COMPARISON_HEADINGS, comparison_lines(runs)),
+        ]
     if choices:
         tables += [
             (choice.HEADINGS, choice.board(choices)),
@@ -238,18 +269,21 @@ def comma_separated(runs: Sequence[Run]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(
         ["run", "system", "retrieval", "model", "benchmark", "question", "seed", "outcome",
-         "runnable", "whole", "properties_passed", "properties", "tokens", "cost_usd", "seconds"]
+         "runnable", "whole", "properties_passed", "properties", "sound_passed", "sound",
+         "model_calls", "tokens", "cost_usd", "seconds"]
     )  # fmt: skip
     for run in runs:
         summary = run.summary
         for row in run.rows:
+            sound = run.sound(row)
             verdict: list[object] = (
                 [row.runnable, row.whole, row.passed_count] if row.scored else ["", "", ""]
             )
             writer.writerow(
                 [run.folder.name, summary["system"], summary["retrieval"], summary["model"],
                  summary["benchmark"], row.question_id, row.seed, row.outcome, *verdict,
-                 row.properties, row.prompt_tokens + row.completion_tokens,
+                 row.properties, sound[0] if row.scored else "", sound[1], row.calls,
+                 row.prompt_tokens + row.completion_tokens,
                  "" if row.cost_usd is None else row.cost_usd, row.seconds]
             )  # fmt: skip
     return out.getvalue()

@@ -1,11 +1,18 @@
 """Tables and the page, from real runs; hostile text stays text."""
 
+import base64
 import csv
+import hashlib
 import html.parser
 import io
+import json
 import re
+import shutil
+import subprocess
+import zlib
 
 import pytest
+from rich.console import Console
 
 from experiments.config import ConfigError
 from experiments.report import __main__ as report_command
@@ -13,10 +20,18 @@ from experiments.report import write_report
 from experiments.report.cells import money
 from experiments.report.runs import load_runs
 from experiments.report.steps import describe_steps
-from experiments.report.tables import comma_separated, comparisons, leaderboard, markdown
+from experiments.report.tables import (
+    HEADINGS,
+    comma_separated,
+    comparisons,
+    leaderboard,
+    markdown,
+    print_table,
+)
 from experiments.report.taxonomy import count_failures
+from experiments.report.texts import Texts
 from experiments.show import main as show
-from experiments.store import Store, write_json
+from experiments.store import Store, read_json, trajectory_path, write_json
 from experiments.summary import summarise
 from tests.experiments.test_store import INFRA, row
 from tests.experiments.tiny import TinyBenchmark
@@ -112,6 +127,17 @@ def two_runs(make_run):
     ]
 
 
+def unpacked(text):
+    """The long texts of a page, as the browser would put them together."""
+    packed = re.search(r'<script type="text/plain" id="texts">([A-Za-z0-9+/=]*)</script>', text)[1]
+    plain = json.loads(zlib.decompress(base64.b64decode(packed)))
+    return [
+        "\n".join("\n".join(plain["lines"][first : first + count])
+                  for first, count in zip(ranges[::2], ranges[1::2], strict=True))
+        for ranges in plain["texts"]
+    ]  # fmt: skip
+
+
 def test_the_page_is_well_formed_and_hostile_text_stays_text(two_runs, tmp_path):
     write_report(two_runs[:1], two_runs[0] / "report.html")
     for runs in (two_runs[:1], two_runs):
@@ -119,7 +145,7 @@ def test_the_page_is_well_formed_and_hostile_text_stays_text(two_runs, tmp_path)
         text = (tmp_path / "page.html").read_text()
         page = Page(text)
         assert page.open == []
-        assert not page.tags & {"script", "img", "iframe", "object", "link", "base", "form"}
+        assert not page.tags & {"img", "iframe", "object", "link", "base", "form"}
         assert not [a for a in page.attributes if a[1].startswith("on") or a[1] in {"src", "style"}]
         links = {a[2] for a in page.attributes if a[1] == "href"}
         assert links <= {f"first/report.html#q-{question}" for question in QUESTIONS}
@@ -127,6 +153,85 @@ def test_the_page_is_well_formed_and_hostile_text_stays_text(two_runs, tmp_path)
         assert ("meta", "http-equiv", "Content-Security-Policy") in page.attributes
         assert "default-src 'none'; style-src 'sha256-" in text
         assert not re.search(r"https?://", text)
+        # Two scripts: the packed texts, and ours, which the policy names by its hash.
+        (ours,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+        assert text.count("<script") == 2
+        digest = base64.b64encode(hashlib.sha256(ours.encode()).digest()).decode()
+        assert f"script-src 'sha256-{digest}'\"" in text
+        assert "innerHTML" not in ours
+
+
+def test_long_texts_are_kept_once_and_whole(make_run, tmp_path):
+    lines = [f"line {number} {HOSTILE}" for number in range(40)]
+    prompts = ["\n".join(lines[:30]), "\n".join(["first", *lines[5:], "", "last"])]
+    texts = Texts()
+    numbers = [texts.add(prompt) for prompt in (*prompts, prompts[0])]
+    assert numbers == [0, 1, 0]
+    assert unpacked(f'<script type="text/plain" id="texts">{texts.packed()}</script>') == prompts
+    folder = make_run("long", [row("cubic")])
+    path = trajectory_path(folder, "cubic", 0)
+    plain = read_json(path)
+    plain["question"]["prompt"] = prompts[0]
+    plain["execution"]["stdout"] = "short"
+    write_json(path, plain)
+    write_report([folder], tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    assert prompts[0].encode("utf-8", "replace").decode() not in text
+    number = int(re.search(r'Prompt</summary><div class="in"><pre data-text="(\d+)">', text)[1])
+    assert unpacked(text)[number] == prompts[0]
+    assert "<pre>short</pre>" in text
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not here")
+@pytest.mark.long
+def test_a_browser_shows_the_long_texts(make_run, tmp_path):
+    folder = make_run("seen", [row("cubic")])
+    path = trajectory_path(folder, "cubic", 0)
+    plain = read_json(path)
+    plain["question"]["prompt"] = "<b>long</b>\n" * 100
+    write_json(path, plain)
+    write_report([folder], tmp_path / "page.html")
+    command = [
+        "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
+        "--no-first-run", "--disable-background-networking", "--disable-component-update",
+        "--disable-sync", f"--user-data-dir={tmp_path / 'profile'}", "--enable-logging=stderr",
+        "--virtual-time-budget=5000", "--dump-dom", f"{(tmp_path / 'page.html').as_uri()}#q-cubic",
+    ]  # fmt: skip
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=100, check=True)
+    assert "CONSOLE" not in shown.stderr
+    assert "&lt;b&gt;long&lt;/b&gt;\n" * 100 in shown.stdout
+    assert 'id="no-texts"' not in shown.stdout
+    assert "<b>long" not in shown.stdout
+
+
+def test_every_table_shows_calls_and_what_is_left_without_faulty_properties(
+    two_runs, make_run, tmp_path, capsys
+):
+    folder = make_run("seeds", [row("cubic"), row("cubic", seed=1, **failed("None"))], seeds=2)
+    summary = read_json(folder / "summary.json")
+    assert summary["faulty"] == {}
+    summary |= {"faulty": {"cubic": ["x"]}, "verified": {"passed": 0, "total": 0}}
+    write_json(folder / "summary.json", summary)
+    (run,) = load_runs([folder])
+    assert run.sound(run.rows[0]) == (0, 0)
+    summary |= {"faulty": {"cubic": ["y"]}, "verified": {"passed": 1, "total": 2}}
+    print_table([folder], Console(width=80))
+    shown = capsys.readouterr().out
+    assert "50.0 ± 70.7 (2 seeds) %" in shown
+    assert "without faulty properties - (0/0) %" in shown
+    assert "calls" in shown
+    board = dict(zip(HEADINGS, leaderboard([run])[0], strict=True))
+    assert board["over seeds %"] == "50.0 ± 70.7 (2 seeds)"
+    assert board["without faulty %"] == "- (0/0)"
+    assert board["model calls"] == str(summary["calls"])
+    assert "model calls" in markdown([run])
+    assert "without faulty %" in markdown([run])
+    assert "without faulty %" not in markdown(load_runs(two_runs))  # nothing is known to be faulty
+    write_report([folder], tmp_path / "page.html")
+    assert "<th>without faulty %</th>" in (tmp_path / "page.html").read_text()
+    lines = list(csv.DictReader(io.StringIO(comma_separated([run]))))
+    assert [line["model_calls"] for line in lines] == [str(one.calls) for one in run.rows]
+    assert [line["sound"] for line in lines] == ["0", "0"]
 
 
 def test_the_page_says_what_is_not_counted(two_runs, tmp_path):
@@ -138,12 +243,12 @@ def test_the_page_says_what_is_not_counted(two_runs, tmp_path):
 
 def test_numbers_of_the_leaderboard(two_runs):
     runs = load_runs(two_runs)
-    first, second = leaderboard(runs)
-    assert first[0] == "scripted"
-    assert first[7] == "1/3"
-    assert first[9] == "unknown"
-    assert first[11] == "1 failed"
-    assert second[5] == "100.0 [100.0, 100.0]"
+    first, second = (dict(zip(HEADINGS, line, strict=True)) for line in leaderboard(runs))
+    assert first["system"] == "scripted"
+    assert first["passed"] == "1/3"
+    assert first["cost"] == "unknown"
+    assert first["without verdict"] == "1 failed"
+    assert second["properties %"] == "100.0 [100.0, 100.0]"
     (pair,) = comparisons(runs)
     assert pair.questions == 3
     assert pair.difference.estimate == pytest.approx(2 / 3)
