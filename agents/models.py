@@ -9,16 +9,19 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import yaml
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import SecretStr
 
 from agents.base import Usage
 from agents.model_config import ModelConfig, Price
 from agents.replies import ReplyCache, request_key
-from agents.traffic import Recorder, Replay, Unreachable
+from agents.traffic import Recorder, Replay
+
+if TYPE_CHECKING:  # LangChain takes a second to import, langchain_openai two
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.messages import AIMessage, BaseMessage
 
 CHARACTERS_PER_TOKEN = 4.0  # only where an endpoint reports no usage; such counts say so
 
@@ -197,7 +200,7 @@ def build_model(
     if cache is not None and config.cache and config.llm:
         replies = ReplyCache(cache / "replies.sqlite")
     return ModelClient(
-        Unreachable() if config.replay else _chat(config),
+        _chat(config),
         config,
         price=find_price(config),
         cache=replies,
@@ -208,6 +211,10 @@ def build_model(
 
 
 def _chat(config: ModelConfig) -> BaseChatModel:
+    if config.replay:
+        from agents.unreachable import Unreachable  # noqa: PLC0415 - see above
+
+        return Unreachable()
     if config.provider == "rules":
         # Imported here because the rules read prompts of every other part.
         from agents.rules import RulesChatModel  # noqa: PLC0415
@@ -222,7 +229,7 @@ def _chat(config: ModelConfig) -> BaseChatModel:
             "model: no OPENAI_API_KEY in the environment. Set it, or point model.base_url at an "
             "OpenAI-compatible endpoint that needs none, or use model=rules (no LLM)."
         )
-    from langchain_openai import ChatOpenAI  # noqa: PLC0415 - takes seconds to import
+    from langchain_openai import ChatOpenAI  # noqa: PLC0415 - see above
 
     return ChatOpenAI(
         model=config.name,
@@ -237,6 +244,8 @@ def _chat(config: ModelConfig) -> BaseChatModel:
 
 
 def _chat_class(config: ModelConfig) -> BaseChatModel:
+    from langchain_core.language_models import BaseChatModel  # noqa: PLC0415 - see above
+
     module, _, name = (config.path or "").rpartition(".")
     try:
         target = getattr(importlib.import_module(module), name)

@@ -11,13 +11,12 @@ import json
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage
-from langchain_core.outputs import ChatResult
+from typing import TYPE_CHECKING, Any
 
 from agents.replies import request_key
+
+if TYPE_CHECKING:  # slow to import
+    from langchain_core.messages import BaseMessage
 
 ADDRESS = ("base_url", "provider", "path")
 
@@ -114,16 +113,3 @@ class Replay:
     ) -> Mapping[str, Any] | None:
         """The recorded exchange of a request: it has ``reply`` or ``error``."""
         return self._exchanges.get(_key(identity, messages, sample))
-
-
-class Unreachable(BaseChatModel):
-    """Stands where a replayed run needs no model, and refuses to be one."""
-
-    @property
-    def _llm_type(self) -> str:
-        return "replay"
-
-    def _generate(self, *_: Any, **__: Any) -> ChatResult:
-        raise RuntimeError(
-            "this run replays recorded traffic (model.replay); nothing can be asked anew"
-        )
