@@ -18,13 +18,13 @@ from sandbox.base import SandboxError
 
 USAGE = f"""\
 python -m experiments.unseen out=FOLDER [seed=1] [package={PACKAGES[0]}]
-                             [mutate=none|order] [questions=FOLDER|none] [backend=auto]
-                             [proper=NAME,NAME]
+                             [mutate=none|order|order+defaults] [questions=FOLDER|none]
+                             [backend=auto] [proper=NAME,NAME]
 
 Renames everything in an installed package (of the environment `live`; several: package=A,B) by one
 seeded map, translates the questions of `live` that use it, and proves the result: same type errors,
 no old name left, every translated reference reproduces its gold in the sandbox.
-mutate=order gives parameters another order too.
+mutate=order gives parameters another order too, order+defaults also other default values.
 proper= are names of people and methods to replace in its documentation.
 
 FOLDER/source        the renamed package

@@ -10,17 +10,21 @@ import ast
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from experiments.unseen.owners import Position, check
 from experiments.unseen.questions import Script, Source, script_texts
 from experiments.unseen.source import Library, UnseenError
 
+if TYPE_CHECKING:
+    from experiments.unseen.mutations_calls import Call
+    from experiments.unseen.mutations_signatures import Signatures
+
 #: What can be changed, in the order in which it is done.
-KINDS = ("order",)
+KINDS = ("defaults", "order")
 RECORD = "mutations.json"
 _WARMUP = "warmup"
 _FENCED = re.compile(r"```.*?```", re.DOTALL)
@@ -54,19 +58,40 @@ class Permuted:
 
 
 @dataclass(frozen=True)
+class Redefined:
+    """A parameter whose default became another; names are the old ones, values as in the source."""
+
+    module: str
+    qualname: str
+    parameter: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
 class Record:
     """What was changed.
 
     Attributes
     ----------
+    kinds
+        What was asked for.
     permuted
         Functions whose parameters changed places.
     kept
         How many functions that have two or more parameters keep them in place, by reason.
+    defaults
+        Parameters whose defaults became others.
+    given
+        How often the references give one of these parameters: there, a model that trusts a
+        remembered default can go wrong.
     """
 
+    kinds: tuple[str, ...] = ()
     permuted: tuple[Permuted, ...] = ()
-    kept: Mapping[str, int] | None = None
+    kept: Mapping[str, int] = field(default_factory=dict)
+    defaults: tuple[Redefined, ...] = ()
+    given: int = 0
 
     def save(self, path: Path) -> None:
         """Write as JSON."""
@@ -80,7 +105,14 @@ class Record:
             Permuted(p["module"], p["qualname"], tuple(p["before"]), tuple(p["after"]))
             for p in content["permuted"]
         ]
-        return cls(tuple(permuted), content["kept"])
+        defaults = [Redefined(**entry) for entry in content["defaults"]]
+        return cls(
+            tuple(content["kinds"]),
+            tuple(permuted),
+            content["kept"],
+            tuple(defaults),
+            content["given"],
+        )
 
 
 @dataclass(frozen=True)
@@ -156,18 +188,30 @@ def mutate(
     UnseenError
         When mypy is not installed or cannot read the code.
     """
-    record = Record()
+    if not kinds:
+        return material, Record()
+    record = Record(kinds=tuple(kind for kind in KINDS if kind in kinds))
+    if "defaults" in kinds:
+        material, defaults, given = _redefine(material, seed, overridden, words)
+        record = replace(record, defaults=defaults, given=given)
     if "order" in kinds:
-        material, record = _reorder(material, seed, overridden, words)
+        material, permuted, kept = _reorder(material, seed, overridden, words)
+        record = replace(record, permuted=permuted, kept=kept)
     return material, record
 
 
-def _reorder(
-    material: Material, seed: int, overridden: Collection[str], words: Collection[str]
-) -> tuple[Material, Record]:
+def _read(
+    material: Material, overridden: Collection[str], words: Collection[str], *, every: bool
+) -> tuple[Signatures, dict[str, dict[Position, Call]]]:
+    """All functions, marked where they must not change, and all calls by module.
+
+    Parameters
+    ----------
+    every
+        Whether each call counts, or only those with positional arguments.
+    """
     # mypy and libcst are needed by this track only.
     from experiments.unseen.mutations_calls import CallReader, keep_unread  # noqa: PLC0415
-    from experiments.unseen.mutations_order import apply_orders, choose_orders  # noqa: PLC0415
     from experiments.unseen.mutations_signatures import (  # noqa: PLC0415
         keep_ordered_fields,
         read_signatures,
@@ -179,58 +223,113 @@ def _reorder(
     files = {name: result.files[name] for name in texts}
     signatures = read_signatures(files, list(material.modules), overridden=overridden)
     keep_ordered_fields(signatures, texts.values())
-    reader = CallReader(result.types, signatures, words)
-    calls: dict[str, dict[Position, frozenset[str]]] = {}
+    reader = CallReader(result.types, signatures, words, every=every)
+    calls: dict[str, dict[Position, Call]] = {}
     for name, file in files.items():
         calls[name] = reader.read(file)
-        keep_unread(signatures, ast.parse(texts[name]), calls[name])
+        keep_unread(signatures, ast.parse(texts[name]), calls[name], every=every)
     shown = {word for text in texts.values() for word in shown_calls(text)}
     shown |= {word for text in material.prose() for word in shown_in_prose(text)}
     for word in shown:
         for fullname in signatures.called(word):
             signatures.keep(fullname, "a text shows how it is called")
     reader.settle()
+    return signatures, calls
+
+
+def _reorder(
+    material: Material, seed: int, overridden: Collection[str], words: Collection[str]
+) -> tuple[Material, tuple[Permuted, ...], dict[str, int]]:
+    from experiments.unseen.mutations_order import apply_orders, choose_orders  # noqa: PLC0415
+
+    signatures, calls = _read(material, overridden, words, every=False)
+    functions = signatures.functions
     orders = choose_orders(signatures, seed)
     done = {
         name: apply_orders(
-            texts[name],
+            text,
             name,
-            functions=signatures.functions,
+            functions=functions,
             orders=orders,
             calls=calls[name],
             masks=script.masks if (script := material.scripts.get(name)) else {},
         )
-        for name in texts
+        for name, text in material.texts.items()
     }
-    scripts = {name: Script(done[name].text, done[name].masks) for name in material.scripts}
     permuted = [
         Permuted(
-            signatures.functions[name].module,
-            signatures.functions[name].qualname,
-            tuple(parameter.name for parameter in signatures.functions[name].parameters),
+            functions[name].module,
+            functions[name].qualname,
+            functions[name].names,
             order,
         )
         for name, order in sorted(orders.items())
     ]
     kept = Counter(
         signatures.kept[name]
-        for name, function in signatures.functions.items()
+        for name, function in functions.items()
         if len(function.parameters) > 1 and name in signatures.kept
     )
-    return (
-        Material(
-            tuple(_with_texts(lib, {n: d.text for n, d in done.items()})
-                  for lib in material.libraries),
-            tuple(_with_scripts(source, scripts) for source in material.sources),
-            scripts[_WARMUP].text,
-        ),
-        Record(tuple(permuted), dict(kept.most_common())),
+    scripts = {name: Script(done[name].text, done[name].masks) for name in material.scripts}
+    changed = replace(
+        material,
+        libraries=_with_texts(material.libraries, {name: d.text for name, d in done.items()}),
+        sources=tuple(_with_scripts(source, scripts) for source in material.sources),
+        warmup=scripts[_WARMUP].text,
+    )
+    return changed, tuple(permuted), dict(kept.most_common())
+
+
+def _redefine(
+    material: Material, seed: int, overridden: Collection[str], words: Collection[str]
+) -> tuple[Material, tuple[Redefined, ...], int]:
+    from experiments.unseen.mutations_defaults import (  # noqa: PLC0415
+        apply_defaults,
+        choose_defaults,
+        not_given,
+        relied_on,
+        spoken_of,
+    )
+
+    signatures, calls = _read(material, overridden, words, every=True)
+    functions = signatures.functions
+    for members in signatures.members().values():
+        if len(members) > 1:
+            for member in members:
+                signatures.keep(member.fullname, "overridden, or overrides")
+    # What a prompt or a reference relies on stays: the prompt goes on to determine the answer.
+    relied = relied_on(functions, {name: calls[name] for name in material.scripts}.values())
+    told = spoken_of(material.prose())
+    relied |= {(full, p) for full, f in functions.items() for p in (*f.names, *f.by_name)
+               if p in told}  # fmt: skip
+    inside = {name: calls[name] for name in material.modules}
+    relied |= relied_on(functions, inside.values(), spread=True)
+    defaults = choose_defaults(signatures, material.modules, seed, relied)
+    texts = {
+        name: apply_defaults(text, name, functions=functions, defaults=defaults, calls=inside[name])
+        for name, text in material.modules.items()
+    }
+    redefined = [
+        Redefined(functions[full].module, functions[full].qualname, name, new.before, new.after)
+        for full, of_function in sorted(defaults.items())
+        for name, new in sorted(of_function.items())
+    ]
+    given = sum(
+        len(set(defaults[full]) - set(not_given(functions[full], call)))
+        for source in material.sources
+        for call in calls[next(iter(source.scripts))].values()
+        for full in call.functions & set(defaults)
+    )
+    changed = replace(material, libraries=_with_texts(material.libraries, texts))
+    return changed, tuple(redefined), given
+
+
+def _with_texts(libraries: Sequence[Library], texts: Mapping[str, str]) -> tuple[Library, ...]:
+    return tuple(
+        replace(library, modules={name: replace(module, text=texts[name])
+                                  for name, module in library.modules.items()})
+        for library in libraries
     )  # fmt: skip
-
-
-def _with_texts(library: Library, texts: Mapping[str, str]) -> Library:
-    modules = {name: replace(m, text=texts[name]) for name, m in library.modules.items()}
-    return replace(library, modules=modules)
 
 
 def _with_scripts(source: Source, scripts: Mapping[str, Script]) -> Source:

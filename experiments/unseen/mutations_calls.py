@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mypy import nodes, types
@@ -13,6 +13,7 @@ from experiments.unseen.owners import Position
 from experiments.unseen.typed import class_of, end_of, walk
 
 _CHECKS = frozenset({"isinstance", "issubclass"})
+NOT_READ = "called where types are not known"
 _BY_NAME = frozenset({"getattr", "setattr", "hasattr", "delattr", "attrgetter", "methodcaller"})
 
 
@@ -43,8 +44,28 @@ class Reached:
         )
 
 
+@dataclass(frozen=True)
+class Call:
+    """One call.
+
+    Attributes
+    ----------
+    functions
+        Full names of the functions of ours that it may reach.
+    positional, named
+        How many arguments it gives by position, and the names of the others.
+    spread
+        Whether it gives ``**arguments`` too.
+    """
+
+    functions: frozenset[str] = frozenset()
+    positional: int = 0
+    named: frozenset[str] = frozenset()
+    spread: bool = False
+
+
 class CallReader:
-    """Reads calls, and keeps in place what they do not allow to be moved.
+    """Reads calls, and marks the functions that they do not allow to be changed.
 
     Parameters
     ----------
@@ -54,6 +75,8 @@ class CallReader:
         All functions; what must not move is marked there.
     words
         Words of others: a name of unknown owner that is none of them is ours.
+    every
+        Whether each call counts, or only those with positional arguments.
     """
 
     def __init__(
@@ -61,24 +84,27 @@ class CallReader:
         inferred: Mapping[nodes.Expression, types.Type],
         signatures: Signatures,
         words: Iterable[str],
+        *,
+        every: bool = False,
     ) -> None:
+        self._every = every
         self._inferred = inferred
         self._signatures = signatures
         self._words = frozenset(words)
-        self._positional: list[frozenset[str]] = []
+        self._counted: list[frozenset[str]] = []
 
-    def read(self, file: nodes.MypyFile) -> dict[Position, frozenset[str]]:
-        """Functions that each call of a module may reach, by where the call ends."""
+    def read(self, file: nodes.MypyFile) -> dict[Position, Call]:
+        """The calls of a module, by where they end."""
         parts = list(walk(file))
         self._keep_values(parts)
-        calls: dict[Position, frozenset[str]] = {}
+        calls: dict[Position, Call] = {}
         for node in parts:
             if isinstance(node, nodes.CallExpr):
-                end, reached = end_of(node), self._call(node)
+                end, call = end_of(node), self._call(node)
                 if end in calls:  # Python misplaces what stands in an f-string
-                    reached |= calls[end]
-                    self._positional.append(reached)
-                calls[end] = reached
+                    for name in call.functions | calls[end].functions:
+                        self._signatures.keep(name, NOT_READ)
+                calls[end] = call
         return calls
 
     def settle(self) -> None:
@@ -87,14 +113,14 @@ class CallReader:
         while len(signatures.kept) != before:
             before = len(signatures.kept)
             signatures.keep_unlike()
-            for reached in self._positional:
+            for reached in self._counted:
                 groups = {signatures.group(name) for name in reached}
                 kept = reached & set(signatures.kept)
                 if len(groups) > 1 or kept:
                     for name in reached:
                         signatures.keep(name, "one call may reach several functions")
 
-    def _call(self, node: nodes.CallExpr) -> frozenset[str]:
+    def _call(self, node: nodes.CallExpr) -> Call:
         reached = self._callee(node.callee)
         functions = set(reached.functions)
         given = node.arg_kinds.count(nodes.ARG_POS)
@@ -103,7 +129,7 @@ class CallReader:
             possible = self._possible(name)
             if name.removeprefix(".") not in self._words:
                 functions |= set(possible)
-            elif given or star:
+            elif given or star or self._every:
                 for fullname in possible:
                     self._signatures.keep(fullname, "called on a value of unknown type")
         for fullname in functions | reached.unbound:
@@ -115,9 +141,14 @@ class CallReader:
             elif function is not None and given > len(function.parameters):
                 self._signatures.keep(fullname, "called with other arguments than it takes")
         ours = frozenset(functions & set(self._signatures.functions))
-        if given:
-            self._positional.append(ours)
-        return ours
+        if given or self._every:
+            self._counted.append(ours)
+        return Call(
+            ours,
+            given,
+            frozenset(name for name in node.arg_names if name),
+            spread=nodes.ARG_STAR2 in node.arg_kinds,
+        )
 
     def _possible(self, name: str) -> list[str]:
         """Methods called ``.name``; functions and classes called ``name``: modules are known."""
@@ -306,13 +337,13 @@ def _listed(node: nodes.Expression) -> Iterator[nodes.Expression]:
 
 
 def keep_unread(
-    signatures: Signatures, tree: ast.Module, calls: Mapping[Position, frozenset[str]]
+    signatures: Signatures, tree: ast.Module, calls: Collection[Position], *, every: bool = False
 ) -> None:
     """Keep what is called in f-strings and in code that mypy does not look at."""
     texts = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
     formatted = {id(node) for text in texts for node in ast.walk(text)}
     for node in ast.walk(tree):
-        if not isinstance(node, ast.Call) or not node.args:
+        if not isinstance(node, ast.Call) or not (node.args or every):
             continue
         end = (node.end_lineno or 0, node.end_col_offset or 0)
         if id(node) in formatted or end not in calls:
@@ -321,4 +352,4 @@ def keep_unread(
             for fullname, function in signatures.functions.items():
                 constructor = fullname.endswith(".__init__")
                 if function.called == name or (name is None and constructor):
-                    signatures.keep(fullname, "called where types are not known")
+                    signatures.keep(fullname, NOT_READ)

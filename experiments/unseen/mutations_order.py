@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
+from experiments.unseen.mutations_calls import Call
 from experiments.unseen.mutations_signatures import Function, Parameter, Signatures
 from experiments.unseen.mutations_texts import reorder_parameters
 from experiments.unseen.owners import Position
@@ -68,7 +69,7 @@ def apply_orders(
     *,
     functions: Mapping[str, Function],
     orders: Mapping[str, tuple[str, ...]],
-    calls: Mapping[Position, frozenset[str]],
+    calls: Mapping[Position, Call],
     masks: Mapping[tuple[int, int], str],
 ) -> Reordered:
     """Rewrite one module of a library, or a script that uses it.
@@ -80,7 +81,7 @@ def apply_orders(
     orders
         New order of parameters by full name.
     calls
-        Functions that each call may reach, by where the call ends.
+        The calls, by where they end.
     masks
         Where (line from 1, column) a mask stands for a name, and which mask.
     """
@@ -123,7 +124,7 @@ class _Rewriter(cst.CSTTransformer):
     module: str
     functions: Mapping[str, Function]
     orders: Mapping[str, tuple[str, ...]]
-    calls: Mapping[Position, frozenset[str]]
+    calls: Mapping[Position, Call]
     masks: Mapping[tuple[int, int], str]
     lines: list[str]
     positions: Mapping[cst.CSTNode, CodeRange]
@@ -150,7 +151,7 @@ class _Rewriter(cst.CSTTransformer):
         opening = len(original_node.prefix) + len(original_node.quote)
         if mask := self.masks.get((start.line, start.column + opening)):
             self.masked[mask] = original_node.raw_value
-            return _with_text(updated_node, placeholder(mask))
+            return _with_raw(updated_node, placeholder(mask))
         return updated_node
 
     # --- calls -------------------------------------------------------------------------------
@@ -159,7 +160,8 @@ class _Rewriter(cst.CSTTransformer):
         """The arguments go where their parameters went."""
         end = self.positions[original_node].end
         place = end.line, len(self.lines[end.line - 1][: end.column].encode())
-        reached = sorted(name for name in self.calls.get(place, ()) if name in self.orders)
+        call = self.calls.get(place)
+        reached = sorted(name for name in call.functions if name in self.orders) if call else []
         if not reached:
             return updated_node
         old = _names(self.functions[reached[0]].parameters)
@@ -189,7 +191,7 @@ class _Rewriter(cst.CSTTransformer):
             return updated_node
         order = self.orders[fullname]
         parameters = _reordered_parameters(updated_node.params, order)
-        body = _with_docstring(updated_node.body, order)
+        body = with_text(updated_node.body, lambda raw: reorder_parameters(raw, order))
         return updated_node.with_changes(params=parameters, body=body)
 
     def leave_ClassDef(
@@ -203,7 +205,9 @@ class _Rewriter(cst.CSTTransformer):
         if constructor not in self.orders:
             return updated_node
         order, fields = self.orders[constructor], self.functions[constructor].dataclass
-        body = _with_docstring(updated_node.body, order, fields=fields)
+        body = with_text(
+            updated_node.body, lambda raw: reorder_parameters(raw, order, fields=fields)
+        )
         if fields:
             body = _reordered_fields(body, order)
         return updated_node.with_changes(body=body)
@@ -226,7 +230,7 @@ def _rearranged(
         first = next((i for i in range(count) if old[i] != new[i]), count)
         values = given
     done = [
-        slot.with_changes(value=value) if index < first else _by_name(slot, name, value)
+        slot.with_changes(value=value) if index < first else by_name(slot, name, value)
         for index, (slot, (name, value)) in enumerate(
             zip(arguments[:count], values.items(), strict=True)
         )
@@ -234,11 +238,19 @@ def _rearranged(
     return [*done, *arguments[count:]]
 
 
-def _by_name(slot: cst.Arg, name: str, value: cst.BaseExpression) -> cst.Arg:
+def in_parentheses(value: cst.BaseExpression) -> cst.BaseExpression:
+    """A generator needs parentheses of its own where it is not the only argument."""
+    if isinstance(value, cst.GeneratorExp) and not value.lpar:
+        return value.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+    return value
+
+
+def by_name(slot: cst.Arg, name: str, value: cst.BaseExpression) -> cst.Arg:
+    """The argument with another value, given by name."""
     plain = cst.SimpleWhitespace("")
     return slot.with_changes(
         keyword=cst.Name(name),
-        value=value,
+        value=in_parentheses(value),
         equal=cst.AssignEqual(whitespace_before=plain, whitespace_after=plain),
     )
 
@@ -336,14 +348,12 @@ def _text_of(statement: cst.CSTNode) -> cst.SimpleString | None:
     return None
 
 
-def _with_docstring(
-    body: cst.BaseSuite, order: Sequence[str], *, fields: bool = False
-) -> cst.BaseSuite:
+def with_text(body: cst.BaseSuite, edit: Callable[[str], str]) -> cst.BaseSuite:
+    """The body of a function or a class with its docstring edited, if it has one."""
     if not body.body or (text := _text_of(body.body[0])) is None:
         return body
-    new = _with_text(text, reorder_parameters(text.raw_value, order, fields=fields))
-    return body.with_deep_changes(text, value=new.value)
+    return body.with_deep_changes(text, value=_with_raw(text, edit(text.raw_value)).value)
 
 
-def _with_text(node: cst.SimpleString, raw: str) -> cst.SimpleString:
+def _with_raw(node: cst.SimpleString, raw: str) -> cst.SimpleString:
     return node.with_changes(value=f"{node.prefix}{node.quote}{raw}{node.quote}")

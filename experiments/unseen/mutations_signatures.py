@@ -43,6 +43,8 @@ class Function:
         Where it is defined; the constructor of a dataclass is ``Class.__init__``.
     parameters
         What can be given by position and by name, without the receiver.
+    by_name
+        Parameters with a default that can be given by name only.
     dataclass
         Whether it is made from the fields of a dataclass.
     """
@@ -50,12 +52,18 @@ class Function:
     module: str
     qualname: str
     parameters: tuple[Parameter, ...]
+    by_name: tuple[str, ...] = ()
     dataclass: bool = False
 
     @property
     def fullname(self) -> str:
         """Dotted name."""
         return f"{self.module}.{self.qualname}"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters that can be given by position."""
+        return tuple(parameter.name for parameter in self.parameters)
 
     @property
     def called(self) -> str:
@@ -207,15 +215,18 @@ def _read_function(
     if "@" in fullname:
         return  # of a class inside of a function
     qualname = fullname[len(module) + 1 :]
-    found.functions[fullname] = Function(module, qualname, _parameters(function))
+    kinds = list(zip(function.arg_names, function.arg_kinds, strict=True))
+    by_name = tuple(name for name, kind in kinds if kind == nodes.ARG_NAMED_OPT and name)
+    found.functions[fullname] = Function(module, qualname, _parameters(function), by_name)
     found.definitions[fullname] = function
     name = function.name
     if function.is_property or (isinstance(node, nodes.Decorator) and node.decorators):
         found.keep(fullname, "decorated")
     if name.startswith("__") and name.endswith("__") and name != "__init__":
         found.keep(fullname, "called by Python")
-    kinds = set(function.arg_kinds)
-    if nodes.ARG_STAR in kinds or any(argument.pos_only for argument in function.arguments):
+    if nodes.ARG_STAR in function.arg_kinds or any(
+        argument.pos_only for argument in function.arguments
+    ):
         found.keep(fullname, "takes positional arguments only")
 
 

@@ -16,6 +16,12 @@ _GOOGLE = re.compile(
 )
 _NUMPY = re.compile(r"^(?P<indent>[ \t]*)\*{0,2}(?P<name>\w+)[ \t]*(?::.*)?$")
 _UNDERLINE = re.compile(r"^[ \t]*-{3,}[ \t]*$")
+_SAID = re.compile(r"\bdefault(?:s|ed)?\b", re.IGNORECASE)
+_STATED = re.compile(
+    r"\bdefault(?:s|ed)?\b(?:[\s:=`(]|\b(?:to|is|of|at|value)\b){0,8}"
+    r"(?P<value>True\b|False\b|\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?!\w))",
+    re.IGNORECASE,
+)
 _CALL = re.compile(r"\b(?P<name>[A-Za-z_]\w*)\((?=\s*(?P<first>[^\s)=,]+)\s*(?P<next>[,)=(\[]))")
 
 
@@ -30,6 +36,60 @@ def reorder_parameters(text: str, order: Sequence[str], *, fields: bool = False)
         Whether a list of attributes counts too (a dataclass).
     """
     lines = text.split("\n")
+    for first, end, kind in list(_lists(lines, fields=fields)):
+        lines[first:end] = _reordered(lines[first:end], order, kind)
+    return "\n".join(lines)
+
+
+def change_default(text: str, name: str, before: str, after: str) -> str | None:
+    """A docstring in which the default of a parameter is another.
+
+    Returns
+    -------
+    str or None
+        ``None`` when the text speaks of a default in another way: it cannot be made true.
+    """
+    lines = text.split("\n")
+    known: set[int] = set()
+    changed: dict[int, list[str]] = {}
+    for first, end, kind in _lists(lines, fields=True):
+        for start, stop, entry in _entries(lines[first:end], kind):
+            place = range(first + start, first + stop)
+            known |= set(place)
+            if entry == name:
+                new = _with_default("\n".join(lines[place.start : place.stop]), before, after)
+                if new is None:
+                    return None
+                changed[place.start] = new.split("\n")
+    if any(_SAID.search(line) for number, line in enumerate(lines) if number not in known):
+        return None
+    for start, new_lines in changed.items():
+        lines[start : start + len(new_lines)] = new_lines
+    return "\n".join(lines)
+
+
+def _with_default(entry: str, before: str, after: str) -> str | None:
+    """One entry with another default; ``None`` when it does not say the old one plainly."""
+    if re.search(rf"=\s*{re.escape(before)}(?!\w)", entry):
+        return None
+    said = len(_SAID.findall(entry))
+    found = [match for match in _STATED.finditer(entry) if _same(match["value"], before)]
+    if said != len(found):
+        return None
+    for match in reversed(found):
+        entry = entry[: match.start("value")] + after + entry[match.end("value") :]
+    return entry
+
+
+def _same(one: str, other: str) -> bool:
+    words = {"True", "False"}
+    if {one, other} & words:
+        return one == other
+    return float(one) == float(other)
+
+
+def _lists(lines: Sequence[str], *, fields: bool) -> Iterator[tuple[int, int, re.Pattern[str]]]:
+    """Lists of parameters in a docstring: first line, line after the last, how it is written."""
     heads = re.compile(_SECTION.format(heads=f"{_HEADS}|{_FIELDS}" if fields else _HEADS))
     for start, line in enumerate(lines):
         if found := heads.match(line):
@@ -37,10 +97,19 @@ def reorder_parameters(text: str, order: Sequence[str], *, fields: bool = False)
             if first < len(lines) and _UNDERLINE.match(lines[first]):
                 first, kind = first + 1, _NUMPY
             end = _end_of_section(lines, first, len(found["indent"]), numpy=kind is _NUMPY)
-            lines[first:end] = _reordered(lines[first:end], order, kind)
+            yield first, end, kind
     if any(_REST.match(line) for line in lines):
-        lines = _reordered(lines, order, _REST)
-    return "\n".join(lines)
+        yield 0, len(lines), _REST
+
+
+def _entries(lines: Sequence[str], kind: re.Pattern[str]) -> Iterator[tuple[int, int, str]]:
+    """Entries of a list: first line, line after the last, name."""
+    heads = [(number, found) for number, line in enumerate(lines) if (found := kind.match(line))]
+    depth = min((len(found["indent"]) for _, found in heads), default=0)
+    starts = [(number, found["name"]) for number, found in heads if len(found["indent"]) == depth]
+    ends = [*(start for start, _ in starts[1:]), len(lines)]
+    for (start, name), following in zip(starts, ends, strict=False):
+        yield start, _end_of_entry(lines, start, following, depth, kind), name
 
 
 def _end_of_section(lines: Sequence[str], first: int, indent: int, *, numpy: bool) -> int:
@@ -60,25 +129,17 @@ def _end_of_section(lines: Sequence[str], first: int, indent: int, *, numpy: boo
 
 def _reordered(lines: list[str], order: Sequence[str], kind: re.Pattern[str]) -> list[str]:
     """The lines with the entries of ``order`` in that order, in the places that they have."""
-    heads = [
-        (number, found)
-        for number, line in enumerate(lines)
-        if (found := kind.match(line)) and found["name"] in order
-    ]
-    depth = min((len(found["indent"]) for _, found in heads), default=0)
-    starts = [(number, found["name"]) for number, found in heads if len(found["indent"]) == depth]
-    names = [name for _, name in starts]
+    found = [entry for entry in _entries(lines, kind) if entry[2] in order]
+    names = [name for _, _, name in found]
     if len(names) < 2 or len(set(names)) != len(names):
         return lines
-    entries: dict[str, list[str]] = {}
-    gaps: list[list[str]] = []
-    for (start, name), (following, _) in zip(starts, [*starts[1:], (len(lines), "")], strict=True):
-        end = _end_of_entry(lines, start, following, depth, kind)
-        entries[name] = lines[start:end]
-        gaps.append(lines[end:following])
-    done = lines[: starts[0][0]]
-    for name, gap in zip(sorted(names, key=order.index), gaps, strict=True):
-        done += [*entries[name], *gap]
+    texts = {name: lines[start:end] for start, end, name in found}
+    starts = [start for start, _, _ in found]
+    done = lines[: starts[0]]
+    for name, (_, end, _), following in zip(
+        sorted(names, key=order.index), found, [*starts[1:], len(lines)], strict=True
+    ):
+        done += [*texts[name], *lines[end:following]]
     return done
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.benchmarks.live.loader import TaskSpec
+from experiments.benchmarks.live.loader import LiveBenchmark, LiveError, TaskSpec
 from experiments.unseen.mutations import Material, Record, mutate, parse
 from experiments.unseen.mutations_texts import reorder_parameters, shown_in_prose
 from experiments.unseen.questions import Script, Source, scaffold_script
@@ -448,6 +448,12 @@ def test_calls_in_texts_are_found() -> None:
 def test_only_known_mutations_are_accepted() -> None:
     assert parse("none") == ()
     assert parse("order") == ("order",)
+    assert parse("order,defaults") == parse("order+defaults") == ("defaults", "order")
     for wrong in ("", "colour", "order,order", "none+order"):
         with pytest.raises(UnseenError, match="mutate="):
             parse(wrong)
+
+
+def test_only_an_unseen_library_can_be_changed() -> None:
+    with pytest.raises(LiveError, match=r"give benchmark\.library=unseen too"):
+        LiveBenchmark(mutate="order").load()

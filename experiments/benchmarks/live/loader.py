@@ -300,7 +300,7 @@ class LiveBenchmark:
     name: str = "live"
     library: Literal["installed", "unseen"] = "installed"
     seed: int = 1
-    mutate: Literal["none", "order"] = "none"
+    mutate: Literal["none", "order", "defaults", "order+defaults"] = "none"
     renamed: tuple[str, ...] = RENAMED
 
     @property
