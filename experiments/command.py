@@ -143,6 +143,12 @@ def parse(arguments: Sequence[str], conf: Path = CONF) -> list[Override]:
                 "put quotes around values with special characters"
             ) from error
         key = str(override.key_or_group)
+        if key.startswith("hydra"):  # of Hydra only the composition is used
+            raise ConfigError(
+                f"{argument}: Hydra's launchers and settings are not used. A sweep (-m) is one run "
+                "after the other, each with concurrency=N questions at once; for more, start "
+                "commands beside each other: they share caches and indexes"
+            )
         if key in known:
             _check_choice(override, key, known[key])
         overrides.append(override)
@@ -204,7 +210,7 @@ def compose_plain(overrides: Sequence[str], conf: Path = CONF) -> dict[str, Any]
         base = _compose(choices)
         for override in parsed:
             key = str(override.key_or_group)
-            if key in known or override.is_add() or key.startswith("hydra"):
+            if key in known or override.is_add():
                 continue
             parent, _, last = key.rpartition(".")
             if last in declared_keys(parent):  # a file need not list every key that there is
