@@ -13,20 +13,33 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from langchain_core.documents import Document
 
+import docgen
+
 _log = logging.getLogger(__name__)
 
-FORMAT = 2  # of the files below; another number is stale
+FORMAT = 3  # of the files below; another number is stale
 _DOCUMENTS, _MANIFEST = "documents.jsonl", "manifest.json"
 
 
 class CorpusError(Exception):
     """A corpus cannot be built or read; says what to do next."""
+
+
+@cache
+def code_digest() -> str:
+    """SHA-256 of the source of ``docgen`` and ``indexes``."""
+    sha = hashlib.sha256()
+    for folder in (Path(docgen.__file__).parent, Path(__file__).parent):
+        for path in sorted(folder.rglob("*.py")):
+            sha.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes())
+    return sha.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -45,6 +58,9 @@ class Manifest:
         Name of the model that wrote the text; ``None`` where no model is involved.
     settings
         What else decides the documents (chunk size, embedding, ...).
+    code
+        SHA-256 of our own code that makes documents: facts that are read or laid out in another
+        way are other documents.
     documents, documents_digest
         Number of documents, and SHA-256 of the file that holds them.
     """
@@ -58,6 +74,7 @@ class Manifest:
     documents: int = 0
     documents_digest: str = ""
     format: int = FORMAT
+    code: str = field(default_factory=code_digest)
 
     def same_recipe(self, other: Manifest) -> list[str]:
         """What differs, in words; empty when ``other`` describes the same documents."""
@@ -68,7 +85,7 @@ class Manifest:
                 reasons.append(f"{package} {old or 'absent'} -> {new or 'absent'}")
         if not reasons and self.sources_digest != other.sources_digest:
             reasons.append("source files changed")
-        names = ("format", "source", "packages", "writer", "settings")
+        names = ("format", "source", "packages", "writer", "settings", "code")
         reasons += [f"{n} changed" for n in names if getattr(self, n) != getattr(other, n)]
         return reasons
 

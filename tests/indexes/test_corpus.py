@@ -172,3 +172,16 @@ def test_the_manifest_is_plain_json(corpus: Corpus) -> None:
     assert content["manifest"]["writer"] == "rules"
     assert content["manifest"]["documents"] == len(corpus.documents)
     assert content["aliases"]["brickwork.Wall"] == "brickwork.wall.Wall"
+
+
+def test_documents_of_other_code_are_stale(
+    package: Path, cache: Path, corpus: Corpus, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = corpus.folder / "manifest.json"
+    content = json.loads(path.read_text())
+    assert len(content["manifest"]["code"]) == 64
+    assert read_corpus(cache, corpus.manifest) is not None
+    content["manifest"]["code"] = "0" * 64
+    path.write_text(json.dumps(content))
+    assert read_corpus(cache, corpus.manifest) is None
+    assert "is stale (code changed): building it again" in caplog.text
