@@ -225,9 +225,15 @@ class Rewriter(cst.CSTTransformer):
     ) -> cst.SimpleStatementLine | cst.RemovalSentinel:
         """Who wrote it, and when, goes."""
         first = original_node.body[0]
-        if isinstance(first, cst.Assign) and _dotted(first.targets[0].target) in _ABOUT:
+        if not isinstance(first, cst.Assign):
+            return updated_node
+        name = _dotted(first.targets[0].target)
+        if name not in _ABOUT:
+            return updated_node
+        if sum(line.count(name) for line in self.lines) == 1:
             return cst.RemoveFromParent()
-        return updated_node
+        unsaid = cst.Assign(first.targets, cst.SimpleString('""'))  # it is used somewhere
+        return updated_node.with_changes(body=[unsaid, *updated_node.body[1:]])
 
     # --- helpers -----------------------------------------------------------------------------
 

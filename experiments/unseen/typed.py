@@ -72,7 +72,14 @@ class Reader:
                 node.name in base.names and self._is_ours(base.fullname) for base in above
             )
         elif isinstance(node, nodes.CallExpr):
-            self._found.calls[end_of(node)] = self._callee(node.callee)
+            called = node.callee
+            if (
+                isinstance(called, nodes.NameExpr | nodes.MemberExpr)
+                and called.name == "partial"
+                and node.args
+            ):
+                called = node.args[0]  # the keywords are those of what will be called
+            self._found.calls[end_of(node)] = self._callee(called)
             callee, arguments = node.callee, node.args
             by_name = isinstance(callee, nodes.NameExpr) and callee.name in _BY_NAME
             if by_name and len(arguments) > 1 and isinstance(arguments[1], nodes.StrExpr):
@@ -144,6 +151,8 @@ class Reader:
         if isinstance(kind, types.TypeType):
             info = class_of(types.get_proper_type(kind.item))
             return info is not None and self._is_ours(info.fullname)
+        if isinstance(kind, types.Instance) and kind.type.fullname == "functools.partial":
+            return None
         return None if isinstance(kind, types.AnyType) else False
 
 

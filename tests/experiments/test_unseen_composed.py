@@ -82,7 +82,9 @@ STEPS = '''"""Steps of hops."""
 
 from collections import namedtuple
 from dataclasses import dataclass
+from functools import partial
 
+__author__ = "Rivetti"
 EdgeInfo = namedtuple("EdgeInfo", ["weight", "edge_kind"])
 
 
@@ -105,7 +107,9 @@ def longest_edge(edges: list[dict]) -> float:
 
 
 def edge_kind_of(weight: int) -> str:
-    info = EdgeInfo(weight, edge_kind="e")
+    """Written by somebody."""
+    make = partial(EdgeInfo, weight=weight)
+    info = make(edge_kind="e" + __author__[:0])
     return info.edge_kind * info.weight
 
 
