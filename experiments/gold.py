@@ -104,28 +104,18 @@ class ReferenceGold:
             When the sandbox fails, or a reference solution does not run.
         """
         sources = read_sources(self.packages, environments.site_packages(self.environment))
-        codes = {folder: _reference(folder) for folder in self._folders}
-        key = [FORMAT, self._trace, TRACER, sources_digest(sources)]
-        key += [[folder.name, codes[folder]] for folder in self._folders]
-        digest = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]
-        path = environments.cache_folder() / "gold" / f"references-{digest}.json"
-        if path.is_file():
-            content: dict[str, dict[str, str]] = json.loads(path.read_text(encoding="utf-8"))
-            return content
-        usage = Usage(sources)
-        traced = asyncio.run(self._traced()) if self._trace else {}
-        found = {
-            folder.name: public_symbols(
-                {**usage.symbols(codes[folder]), **usage.known(traced.get(folder.name, ()))}
-            )
-            for folder in self._folders
-        }
-        known = {name: names for name, names in found.items() if names}
-        path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = path.with_suffix(".new")
-        fresh.write_text(json.dumps(known, indent=1), encoding="utf-8")
-        fresh.replace(path)
-        return known
+        recipe = [FORMAT, self._trace, TRACER, sources_digest(sources)]
+        kept = {folder: _kept(folder, recipe) for folder in self._folders}
+        missing = [folder for folder, path in kept.items() if not path.is_file()]
+        if missing:
+            usage = Usage(sources)
+            traced = asyncio.run(self._traced(missing)) if self._trace else {}
+            for folder in missing:
+                seen = usage.known(traced.get(folder.name, ()))
+                names = public_symbols({**usage.symbols(_reference(folder)), **seen})
+                _keep(kept[folder], names)
+        found = {f.name: json.loads(path.read_text("utf-8")) for f, path in kept.items()}
+        return {name: names for name, names in found.items() if names}
 
     def secrets(self) -> Mapping[str, str]:
         """Reference code, golds, and the texts of the questions."""
@@ -135,16 +125,17 @@ class ReferenceGold:
             found[f"{folder.name}/gold"] = (folder / "gold.json").read_text(encoding="utf-8")
         return found
 
-    async def _traced(self) -> dict[str, list[str]]:
+    async def _traced(self, folders: Sequence[Path]) -> dict[str, list[str]]:
         config = SandboxConfig(env=self.environment, workers=_WORKERS, timeout=_TIMEOUT)
         async with get_sandbox(config) as sandbox:
-            return await trace(sandbox, self._folders)
+            return await trace(sandbox, folders)
 
 
 def live(
     level: Level = "scaffold",
     library: Literal["installed", "unseen"] = "installed",
     seed: int = 1,
+    mutate: Literal["none", "order", "defaults", "order+defaults"] = "none",
     *,
     split: Split = "all",
     trace: bool = True,
@@ -164,7 +155,7 @@ def live(
     """
     if split not in {"all", "chosen", "later"}:
         raise ValueError(f"split={split}: choose one of all, chosen, later")
-    benchmark = LiveBenchmark(level=level, library=library, seed=seed)
+    benchmark = LiveBenchmark(level=level, library=library, seed=seed, mutate=mutate)
     chosen = json.loads(CHOSEN.read_text(encoding="utf-8"))
     folders = [
         folder
@@ -172,6 +163,7 @@ def live(
         if split == "all" or (folder.name in chosen) is (split == "chosen")
     ]
     parts = ["live", level, *([f"unseen {seed}"] if library == "unseen" else [])]
+    parts += [mutate] if mutate != "none" else []
     name = " ".join([*parts, *([split] if split != "all" else [])])
     wanted = {folder.name for folder in folders}
     tasks = [task for task in benchmark.load() if task.question.id in wanted]
@@ -300,6 +292,20 @@ async def trace(sandbox: Sandbox, folders: Sequence[Path]) -> dict[str, list[str
 def public_symbols(names: Mapping[str, str]) -> dict[str, str]:
     """Without private names, sorted."""
     return {n: names[n] for n in sorted(names) if not any(p.startswith("_") for p in n.split("."))}
+
+
+def _kept(folder: Path, recipe: Sequence[object]) -> Path:
+    """Where the gold of a question is kept; another reference or library is another file."""
+    key = json.dumps([*recipe, _reference(folder)])
+    digest = hashlib.sha256(key.encode()).hexdigest()[:16]
+    return environments.cache_folder() / "gold" / f"{folder.name}-{digest}.json"
+
+
+def _keep(path: Path, names: Mapping[str, str]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_suffix(".new")
+    fresh.write_text(json.dumps(names, indent=1), encoding="utf-8")
+    fresh.replace(path)
 
 
 def _reference(folder: Path) -> str:
