@@ -23,6 +23,8 @@ def test_bootstrap_agrees_with_scipy():
     generator = np.random.default_rng(1)
     total = generator.integers(1, 12, 49)
     passed = generator.binomial(total, 0.4)
+    # The same quantiles, from the t distribution: an interval of this confidence by percentiles.
+    wide = np.sqrt(49 / 48) * scipy.stats.t.ppf(0.975, 48)
     reference = scipy.stats.bootstrap(
         (passed, total),
         lambda p, t, axis: p.sum(axis=axis) / t.sum(axis=axis),
@@ -30,23 +32,58 @@ def test_bootstrap_agrees_with_scipy():
         vectorized=True,
         method="percentile",
         n_resamples=20_000,
+        confidence_level=1 - 2 * scipy.stats.norm.cdf(-wide),
         rng=np.random.default_rng(2),
     )
     ours = bootstrap_interval(list(tallies(passed, total).values()))
     assert ours.estimate == pytest.approx(passed.sum() / total.sum())
-    assert ours.low == pytest.approx(reference.confidence_interval.low, abs=0.01)
-    assert ours.high == pytest.approx(reference.confidence_interval.high, abs=0.01)
+    assert ours.low == pytest.approx(reference.confidence_interval.low, abs=0.004)
+    assert ours.high == pytest.approx(reference.confidence_interval.high, abs=0.004)
 
 
-def test_bootstrap_covers_as_promised():
+def planted(generator, *, questions=49, shift=0.0):
+    """Two systems on questions of differing size and difficulty, as in MatTools.
+
+    Their mean rates are 0.4 and ``0.4 + shift``; a question is as hard for both.
+    """
+    total = generator.choice([2, 2, 2, 2, 2, 2, 3, 12], questions)
+    rate = generator.beta(0.6, 0.9, questions)
+    second = np.clip(rate + shift, 0, 1)
+    return tallies(generator.binomial(total, rate), total), tallies(
+        generator.binomial(total, second), total
+    )
+
+
+@pytest.mark.long
+def test_intervals_and_tests_keep_their_promise_on_a_planted_null():
     generator = np.random.default_rng(3)
-    covered = 0
-    for _ in range(100):
-        rate = generator.beta(2, 3, 60)  # questions differ in difficulty; the mean is 0.4
-        passed = generator.binomial(3, rate)
-        interval = bootstrap_interval([Tally(p, 3) for p in passed])
+    worlds, covered, same, rejected = 400, 0, 0, 0
+    for _ in range(worlds):
+        first, second = planted(generator)
+        interval = bootstrap_interval(list(first.values()))
         covered += interval.low <= 0.4 <= interval.high
-    assert 88 <= covered <= 99
+        difference = paired_difference(first, second)
+        same += difference.low <= 0 <= difference.high
+        rejected += paired_permutation(first, second) < 0.05
+    assert 0.92 <= covered / worlds <= 0.97
+    assert 0.93 <= same / worlds <= 0.975
+    assert 0.02 <= rejected / worlds <= 0.075
+
+
+def test_a_planted_shift_is_covered_by_its_interval():
+    generator = np.random.default_rng(4)
+    covered = missed = 0
+    for _ in range(60):
+        # Rates between 0.3 and 0.7, so that a shift of 0.05 is 0.05 for every question.
+        total = generator.integers(3, 7, 82)
+        rate = generator.uniform(0.3, 0.7, 82)
+        first = tallies(generator.binomial(total, rate), total)
+        second = tallies(generator.binomial(total, rate + 0.05), total)
+        difference = paired_difference(first, second)
+        covered += difference.low <= 0.05 <= difference.high
+        missed += difference.low <= 0.25 <= difference.high
+    assert covered >= 54
+    assert missed == 0
 
 
 def test_clustering_widens_the_interval():
