@@ -278,6 +278,23 @@ def test_citations_go_and_plurals_follow(libraries: list[Library]) -> None:
     assert done.endswith("y: another")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Use pymatgen's\nalloy add-on for it.",
+        "Use pymatgen\u2019s defect add-on package for it.",
+        "Use the alloy add-on of\npymatgen for it.",
+        "Use the featurizer add-on for it.",
+    ],
+)
+def test_prompts_name_the_packages_of_their_question(libraries: list[Library], text: str) -> None:
+    from experiments.unseen.questions import _prose
+
+    names = make_map(libraries, WORDS, seed=1, overridden=())
+    assert _prose(text, names, ["one"]) == "Use the package one for it."
+    assert _prose(text, names, ["one", "two"]) == "Use the packages one and two for it."
+
+
 def test_a_second_process_waits_for_the_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
