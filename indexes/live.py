@@ -15,16 +15,15 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 from langchain_core.documents import Document
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from docgen.facts import render_document, render_facts
 from docgen.library import first_sentence
 from docgen.progress import meter
 from docgen.sources import SourceFile, distribution_versions, is_test, sources_digest
-from docgen.symbols import Kind, Member, MemberKind, Symbol
+from docgen.symbols import Member, Symbol
 from indexes.corpus import (
     Corpus,
     CorpusError,
@@ -34,6 +33,7 @@ from indexes.corpus import (
     read_corpus,
     write_corpus,
 )
+from indexes.live_pages import PAGES, LiveSymbol, Page
 from indexes.llm_doc import package_sources, symbol_metadata
 from sandbox.base import Mount, Outcome, Sandbox
 from sandbox.environments import STAMP
@@ -48,49 +48,6 @@ _LIBRARY = "library"  # where a folder that is no environment is shown inside
 
 OpenSandbox = Callable[[], AbstractAsyncContextManager[Sandbox]]
 """Starts a sandbox whose environment holds the packages; called only when one is needed."""
-
-_Name = Annotated[str, Field(max_length=500)]
-_Line = Annotated[str, Field(max_length=6_000)]
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class _Member(_Strict):
-    name: _Name
-    kind: MemberKind
-    signature: _Line
-    text: _Line
-    qualname: _Name
-    origin: _Name
-
-
-class _Symbol(_Strict):
-    qualname: _Name
-    kind: Kind
-    signature: _Line
-    docstring: Annotated[str, Field(max_length=50_000)]
-    lines: tuple[int, int]
-    modifiers: tuple[_Name, ...]
-    bases: tuple[_Name, ...]
-    types: tuple[_Name, ...]
-    returns: _Name
-    members: tuple[_Member, ...]
-    elsewhere: Mapping[_Name, tuple[_Name, ...]]
-
-
-class _Page(_Strict):
-    module: _Name
-    error: Annotated[str, Field(max_length=2_000)] | None
-    digest: _Name = ""
-    symbols: tuple[_Symbol, ...] = ()
-    exports: Mapping[_Name, _Name] = {}
-    origins: Mapping[_Name, tuple[_Name, _Name, _Name]] = {}
-    problems: tuple[_Line, ...] = ()
-
-
-_PAGES = TypeAdapter(tuple[_Page, ...])
 
 
 @dataclass(frozen=True)
@@ -143,7 +100,7 @@ async def live_corpus(
             return cached
         installed = len(folder.parents) > 2 and (folder.parents[2] / STAMP).is_file()
         mounts = [] if installed else _mounts(packages, folder)
-        pages: list[_Page] = []
+        pages: list[Page] = []
         with meter("Looking at the libraries", len(modules), show=show_progress) as progress:
             async with open_sandbox() as sandbox:
                 async for part in _read(sandbox, modules, packages, mounts):
@@ -184,10 +141,10 @@ def _mounts(packages: Sequence[str], folder: Path) -> list[Mount]:
 
 async def _read(
     sandbox: Sandbox, modules: Sequence[_Module], packages: Sequence[str], mounts: Sequence[Mount]
-) -> AsyncIterator[Sequence[_Page]]:
+) -> AsyncIterator[Sequence[Page]]:
     slots = asyncio.Semaphore(_AT_ONCE)
 
-    async def one(part: Sequence[_Module]) -> Sequence[_Page]:
+    async def one(part: Sequence[_Module]) -> Sequence[Page]:
         async with slots:
             return await _pages(sandbox, part, packages, mounts)
 
@@ -204,7 +161,7 @@ async def _read(
 
 async def _pages(
     sandbox: Sandbox, modules: Sequence[_Module], packages: Sequence[str], mounts: Sequence[Mount]
-) -> Sequence[_Page]:
+) -> Sequence[Page]:
     """Look at some modules; a run that does not end well is divided until the culprit is alone."""
     names = [module.name for module in modules]
     path = _LIBRARY if mounts else None
@@ -219,16 +176,16 @@ async def _pages(
     if len(modules) == 1:
         reason = ((execution.error or "").strip().splitlines() or [""])[-1]
         error = f"looking at it ends with {execution.outcome} {reason}".strip()[:500]
-        return [_Page(module=names[0], error=error)]
+        return [Page(module=names[0], error=error)]
     middle = len(modules) // 2
     first = await _pages(sandbox, modules[:middle], packages, mounts)
     return [*first, *await _pages(sandbox, modules[middle:], packages, mounts)]
 
 
-def _checked(result: object, modules: Sequence[_Module]) -> Sequence[_Page]:
+def _checked(result: object, modules: Sequence[_Module]) -> Sequence[Page]:
     """The pages of exactly these modules, imported from exactly these files."""
     try:
-        pages = _PAGES.validate_python(result)
+        pages = PAGES.validate_python(result)
     except ValidationError as error:
         mistake = error.errors()[0]
         where = ".".join(str(part) for part in mistake["loc"])
@@ -248,10 +205,10 @@ def _checked(result: object, modules: Sequence[_Module]) -> Sequence[_Page]:
 
 
 def _documents(
-    pages: Sequence[_Page], modules: Mapping[str, _Module]
+    pages: Sequence[Page], modules: Mapping[str, _Module]
 ) -> tuple[list[Document], dict[str, str]]:
     """One document per public symbol, and the other paths of each."""
-    found: dict[str, tuple[_Symbol, _Module]] = {}
+    found: dict[str, tuple[LiveSymbol, _Module]] = {}
     for page in sorted(pages, key=lambda p: p.module):
         for symbol in page.symbols:
             if _public(symbol.qualname):
@@ -289,7 +246,7 @@ def _documents(
 
 
 def _facts(
-    symbol: _Symbol,
+    symbol: LiveSymbol,
     home: _Module,
     paths: Mapping[str, str],
     resolve: Callable[[Sequence[str]], tuple[str, ...]],
@@ -323,7 +280,7 @@ def _facts(
     )
 
 
-def _text(symbol: _Symbol) -> str:
+def _text(symbol: LiveSymbol) -> str:
     """The docstring, and what a class inherits from classes of other libraries."""
     text = f"## What it does\n{symbol.docstring.strip() or '(no docstring)'}\n"
     inherited = [
@@ -341,7 +298,7 @@ def _document(symbol: Symbol, text: str) -> Document:
     )
 
 
-def _unimportable(page: _Page, module: _Module) -> Document:
+def _unimportable(page: Page, module: _Module) -> Document:
     symbol = Symbol(
         page.module, "module", "", "", "", module.package, module.version, module.path, 0, 0,
         import_path=page.module,
@@ -349,7 +306,7 @@ def _unimportable(page: _Page, module: _Module) -> Document:
     return _document(symbol, f"This module cannot be imported in this environment: {page.error}")
 
 
-def _aliases(pages: Sequence[_Page], found: Mapping[str, _Symbol]) -> dict[str, str]:
+def _aliases(pages: Sequence[Page], found: Mapping[str, LiveSymbol]) -> dict[str, str]:
     """Every other path under which a symbol can be reached, inherited members included."""
     table: dict[str, str] = {}
     for page in pages:
@@ -381,7 +338,7 @@ def _import_paths(aliases: Mapping[str, str], modules: Mapping[str, _Module]) ->
     return table
 
 
-def _home(symbol: _Symbol, page: _Page, module: _Module) -> _Module:
+def _home(symbol: LiveSymbol, page: Page, module: _Module) -> _Module:
     """Where a symbol comes from: the module of its page, or that of a class it inherits from."""
     for name, (package, version, path) in page.origins.items():
         if symbol.qualname == name or symbol.qualname.startswith(f"{name}."):
