@@ -1,4 +1,4 @@
-"""What :mod:`indexes.introspection` sends out of the sandbox: its form, with caps on every field."""
+"""What :mod:`indexes.introspection` sends out of the sandbox: its form, every field capped."""
 
 from __future__ import annotations
 
