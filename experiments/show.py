@@ -16,6 +16,9 @@ from rich.table import Table
 from rich.text import Text
 
 from experiments.config import ConfigError
+from experiments.qa.answers import read_answers
+from experiments.qa.questions import QAQuestion
+from experiments.report.choice import find_questions, is_choice
 from experiments.report.steps import describe_step
 from experiments.store import read_json, trajectory_path
 
@@ -34,15 +37,43 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="default 0")
     parser.add_argument("--full", action="store_true", help="do not shorten anything")
     given = parser.parse_args(arguments)
+    limit = None if given.full else SHORT
     try:
-        trajectory = _find(given.run, given.question, given.seed)
+        if is_choice(given.run):
+            parts = describe_choice(*_find_choice(given.run, given.question, given.seed), limit)
+        else:
+            parts = describe(_find(given.run, given.question, given.seed), limit=limit)
     except ConfigError as error:
         sys.stderr.write(f"error: {error}\n")
         return 2
     console = Console()
-    for part in describe(trajectory, limit=None if given.full else SHORT):
+    for part in parts:
         console.print(part)
     return 0
+
+
+def _find_choice(run: Path, number: str, seed: int) -> tuple[dict[str, Any], QAQuestion]:
+    summary = read_json(run / "summary.json")
+    for row in read_answers(run, summary["config"]):
+        if str(row["number"]) == number and row["seed"] == seed:
+            path = Path(summary["questions_file"])
+            question = find_questions(path, [row["number"]]).get(row["number"])
+            if question is None:
+                raise ConfigError(f"{path}: the file of questions is not there any more")
+            return row, question
+    raise ConfigError(f"{run}: has no answer to question {number} with seed {seed}")
+
+
+def describe_choice(
+    row: Mapping[str, Any], question: QAQuestion, limit: int | None
+) -> Iterator[RenderableType]:
+    """Question, choices, reply and verdict."""
+    yield Rule(Text(f"{row['number']}, seed {row['seed']}, {row['source']}"))
+    yield Panel(_text(question.question, limit), title="question", title_align="left")
+    for letter, text in question.choices.items():
+        yield _text(f"{letter}. {text}", limit)
+    yield Panel(_text(row["reply"], limit), title="reply", title_align="left")
+    yield Text(f"right: {row['correct']}, strict: {row['strict']}, lenient: {row['lenient']}")
 
 
 def _find(run: Path, question: str, seed: int) -> dict[str, Any]:

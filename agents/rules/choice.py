@@ -7,6 +7,7 @@ or with what the question says. How a question was made, and what is right, is n
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterator, Mapping
 
 from agents.rules.words import covered, likeness, name_words, text_words
@@ -36,7 +37,11 @@ def answer(prompt: str) -> str | None:
     if not choices:
         return None
     scores = scored(question, choices)
-    best = max(scores, key=lambda letter: scores[letter])
+    # Of equally good ones the same text wherever it stands: no letter is preferred.
+    best = max(
+        scores,
+        key=lambda letter: (scores[letter], zlib.crc32(choices[letter].encode("utf-8", "replace"))),
+    )
     return f"<answer>{best}</answer>"
 
 

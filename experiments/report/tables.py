@@ -202,7 +202,12 @@ def _print_runs(runs: Sequence[Run], console: Console) -> None:
         if len(run.summary["seeds"]) > 1:
             console.print(Text(f"{run.label}: properties over seeds {seed_spreads(run)} %"))
         if run.summary["verified"] is not None:
-            console.print(Text(f"{run.label}: without faulty properties {_sound(run)} %"))
+            faulty = sum(map(len, run.summary.get("faulty", {}).values()))
+            console.print(
+                Text(
+                    f"{run.label}: without the {faulty} properties known to be faulty {_sound(run)}"
+                )
+            )
         if (missing := _without_verdict(run)) != "0":
             console.print(Text(f"{run.label}: without verdict and not counted: {missing}"))
     lines = comparison_lines(runs)

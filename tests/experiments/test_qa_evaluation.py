@@ -25,6 +25,7 @@ from experiments.qa.answers import Answers
 from experiments.qa.endpoint import read_response
 from experiments.report.__main__ import main as report
 from experiments.run import main
+from experiments.show import main as show
 
 ROOT = Path(__file__).parents[2]
 
@@ -125,6 +126,11 @@ def test_the_report_shows_a_sample_beside_other_runs(endpoint, questions, tmp_pa
     assert report([*given, "--html", str(tmp_path / "r.html")]) == 0
     assert len(lines.read_text().splitlines()) == 41
     assert "| code |" in table.read_text()
+    capsys.readouterr()
+    assert show([str(tmp_path / "run"), "10"]) == 0
+    assert "It is C, <b>x" in capsys.readouterr().out
+    assert show([str(tmp_path / "run"), "40"]) == 2
+    assert "no answer to question 40" in capsys.readouterr().err
     questions.unlink()
     assert report([*given, "--html", str(tmp_path / "r.html")]) == 0
     assert "not there any more" in (tmp_path / "r.html").read_text()
@@ -254,10 +260,12 @@ def test_a_file_without_questions_is_refused(tmp_path, capsys):
     assert "holds no question" in capsys.readouterr().err
 
 
-def test_the_benchmark_of_the_client_measures(capsys):
-    assert bench_qa.main(["questions=500", "concurrency=8", "delay=0"]) == 0
+@pytest.mark.parametrize("server", ["asgi", "threaded", "bare"])
+def test_the_benchmark_of_the_client_measures(server, capsys):
+    given = ["questions=300", "concurrency=8", "delay=0", f"server={server}"]
+    assert bench_qa.main(given) == 0
     shown = capsys.readouterr().out
-    assert "500 answers kept" in shown
+    assert "300 answers kept" in shown
     assert "ratio" in shown
 
 
@@ -374,7 +382,7 @@ def reply(body):
     return inner(body)
 
 bench_qa._reply = reply
-asyncio.run(bench_qa.serve(0.0))
+asyncio.run(bench_qa.serve_bare(0.0))
 """.replace("\\\\", "\\")
 
 
