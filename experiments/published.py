@@ -230,7 +230,8 @@ async def run_unit_test(
     payload
         The answer as tagged JSON.
     mounts
-        Input files of the question.
+        Input files of the question; a test that does not name their folder cannot read them, and
+        is spared their transfer.
     properties
         Names of properties to judge one by one as well.
 
@@ -245,7 +246,8 @@ async def run_unit_test(
         f"def verified():\n    test = load({unit_test!r}, {name!r})\n"
         f"    return verdict(test, {payload!r}, {list(properties)!r})\n"
     )
-    execution = await verifier.run(code, "verified", timeout=UNIT_TEST_TIMEOUT, mounts=mounts)
+    read = [mount for mount in mounts if mount.target.split("/")[0] in unit_test]
+    execution = await verifier.run(code, "verified", timeout=UNIT_TEST_TIMEOUT, mounts=read)
     if execution.outcome in ANSWERS_FAULT:
         return UnitTestVerdict(ok=False, exception=f"the unit test ended with {execution.outcome}")
     found = execution.result

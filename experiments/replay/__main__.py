@@ -195,6 +195,8 @@ async def _grade_all(
         bench = Bench(tasks, unit_tests, get_sandbox(limits), get_sandbox(limits), settings.timeout)
         stack.push_async_callback(bench.sandbox.close)
         stack.push_async_callback(bench.verifier.close)
+        if waiting:
+            await _start(bench, settings.workers, console)
         started = time.monotonic()
         runnable = sum(row.outcome != "not_runnable" for row in results.graded.values())
         finished = 0
@@ -222,6 +224,13 @@ async def _grade_all(
         stack.enter_context(progress)
         await asyncio.gather(*(work() for _ in range(settings.workers)))
     return failures.lines
+
+
+async def _start(bench: Bench, workers: int, console: Console) -> None:
+    """Start every worker before anything is timed; a sandbox that cannot start says so now."""
+    with console.status("Starting the sandboxes"):
+        for sandbox in (bench.sandbox, bench.verifier):
+            await asyncio.gather(*(sandbox.run("", "", timeout=60) for _ in range(workers)))
 
 
 class Failures:

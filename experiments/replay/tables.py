@@ -227,19 +227,23 @@ def _print_times(
             f"{sum(used) / len(used):.2f}" if used else "-", str(ends[name] or ""),
         )  # fmt: skip
     console.print(table)
-    once = sum(means.values())
+    alone = [sum(values) / len(values) for values in processor.values()]
+    minutes = RECORDED_RUNS / workers / 60
     text = (
-        f"One function of each of these {len(means)} questions takes {once:.1f} s; {RECORDED_RUNS} "
-        f"recorded runs of them take {RECORDED_RUNS * once / workers / 60:.1f} min on {workers} "
-        "cores"
+        f"On {workers} cores, {RECORDED_RUNS} recorded runs of these {len(means)} questions take "
+        f"{sum(means.values()) * minutes:.1f} min at this pace"
     )
     if len(means) < QUESTIONS:
-        whole = RECORDED_RUNS * QUESTIONS * once / len(means) / workers / 60
+        whole = minutes * QUESTIONS * sum(means.values()) / len(means)
         text += (
-            f", and {RECORDED_RUNS * QUESTIONS} functions {whole:.1f} min if the other "
+            f", all {RECORDED_RUNS * QUESTIONS} functions {whole:.1f} min if the other "
             f"{QUESTIONS - len(means)} questions cost as much on average"
         )
-    console.print(f"{text}.", highlight=False)
+    console.print(
+        f"{text}. The functions alone need {sum(alone) * minutes:.1f} min of processor time; the "
+        "rest is isolation, verification, and whatever else the machine does.",
+        highlight=False,
+    )
 
 
 def _print_differences(

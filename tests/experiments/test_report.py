@@ -218,7 +218,7 @@ def test_every_table_shows_calls_and_what_is_left_without_faulty_properties(
     print_table([folder], Console(width=80))
     shown = capsys.readouterr().out
     assert "50.0 ± 70.7 (2 seeds) %" in shown
-    assert "without faulty properties - (0/0) %" in shown
+    assert "without the 1 properties known to be faulty - (0/0)" in shown
     assert "calls" in shown
     board = dict(zip(HEADINGS, leaderboard([run])[0], strict=True))
     assert board["over seeds %"] == "50.0 ± 70.7 (2 seeds)"
