@@ -23,6 +23,12 @@ from sandbox.runner import dumps
         ("{Element Ga: -1}", {Element("Ga"): -1}),
         ("{'x': [Element('Mg'), Element(\"O\")]}", {"x": [Element("Mg"), Element("O")]}),
         ("{'x': (1, 2), 'y': {3}}", {"x": (1, 2), "y": {3}}),
+        (
+            "{'x': {'y': [Element Ga, {Element N: 1}]}}",
+            {"x": {"y": [Element("Ga"), {Element("N"): 1}]}},
+        ),
+        ("{'x': (Element Ga,)}", {"x": ("__KEPT_0__",)}),
+        ("{(1, 2): {True: b'x', 2j: ...}}", {(1, 2): {True: b"x", 2j: ...}}),
     ],
 )
 def test_literals_with_elements(text, value):
@@ -38,6 +44,15 @@ def test_arrays_are_evaluated_and_restored_where_the_rule_says():
     assert np.array_equal(found["a"], [[1, 2], [3, 4]])
     assert np.array_equal(found["b"][0], [1, 2])
     assert found["c"].dtype == np.float64
+    kinds = (
+        "{'u': array(['a'], dtype='<U1'), 'b': array([ True]), 'o': array([1, None], dtype=object)}"
+    )
+    assert {k: v.dtype.kind for k, v in read_literal(kinds).items()} == {
+        "u": "U",
+        "b": "b",
+        "o": "O",
+    }
+    assert read_literal("{'e': array([Element('Ga')], dtype=object)}")["e"][0] == Element("Ga")
     inside_tuple = read_literal("{'t': (array([1]),)}")["t"][0]
     assert isinstance(inside_tuple, str)
 
@@ -49,6 +64,11 @@ def test_arrays_are_evaluated_and_restored_where_the_rule_says():
         "Calculating...\n{'a': 1}",
         "{'a': nan}",
         "{'a': array([nan])}",
+        # Only `np` and `Element` mean something inside an array.
+        "{'a': array([array([1, 2]), array([3])], dtype=object)}",
+        "{'a': array([1.], dtype=float32)}",
+        "{'a': array([Element Ga], dtype=object)}",
+        "{'a': inf}",
         "{'a': array([1, 2}",
         "{'a': Element Qq}",
         "{'note': 'Element N at site 0'}",  # the placeholder breaks the string
