@@ -311,6 +311,8 @@ def _field_order_matters(node: nodes.ClassDef, found: Signatures) -> str:
             given = {name for name in decorator.arg_names if name}
             if not given <= _HARMLESS_FIELDS:
                 return "a dataclass with an order of its own"
+    if any(field["is_init_var"] for field in node.info.metadata["dataclass"]["attributes"]):
+        return "a dataclass with an order of its own"  # __post_init__ gets them in this order
     related = [base for base in node.info.mro[1:] if "dataclass" in base.metadata]
     if related:
         for base in related:
@@ -321,7 +323,8 @@ def _field_order_matters(node: nodes.ClassDef, found: Signatures) -> str:
 
 def keep_ordered_fields(found: Signatures, texts: Iterable[str]) -> None:
     """Where the fields of some dataclass are asked for in their order, all of them keep it."""
-    pattern = re.compile(rf"\b(?:{'|'.join(sorted(_IN_ORDER))})\(")
+    asked = rf"\b(?:{'|'.join(sorted(_IN_ORDER))})\("
+    pattern = re.compile(rf"{asked}|^[ \t]*case .*\(|__match_args__", re.MULTILINE)
     if any(pattern.search(text) for text in texts):
         for name, function in found.functions.items():
             if function.dataclass:

@@ -20,7 +20,7 @@ CELLS = '''"""Cells."""
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 
 from .tools import area, scaled, volume
 
@@ -45,6 +45,15 @@ class Cell:
 
     def grown(self, factor: float, shift: float) -> Cell:
         return Cell(self.edge * factor + shift, self.angle, "grown")
+
+
+@dataclass
+class Started:
+    low: int
+    high: InitVar[int]
+
+    def __post_init__(self, high: int) -> None:
+        self.low += high
 
 
 class Base:
@@ -184,6 +193,7 @@ def all_of_it(cell: Cell) -> list[object]:
         Derived("p", "q", "t").joined("l", "r"),
         Derived("p", "q", "t").apart("l", "r", "m"),
         len(Numbers(1, 4)),
+        Started(1, 2).low,
         Nesting().outer([]),
         Nesting().inner("5", "6"),
         calls([]),
@@ -332,6 +342,7 @@ def test_what_can_be_followed_changes_and_the_rest_does_not(tmp_path: Path) -> N
         "a text shows how it is called": 1,  # shown
         "called on a value of unknown type": 1,  # called_like_others
         "Numbers is a subclass of builtins.list": 1,
+        "a dataclass with an order of its own": 1,  # Started
     }
 
 
