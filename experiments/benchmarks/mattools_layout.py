@@ -25,6 +25,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 UNIT_TEST = "new_unit_test.py"
 QUESTION = "question.txt"
 PROPERTIES = "properties.json"
+SEGMENTS = "question_segments"
 
 #: Where the questions expect their files, relative to the working directory.
 FILES_INSIDE = PurePosixPath("tool_source_code/pymatgen-analysis-defects/tests/test_files")
@@ -37,7 +38,8 @@ _PATH = re.compile(r"tool_source_code/[\w./=+-]*[\w=+-]")
 _PLACEHOLDERS = frozenset("*{<[?$")
 _JOINED = re.compile(r"\w*(?:path|dir|files)\w*\s*/\s*[\"']([\w./=+-]+)[\"']", re.IGNORECASE)
 _FILE_NAME = re.compile(
-    r"[\"'`]([\w./=+-]*\.(?:vasp|json|gz|bz2|xml|ya?ml|cif|npy|npz|h5|dat|csv|txt))[\"'`]"
+    r"[\"'`]([\w./=+-]*(?:\.(?:vasp|json|gz|bz2|xml|ya?ml|cif|npy|npz|h5|dat|csv|txt)"
+    r"|\b(?:CHGCAR|LOCPOT|OUTCAR|PROCAR|WAVECAR|WAVEDER|WSWQ)))[\"'`]"
 )
 
 
@@ -172,8 +174,25 @@ def _unpack(archive: Path, cache: Path) -> Path:
 
 
 def question_folders(root: Path) -> list[Path]:
-    """Folders of questions below ``root``, sorted by id: keyed by name, never by position."""
-    found = {test.parent.name: test.parent for test in sorted(root.rglob(UNIT_TEST))}
+    """Folders of questions below ``root``, sorted by id: keyed by name, never by position.
+
+    Those below a folder ``question_segments`` count; without one, all that hold a unit test.
+
+    Raises
+    ------
+    MatToolsError
+        When two folders have the same name and not the same unit test.
+    """
+    tests = sorted(root.resolve().rglob(UNIT_TEST))
+    segments = [test for test in tests if SEGMENTS in test.parts]
+    found: dict[str, Path] = {}
+    for test in segments or tests:
+        other = found.setdefault(test.parent.name, test.parent)
+        if other != test.parent and (other / UNIT_TEST).read_bytes() != test.read_bytes():
+            raise MatToolsError(
+                f"{other} and {test.parent}: two questions of one name; benchmark.path must name "
+                "a folder that holds only one of them"
+            )
     return [found[name] for name in sorted(found)]
 
 

@@ -43,6 +43,19 @@ def test_any_folder_of_a_checkout_will_do(tmp_path, inner):
         assert list(task.question.mounts) == [str(FILES_INSIDE)]
 
 
+def test_only_question_segments_hold_questions(tmp_path):
+    root = checkout(tmp_path)
+    other = root / "src/generation/test_cell"
+    other.mkdir(parents=True)
+    (other / "new_unit_test.py").write_text("a draft, and no question.txt")
+    assert [task.question.id for task in MatToolsBenchmark(path=str(root)).load()] == ["test_cell"]
+    second = root / "src/question_segments/other/test_cell"
+    second.mkdir(parents=True)
+    (second / "new_unit_test.py").write_text("def test_cell(p): ...")
+    with pytest.raises(MatToolsError, match="two questions of one name"):
+        MatToolsBenchmark(path=str(root)).load()
+
+
 def test_a_zip_is_unpacked_into_the_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
     root = checkout(tmp_path / "checkout")
@@ -160,6 +173,7 @@ def test_input_files_in_a_branch_of_their_own(tmp_path):
         ("`tool_source_code/other/files/a.cif`", [], "tool_source_code/other/files/a.cif"),
         ("`{inside}/../../../secret`", [], "secret"),
         ("Save it as `{inside}`.", [], None),
+        ("Read `WAVEDER` and `LOCPOT`.", ["a/WAVEDER.gz"], "LOCPOT"),
     ],
 )
 def test_which_input_files_are_missing(tmp_path, prompt, files, missing):
