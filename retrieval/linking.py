@@ -15,6 +15,7 @@ _IMPORT = re.compile(
 _IDENTIFIER = re.compile(
     r"\b(?:[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|[A-Z][a-z0-9]+[A-Z]\w*|[a-z]\w*_\w+)\b"
 )
+_STATEMENT = re.compile(r"\b(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+[\w.]+")
 _PATH = re.compile(r"\b[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 
 
@@ -78,9 +79,10 @@ class Linker:
         """For each package or module that the text of a query names: itself and all in it.
 
         A top-level package counts where its name stands as a word, a module where its dotted
-        path does. Of ``a.b`` and ``a`` only ``a.b`` counts.
+        path does. Of ``a.b`` and ``a`` only ``a.b`` counts. An import is no question about all of
+        a package, also where it stands outside of a code block.
         """
-        prose = _FENCE.sub(" ", query)
+        prose = _STATEMENT.sub(" ", _FENCE.sub(" ", query))
         named = {m.group() for m in _PATH.finditer(prose) if m.group() in self._inside}
         outer = {part for name in named for part in _parents(name)}
         return [[name, *self._inside[name]] for name in sorted(named - outer)]
