@@ -112,7 +112,7 @@ async def test_named_symbols_come_first_even_when_nothing_matches() -> None:
         ("use m.Tool", []),  # a class is no package: it is linked by name
         ("use them", []),
         ("```python\nimport m\n```", []),  # what code imports is linked by name
-        ("    from m import Tool\n    x = Tool()", []),  # code without a fence
+        ("    from m import Tool\n    y = Tool()", []),  # code without a fence
         ("imports (e.g., `from m import Tool`, `import m`)", []),
     ],
 )
