@@ -152,7 +152,9 @@ class ModelClient:
         # pydantic errors, TypeErrors on missing fields). All of them mean: no reply.
         except Exception as error:
             reason = " ".join(str(error).split())[:500]
-            raise ModelError(f"{self.name}: {type(error).__name__}: {reason}") from error
+            url = getattr(getattr(error, "request", None), "url", "")
+            where = f" ({url})" if url else ""
+            raise ModelError(f"{self.name}: {type(error).__name__}: {reason}{where}") from error
 
     def _usage(self, messages: Sequence[BaseMessage], text: str, message: AIMessage) -> Usage:
         reported = message.usage_metadata

@@ -48,9 +48,9 @@ class _LogMeter(Meter):
         if now - self._last >= _LOG_INTERVAL and self._done:
             self._last = now
             left = (now - self._start) / self._done * (self._total - self._done)
+            told = f", about {left:.0f} s left" if self._done * 100 >= self._total else ""
             print(
-                f"{self._description}: {self._done}/{self._total}, "
-                f"about {left:.0f} s left {note}".rstrip(),
+                f"{self._description}: {self._done}/{self._total}{told} {note}".rstrip(),
                 file=sys.stderr,
                 flush=True,
             )

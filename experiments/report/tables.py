@@ -36,6 +36,8 @@ HEADINGS = (
     "without verdict",
 )
 
+_REASON = 300  # characters of a failure that are shown
+
 
 def leaderboard(runs: Sequence[Run]) -> list[tuple[str, ...]]:
     """One line per run under `HEADINGS`; shares with 95 % question-clustered intervals.
@@ -210,6 +212,9 @@ def _print_runs(runs: Sequence[Run], console: Console) -> None:
             )
         if (missing := _without_verdict(run)) != "0":
             console.print(Text(f"{run.label}: without verdict and not counted: {missing}"))
+        if failed := [row for row in run.rows if row.infra and row.error]:
+            reason = str(failed[-1].error).strip().splitlines()[-1][:_REASON]
+            console.print(Text(f"  the last of them: {failed[-1].question_id}: {reason}"))
     lines = comparison_lines(runs)
     if lines:
         paired = Table(title="Paired comparisons")
