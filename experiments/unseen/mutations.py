@@ -83,15 +83,15 @@ class Record:
     defaults
         Parameters whose defaults became others.
     given
-        How often the references give one of these parameters: there, a model that trusts a
-        remembered default can go wrong.
+        How often the references give one of these parameters, and how often they give it its old
+        default: there, a model that trusts what it remembers leaves it out and is wrong.
     """
 
     kinds: tuple[str, ...] = ()
     permuted: tuple[Permuted, ...] = ()
     kept: Mapping[str, int] = field(default_factory=dict)
     defaults: tuple[Redefined, ...] = ()
-    given: int = 0
+    given: tuple[int, int] = (0, 0)
 
     def save(self, path: Path) -> None:
         """Write as JSON."""
@@ -111,7 +111,7 @@ class Record:
             tuple(permuted),
             content["kept"],
             tuple(defaults),
-            content["given"],
+            (content["given"][0], content["given"][1]),
         )
 
 
@@ -282,11 +282,11 @@ def _reorder(
 
 def _redefine(
     material: Material, seed: int, overridden: Collection[str], words: Collection[str]
-) -> tuple[Material, tuple[Redefined, ...], int]:
+) -> tuple[Material, tuple[Redefined, ...], tuple[int, int]]:
     from experiments.unseen.mutations_defaults import (  # noqa: PLC0415
         apply_defaults,
         choose_defaults,
-        not_given,
+        given_values,
         relied_on,
         spoken_of,
     )
@@ -314,14 +314,15 @@ def _redefine(
         for full, of_function in sorted(defaults.items())
         for name, new in sorted(of_function.items())
     ]
-    given = sum(
-        len(set(defaults[full]) - set(not_given(functions[full], call)))
+    given = Counter(
+        is_old
         for source in material.sources
-        for call in calls[next(iter(source.scripts))].values()
-        for full in call.functions & set(defaults)
+        for is_old in given_values(
+            source.reference.text, functions, defaults, calls[next(iter(source.scripts))]
+        )
     )
     changed = replace(material, libraries=_with_texts(material.libraries, texts))
-    return changed, tuple(redefined), given
+    return changed, tuple(redefined), (given.total(), given[True])
 
 
 def _with_texts(libraries: Sequence[Library], texts: Mapping[str, str]) -> tuple[Library, ...]:

@@ -156,6 +156,26 @@ def not_given(function: Function, call: Call) -> list[str]:
     ] + [name for name in function.by_name if name not in call.named]
 
 
+def given_values(
+    text: str,
+    functions: Mapping[str, Function],
+    defaults: NewDefaults,
+    calls: Mapping[Position, Call],
+) -> Iterator[bool]:
+    """Whether it is the old default, for each argument whose parameter has a new one."""
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.Call):
+            continue
+        call = calls.get((node.end_lineno or 0, node.end_col_offset or 0), Call())
+        for fullname in call.functions & set(defaults):
+            given = dict(zip(functions[fullname].names, node.args, strict=False))
+            given |= {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
+            for name, new in defaults[fullname].items():
+                if name in given:
+                    old = ast.parse(new.before, mode="eval").body
+                    yield ast.dump(given[name]) == ast.dump(old)
+
+
 def spoken_of(texts: Sequence[str]) -> set[str]:
     """Names that are marked as code in a sentence that speaks of defaults."""
     sentences = [part for text in texts for part in re.split(r"(?<=[.!?])\s|\n\s*\n", text)]

@@ -117,7 +117,8 @@ def judge(
         if not known:
             findings.append("defaults: no parameter is known to have another default")
         report |= {"defaults": len(defaults), "defaults_proven": len(known)}
-        report |= {"defaults_given_by_references": record.given}
+        given, old = record.given
+        report |= {"defaults_given_by_references": given, "given_with_the_old_value": old}
     return findings, {**report, "not_importable": answers["failed"]}
 
 

@@ -184,7 +184,7 @@ def test_only_what_can_be_followed_changes(tmp_path: Path) -> None:
         ("Basin.level", "add"),
         ("relied_on", "one"),  # not two: a reference relies on it
     }  # not spoken_of (a prompt), taking (**options), shared (overridden), left_alone, _private
-    assert record.given == 5
+    assert record.given == (5, 3)  # factor, steps and start with their old values
     assert after.scripts == _material(tmp_path / "third").scripts
 
 
