@@ -12,6 +12,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,11 +26,13 @@ from indexes.chunks import code_corpus, official_doc_corpus
 from indexes.corpus import Corpus, CorpusError, cache_root
 from indexes.embedding import EmbeddingError, build_embedding
 from indexes.errors import GraphError
+from indexes.live import live_corpus
 from indexes.llm_doc import Writer, llm_doc_corpus
 from indexes.semantic import semantic_corpus
 from indexes.store import LexicalKind, lexical_index
-from sandbox.base import SandboxError
+from sandbox.base import SandboxConfig, SandboxError
 from sandbox.environments import site_packages
+from sandbox.factory import get_sandbox
 
 
 class Options(BaseModel):
@@ -37,8 +40,8 @@ class Options(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    source: Literal["llm_doc", "llm_doc_semantic", "official_doc", "code"] = Field(
-        "llm_doc", description="llm_doc, llm_doc_semantic, official_doc or code"
+    source: Literal["llm_doc", "llm_doc_semantic", "official_doc", "code", "live"] = Field(
+        "llm_doc", description="llm_doc, llm_doc_semantic, official_doc, code or live"
     )
     packages: tuple[str, ...] = Field(
         ("pymatgen", "matminer", "robocrys", "phonopy"), description="import names"
@@ -48,7 +51,9 @@ class Options(BaseModel):
     pages: Path | None = Field(None, description="official_doc: folder with the documentation")
     lexical: tuple[LexicalKind, ...] = Field(("tfidf",), description="tfidf, bm25")
     dense: bool = Field(False, description="also a dense index (needs embedding)")
-    graph: bool = Field(False, description="also a knowledge graph (llm_doc; needs embedding)")
+    graph: bool = Field(
+        False, description="also a knowledge graph (llm_doc, live; needs embedding)"
+    )
     model: str = Field("rules", description="writer of missing documentation (conf/model)")
     set: dict[str, Any] = Field({}, description="overrides of the model: set.name=...")
     embedding: str = Field("none", description="configuration of conf/embedding")
@@ -74,8 +79,8 @@ async def build(options: Options, say: Callable[[str], None]) -> Corpus:
     needs = options.dense or options.graph or options.source == "llm_doc_semantic"
     if needs and embedding is None:
         raise UsageError("this needs vectors: embedding=openai or embedding=hashing")
-    if options.graph and options.source != "llm_doc":
-        raise UsageError("graph=true goes with source=llm_doc")
+    if options.graph and options.source not in {"llm_doc", "live"}:
+        raise UsageError("graph=true goes with source=llm_doc or live")
     start = time.monotonic()
     corpus = await _corpus(options, embedding)
     versions = ", ".join(f"{p} {v}" for p, v in corpus.manifest.versions.items() if v)
@@ -121,6 +126,11 @@ async def _corpus(options: Options, embedding: Embeddings | None) -> Corpus:
         return code_corpus(packages, folder, cache=cache)
     if options.source == "official_doc":
         return official_doc_corpus(packages, folder, cache=cache, pages=options.pages)
+    if options.source == "live":
+        open_sandbox = partial(get_sandbox, SandboxConfig(env=options.env))
+        return await live_corpus(
+            packages, folder, open_sandbox=open_sandbox, cache=cache, show_progress=True
+        )
     writer = Writer(*chat_model(options.model, options.set))
     if options.source == "llm_doc_semantic" and embedding is not None:
         return await semantic_corpus(

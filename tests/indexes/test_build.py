@@ -71,6 +71,8 @@ def test_command_builds_everything_and_audits(
         p.name.rpartition("-")[2] for p in (tmp_path / "cache/indexes").iterdir() if p.is_dir()
     }
     assert {"tfidf", "bm25"} <= kinds
+    assert main([*common, "source=live"]) == 0
+    assert "documents of brickwork" in capsys.readouterr().out
     assert main([*common, "source=code", f"audit={secrets}"]) == 0
     printed = capsys.readouterr().out
     assert "1 of 2 secret texts share" in printed
