@@ -38,7 +38,7 @@ from retrieval.retriever import CorpusRetriever
 from sandbox.base import SandboxError
 from sandbox.environments import site_packages
 
-_MB = 1024.0 if sys.platform == "linux" else 1024.0**2  # ru_maxrss counts KB on Linux
+_STATUS = Path("/proc/self/status")
 
 
 class Options(BaseModel):
@@ -222,8 +222,17 @@ def _asked(what: str, ask: Callable[[str], object], options: Options) -> Taken:
 def _taken(
     what: str, best: tuple[float, float], median: float | None = None, late: float | None = None
 ) -> Taken:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _MB
-    return Taken(what, best[0], best[1], peak, median, late)
+    return Taken(what, best[0], best[1], _peak(), median, late)
+
+
+def _peak() -> float:
+    """Largest resident memory of this process in MB.
+
+    On Linux not from ``getrusage``, whose value a process inherits from the one that started it.
+    """
+    if _STATUS.is_file():
+        return float(_STATUS.read_text().partition("VmHWM:")[2].split()[0]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
 
 
 def _plain(texts: Sequence[str]) -> tuple[TfidfVectorizer, csr_matrix]:

@@ -36,7 +36,9 @@ def test_every_part_is_measured_in_a_process_of_its_own(
     assert main([*given, f"gold={gold}", f"out={out}"]) == 0
     rows = json.loads(out.read_text())
     assert set(rows) == set(PARTS)
-    assert all(row["peak"] > 0 for row in rows.values())
+    # the parts import different things: none shows the memory of the process that started it
+    assert len({round(row["peak"]) for row in rows.values()}) > 1
+    assert all(10 < row["peak"] < 5000 for row in rows.values())
     assert rows["read"]["what"].startswith("parse, call graph and order: ")
     assert rows["queries"]["what"] == "1 queries to retrieval=llm_doc"
     assert rows["queries"]["median"] > 0
