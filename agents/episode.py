@@ -77,7 +77,7 @@ class Episode:
             if isinstance(error.__cause__, BudgetExceeded | ModelError):
                 raise error.__cause__ from None
             raise
-        documents = [self._short(d) for d in found]
+        documents = self._short(found)
         hits = [
             {
                 "id": document.metadata.get("id"),
@@ -98,15 +98,15 @@ class Episode:
         for name in dict.fromkeys(names):
             document = await retriever.lookup(name) if len(found) < limit else None
             if document is not None:
-                found[str(document.metadata.get("id"))] = self._short(document)
+                found[str(document.metadata.get("id"))] = document
         if found:
             hits = [{"id": i, "name": d.metadata.get("qualname")} for i, d in found.items()]
             self._record("retrieve", retriever="lookup", query=" ".join(names), hits=hits)
-        return list(found.values())
+        return self._short(list(found.values()))
 
-    def _short(self, document: Document) -> Document:
+    def _short(self, documents: Sequence[Document]) -> list[Document]:
         limit = self.parts.model.config.document_characters
-        return shorten(document, self.question.prompt, limit)
+        return shorten(documents, self.question.prompt, limit)
 
     async def ask(self, purpose: str, messages: Sequence[BaseMessage]) -> str:
         """Return the model's reply, within the budget."""

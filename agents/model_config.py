@@ -39,7 +39,7 @@ class ModelConfig(BaseModel):
     documents
         Documents in a prompt, unless ``retrieval.k`` says otherwise.
     document_characters
-        Longest document in a prompt; ``None`` shows every document whole.
+        Characters of a document in a prompt, on average; ``None`` shows every document whole.
     record
         JSONL file to which all traffic is appended (see :mod:`agents.traffic`).
     replay

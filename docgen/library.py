@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -16,13 +15,11 @@ from docgen.definitions import (
     last_part,
     read_module,
 )
+from docgen.docstrings import described_names, first_sentence
 from docgen.names import Names, arguments
 from docgen.signatures import attribute_type, class_signature, function_signature
 from docgen.sources import SourceFile, distribution_versions, read_sources, sources_digest
 from docgen.symbols import Library, Member, MemberKind, Symbol
-
-# a full stop and a blank, but not that of "e.g. "
-_SENTENCE_END = re.compile(r"(?<!e\.g)(?<!i\.e)(?<!etc)(?<!et al)(?<!Ref)(?<!vs)\. ")
 
 
 def read_library(packages: Sequence[str], folder: Path) -> Library:
@@ -209,6 +206,7 @@ class _Builder:
             origin = "" if owner is cls else owner.node.name
             methods = sorted(owner.functions.values(), key=lambda f: f.node.lineno)
             attributes = self.names.attributes(owner)
+            told = _told(owner) if attributes else {}
             for function in methods:
                 name = function.node.name
                 if not name.startswith("_") and name not in seen:
@@ -220,7 +218,8 @@ class _Builder:
                     kind = attribute_type(name, hint, owner, self.names)
                     signature = f"-> {kind}" if kind else ""
                     qualname = f"{owner.qualname}.{name}"
-                    yield Member(name, "attribute", signature, "", qualname, origin)
+                    text = told.get(name, "")
+                    yield Member(name, "attribute", signature, text, qualname, origin)
 
     def _member(
         self, definition: Class | Function, origin: str, *, receiver: str | None = None
@@ -238,11 +237,11 @@ class _Builder:
         )
 
 
-def first_sentence(text: str) -> str:
-    """First sentence of a docstring, on one line."""
-    paragraph = " ".join(text.strip().partition("\n\n")[0].split())
-    end = _SENTENCE_END.search(paragraph)
-    return paragraph[: end.start() + 1] if end else paragraph
+def _told(cls: Class) -> dict[str, str]:
+    """What a class and its constructor say about attributes; the class has the last word."""
+    init = cls.functions.get("__init__")
+    constructor = described_names(docstring_of(init.node)) if init is not None else {}
+    return {**constructor, **described_names(docstring_of(cls.node))}
 
 
 def _qualnames(classes: Sequence[Class], *, but: Class | None) -> tuple[str, ...]:

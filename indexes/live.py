@@ -19,8 +19,8 @@ from pathlib import Path
 from langchain_core.documents import Document
 from pydantic import ValidationError
 
+from docgen.docstrings import first_sentence
 from docgen.facts import render_document, render_facts
-from docgen.library import first_sentence
 from docgen.progress import meter
 from docgen.sources import SourceFile, distribution_versions, is_test, sources_digest
 from docgen.symbols import Member, Symbol

@@ -39,14 +39,20 @@ def fit(documents: Sequence[Document], query: str, budget: int) -> list[Document
     return fitting
 
 
-def shorten(document: Document, query: str, characters: int | None) -> Document:
-    """A document of at most ``characters``, condensed to what a query asks about.
+def shorten(documents: Sequence[Document], query: str, characters: int | None) -> list[Document]:
+    """Documents of ``characters`` on average, condensed to what a query asks about.
 
-    ``None`` leaves it whole.
+    What short documents leave goes to the long ones, in equal parts. ``None`` leaves all whole.
     """
     if characters is None:
-        return document
-    return condense(document, frozenset(tokens(query)), characters)
+        return list(documents)
+    wanted = frozenset(tokens(query))
+    left, open_ = characters * len(documents), len(documents)
+    rooms: dict[int, int] = {}
+    for i in sorted(range(len(documents)), key=lambda i: len(documents[i].page_content)):
+        rooms[i] = min(len(documents[i].page_content), left // open_)
+        left, open_ = left - rooms[i], open_ - 1
+    return [condense(document, wanted, rooms[i]) for i, document in enumerate(documents)]
 
 
 def condense(document: Document, wanted: frozenset[str], room: int) -> Document:

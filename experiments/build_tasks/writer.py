@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from docgen.library import first_sentence
+from docgen.docstrings import first_sentence
 from docgen.symbols import Library, Symbol
 from experiments.build_tasks.assertions import Assertion
 from experiments.build_tasks.collect import Program

@@ -268,7 +268,7 @@ async def _writer(
     async def write(question: QAQuestion) -> str:
         query = "\n".join([question.question, *question.choices.values()])
         documents = await retriever.search(query, k=k)
-        return answering_prompt(question, [shorten(d, query, longest) for d in documents])
+        return answering_prompt(question, shorten(documents, query, longest))
 
     return write
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from docgen.library import first_sentence
+from docgen.docstrings import first_sentence
 from docgen.symbols import Library, Symbol
 from experiments.progress import CountProgress
 from experiments.qa.questions import LETTERS, MASK, QAQuestion, fault, stored_line

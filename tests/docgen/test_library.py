@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from docgen.docstrings import described_names, first_sentence
 from docgen.facts import render_facts
-from docgen.library import first_sentence, read_library
+from docgen.library import read_library
 from docgen.order import documentation_order
 from docgen.sources import SourceError, is_test, read_sources
 from docgen.symbols import Library
@@ -153,7 +154,7 @@ def test_facts_follow_the_fixed_layout(library: Library) -> None:
     assert lines[4:7] == ["bases: Shape", "raises: ValueError", "members:"]
     assert "  volume -> float [property]" in lines
     assert "  describe() -> str [method]: Name and volume. (from Shape)" in lines
-    assert "  height -> float [attribute]: (from Shape)" in lines
+    assert "  height -> float [attribute]: Height in mm. (from Shape)" in lines
 
 
 def test_class_source_leaves_out_the_bodies_of_methods(library: Library) -> None:
@@ -191,3 +192,79 @@ def test_import_cycles_end(tmp_path: Path) -> None:
 )
 def test_first_sentence(text: str, expected: str) -> None:
     assert first_sentence(text) == expected
+
+
+GOOGLE = """A pair.
+
+    Attributes:
+        formula_a (str): Formula of the first,
+            reduced.
+        pairs (list[Pair]): All of them. Keys are
+            "x": the share.
+        **kwargs: Handed on.
+
+    Raises:
+        ValueError: Never.
+    """
+NUMPY = """A pair.
+
+    Parameters
+    ----------
+    formula_a : str
+        Formula of the first,
+        reduced.
+    pairs
+        All of them. Keys are "x": the share.
+
+    Returns
+    -------
+    float
+        Not an attribute.
+    """
+DIRECTIVE = """A pair.
+
+    .. attribute: formula_a
+
+        Formula of the first, reduced.
+
+    .. attribute:: pairs
+
+        All of them. Keys are "x": the share.
+    """
+SPHINX = """A pair.
+
+    :param formula_a: Formula of the first,
+        reduced.
+    :ivar list pairs: All of them. Keys are "x": the share.
+    :return: nothing
+    """
+
+
+@pytest.mark.parametrize("docstring", [GOOGLE, NUMPY, DIRECTIVE, SPHINX])
+def test_what_a_docstring_says_about_names(docstring: str) -> None:
+    found = described_names(docstring)
+    assert found.pop("kwargs", "Handed on.") == "Handed on."
+    assert found == {
+        "formula_a": "Formula of the first, reduced.",
+        "pairs": 'All of them. Keys are "x": the share.',
+    }
+
+
+def test_a_long_text_about_a_name_is_cut() -> None:
+    (text,) = described_names(f"Args:\n    x: {'word ' * 100}").values()
+    assert len(text) < 260
+    assert text.endswith("...")
+
+
+def test_attributes_are_members_with_what_the_docstrings_say(tmp_path: Path) -> None:
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop/__init__.py").write_text(
+        "class Stock:\n"
+        "    '''What is there.\n\n    Attributes:\n        weight (float): In kg.\n    '''\n"
+        "    def __init__(self, goods, weight):\n"
+        "        '''Args:\n            goods: By name.\n            weight: Ignored.'''\n"
+        "        self.goods = goods\n        self.weight = weight\n        self.secret = 1\n"
+    )
+    members = read_library(["shop"], tmp_path).symbols["shop.Stock"].members
+    told = {member.name: member.summary for member in members}
+    assert told == {"goods": "By name.", "weight": "In kg.", "secret": ""}

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.documents import Document
 
-from retrieval.budget import condense, estimated_tokens, fit
+from retrieval.budget import condense, estimated_tokens, fit, shorten
 from tests.retrieval.conftest import Make
 
 MEMBERS = "\n".join(f"  thing_{i}(x: int) -> float [method]: Does thing {i}." for i in range(40))
@@ -55,3 +55,21 @@ async def test_a_retriever_keeps_its_budget(make: Make) -> None:
     assert sum(len(d.page_content) for d in short) <= 1200
     names = [d.metadata["qualname"] for d in whole]
     assert [d.metadata["qualname"] for d in short] == names[: len(short)]
+
+
+def test_what_short_documents_leave_goes_to_long_ones() -> None:
+    brief = Document(page_content="x" * 100, metadata={})
+    shown = shorten([LONG, brief, LONG], "thing_17", 900)
+    assert shown[1] is brief
+    lengths = [len(d.page_content) for d in shown]
+    assert sum(lengths) <= 3 * 900
+    assert min(lengths[0], lengths[2]) > 1000
+    assert shorten([LONG], "q", None) == [LONG]
+
+
+@given(st.lists(st.integers(0, 5000), max_size=12), st.integers(200, 3000))
+def test_the_average_is_kept(lengths: list[int], characters: int) -> None:
+    documents = [Document(page_content="word " * (n // 5), metadata={}) for n in lengths]
+    shown = shorten(documents, "query", characters)
+    assert sum(len(d.page_content) for d in shown) <= characters * len(documents)
+    assert len(shown) == len(documents)
