@@ -33,9 +33,9 @@ RECIPE = 1
 #: Names of people and programs in the texts of packages that are known.
 PROPER: Mapping[str, tuple[str, ...]] = {
     "pymatgen.analysis.defects": (
-        "Freysoldt", "Kumagai", "Zapol", "Zimmermann", "Hautier", "Geoffroy", "Medasani",
-        "Bharat", "Broberg", "Dwaraknath", "Shyam", "Jimmy", "Xuan", "Oba", "eFNV", "FNV",
-        "Turiansky", "mturiansky", "NonRad", "sxdefectalign", "pydefect",
+        "Freysoldt", "Freyplnravg", "Kumagai", "Zapol", "Zimmermann", "Hautier", "Geoffroy",
+        "Medasani", "Bharat", "Broberg", "Dwaraknath", "Shyam", "Jimmy", "Xuan", "Oba", "eFNV",
+        "FNV", "Turiansky", "mturiansky", "NonRad", "sxdefectalign", "pydefect",
     ),
     "pymatgen.analysis.diffusion": (
         "Smidstrup", "Henkelman", "Ziqin", "Kitchaev", "Canepa", "Ceder", "Miara", "Shyue",

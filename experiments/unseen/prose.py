@@ -11,7 +11,8 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DOTTED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)+")
 #: What is marked as code in prose: `name`, ``name``, name=..., and the entries of a docstring.
 _MARKED = re.compile(
-    r"(?P<before>`|^[ \t]*(?=[A-Za-z_][A-Za-z0-9_]*[ \t]*(?:\([^)\n]*\))?:)|:param |:attr:`)"
+    r"(?P<before>`|^[ \t]*(?=[A-Za-z_][A-Za-z0-9_]*[ \t]*(?:\([^)\n]*\))?:)|:param |:attr:`"
+    r"|\.\.[ \t]+attribute::?[ \t]*)"
     r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)|(?P<keyword>\b[A-Za-z_][A-Za-z0-9_]*)(?==[^=\s])",
     re.MULTILINE,
 )
@@ -65,8 +66,10 @@ def translate_proper(text: str, names: NameMap) -> str:
 
 
 def _dotted(dotted: str, names: NameMap) -> str:
-    """A module path of a renamed package, with what follows it; anything else stays."""
+    """A module path of a renamed package, or a member of a renamed class; all else stays."""
     parts = dotted.split(".")
+    if parts[0][:1].isupper() and parts[0] in names.identifiers:
+        return ".".join(names.identifiers.get(part, part) for part in parts)
     for package in names.packages:
         if dotted == package or dotted.startswith(f"{package}."):
             rest = parts[package.count(".") + 1 :]

@@ -263,6 +263,16 @@ def test_without_mypy_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPa
         analyse({"m": "x = 1\n"}, ["m"])
 
 
+def test_members_of_a_class_and_attribute_directives_follow(libraries: list[Library]) -> None:
+    names = make_map(libraries, WORDS, seed=1, overridden=())
+    step, plain = names.identifiers["HopStep"], "marks"
+    new = names.identifiers[plain]
+    text = f"See HopStep.{plain}.\n\n.. attribute:: {plain}\n\n    The {plain}."
+    assert (
+        translate(text, names) == f"See {step}.{new}.\n\n.. attribute:: {new}\n\n    The {plain}."
+    )
+
+
 def test_citations_go_and_plurals_follow(libraries: list[Library]) -> None:
     names = make_map(libraries, WORDS, seed=1, overridden=())
     new = names.identifiers["HopStep"]
