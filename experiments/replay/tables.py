@@ -221,7 +221,7 @@ def _print_times(
         if graded is not None and graded.cpu is not None:
             processor[row.question_id].append(graded.cpu)
     for name in sorted(means, key=lambda name: -means[name]):
-        values, used = seconds[name], processor[name]
+        values, used = seconds[name], processor.get(name)
         table.add_row(
             name, str(len(values)), f"{means[name]:.2f}", f"{max(values):.2f}",
             f"{sum(used) / len(used):.2f}" if used else "-", str(ends[name] or ""),
