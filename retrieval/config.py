@@ -49,7 +49,7 @@ class EvidenceConfig(BaseModel):
     types: NonNegativeFloat = Field(0.2, description="from a symbol to its parameters' classes")
     modules: NonNegativeFloat = Field(0.7, description="factor for module documents")
     links: NonNegativeFloat = Field(1.0, description="for symbols that the query names")
-    packages: NonNegativeFloat = Field(0.5, description="for what is in a package it names")
+    packages: NonNegativeFloat = Field(0.2, description="for what is in a package it names")
 
 
 class GraphConfig(BaseModel):

@@ -45,7 +45,7 @@ class Evidence:
     types: float = 0.2
     modules: float = 0.7
     links: float = 1.0
-    packages: float = 0.5
+    packages: float = 0.2
 
 
 class SymbolRanker:
