@@ -61,6 +61,7 @@ class _Builder:
     def __init__(self, names: Names, shortest: dict[str, str]) -> None:
         self.names = names
         self.shortest = shortest
+        self._told: dict[str, dict[str, str]] = {}
 
     def all(self) -> Iterator[Symbol]:
         for module in self.names.modules.values():
@@ -206,7 +207,9 @@ class _Builder:
             origin = "" if owner is cls else owner.node.name
             methods = sorted(owner.functions.values(), key=lambda f: f.node.lineno)
             attributes = self.names.attributes(owner)
-            told = _told(owner) if attributes else {}
+            if owner.qualname not in self._told:  # a base class is read for all its subclasses
+                self._told[owner.qualname] = _told(owner) if attributes else {}
+            told = self._told[owner.qualname]
             for function in methods:
                 name = function.node.name
                 if not name.startswith("_") and name not in seen:
