@@ -19,8 +19,7 @@ from typing import Self
 
 from agents.base import Question
 from agents.episode import Parts
-from agents.model_config import ModelConfig
-from agents.models import build_model
+from agents.models import ModelConfig, build_model
 from agents.reflect import Reflect
 from sandbox.base import Sandbox, SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox

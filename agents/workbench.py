@@ -14,8 +14,7 @@ from agents.base import Agent, Question, Step
 from agents.budget import Budget
 from agents.episode import Parts
 from agents.graphrag import GraphRag
-from agents.model_config import ModelConfig
-from agents.models import ModelClient, build_model
+from agents.models import ModelClient, ModelConfig, build_model
 from agents.rag import Rag
 from agents.reflect import Reflect
 from agents.reretrieve import Reretrieve

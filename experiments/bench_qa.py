@@ -30,7 +30,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveInt
 from rich.console import Console
 
-from agents.model_config import ModelConfig
+from agents.models import ModelConfig
 from docgen.command import UsageError, run
 from experiments.config import Limits
 from experiments.meter import RunMeter

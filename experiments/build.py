@@ -16,8 +16,7 @@ from agents.base import Agent
 from agents.budget import Budget
 from agents.episode import Parts
 from agents.episode_chat import EpisodeChat
-from agents.model_config import ModelConfig
-from agents.models import ModelClient, build_model
+from agents.models import ModelClient, ModelConfig, build_model
 from experiments.config import ConfigError, RunConfig, load_class
 from experiments.tasks import Benchmark, RunsItself, Task
 from indexes.embedding import EmbeddingError, build_embedding

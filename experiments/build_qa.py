@@ -20,8 +20,7 @@ from langchain_core.messages import HumanMessage
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator
 from rich.console import Console
 
-from agents.model_config import ModelConfig
-from agents.models import ModelClient, ModelError, build_model
+from agents.models import ModelClient, ModelConfig, ModelError, build_model
 from docgen.command import UsageError, run
 from docgen.facts import render_facts
 from docgen.library import read_library

@@ -29,7 +29,7 @@ from pydantic import (
     field_validator,
 )
 
-from agents.model_config import ModelConfig
+from agents.models import ModelConfig
 from retrieval.config import RetrievalConfig
 
 #: What `experiments.run` hands to every system itself; never a key of the configuration.

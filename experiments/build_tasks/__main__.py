@@ -19,8 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rich.console import Console
 from rich.table import Table
 
-from agents.model_config import ModelConfig
-from agents.models import ModelError, build_model
+from agents.models import ModelConfig, ModelError, build_model
 from docgen.command import UsageError, run
 from docgen.library import read_library
 from docgen.models import read_group

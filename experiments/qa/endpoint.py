@@ -23,8 +23,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from agents.base import Usage
-from agents.model_config import ModelConfig
-from agents.models import CHARACTERS_PER_TOKEN, ModelError, Reply, find_price
+from agents.models import CHARACTERS_PER_TOKEN, ModelConfig, ModelError, Reply, find_price
 
 OPENAI = "https://api.openai.com/v1"
 

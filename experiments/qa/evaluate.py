@@ -13,8 +13,7 @@ from pathlib import Path
 from langchain_core.messages import HumanMessage
 from rich.console import Console
 
-from agents.model_config import ModelConfig
-from agents.models import ModelError, Reply, build_model
+from agents.models import ModelConfig, ModelError, Reply, build_model
 from experiments.build import build_client, build_retriever
 from experiments.config import ConfigError, RunConfig
 from experiments.meter import RunMeter

@@ -11,8 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import PrivateAttr
 
-from agents.model_config import ModelConfig
-from agents.models import ModelClient
+from agents.models import ModelClient, ModelConfig
 from retrieval.base import RetrievalError
 
 

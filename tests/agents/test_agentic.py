@@ -10,8 +10,7 @@ from agents.agentic import Agentic
 from agents.base import Question
 from agents.budget import Budget
 from agents.episode import Parts
-from agents.model_config import ModelConfig
-from agents.models import build_model
+from agents.models import ModelConfig, build_model
 from sandbox.base import Sandbox
 from tests.agents.scripted import ListRetriever, client, code_reply
 

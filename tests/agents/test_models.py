@@ -10,8 +10,7 @@ from langchain_core.messages import HumanMessage
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from agents.model_config import ModelConfig, Price
-from agents.models import ModelError, build_model
+from agents.models import ModelConfig, ModelError, Price, build_model
 
 MESSAGES = [HumanMessage("hello")]
 

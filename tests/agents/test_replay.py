@@ -12,8 +12,7 @@ from werkzeug import Request, Response
 
 from agents.base import Question
 from agents.episode import Parts
-from agents.model_config import ModelConfig
-from agents.models import ModelError, build_model
+from agents.models import ModelConfig, ModelError, build_model
 from agents.reflect import Reflect
 from experiments.command import compose_plain
 from experiments.config import validate

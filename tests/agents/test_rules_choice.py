@@ -4,8 +4,7 @@ import itertools
 
 import pytest
 
-from agents.model_config import ModelConfig
-from agents.models import build_model
+from agents.models import ModelConfig, build_model
 from agents.rules import choice
 
 CODE = """In `lib/cells.py`, one name is replaced by [MASK]. Which name is it?

@@ -41,7 +41,7 @@ class ModelConfig(BaseModel):
     document_characters
         Characters of a document in a prompt, on average; ``None`` shows every document whole.
     record
-        JSONL file to which all traffic is appended (see :mod:`agents.traffic`).
+        JSONL file to which all traffic is appended (see :mod:`agents.models.traffic`).
     replay
         JSONL file that answers in place of the model.
     """

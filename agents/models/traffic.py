@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agents.replies import request_key
+from agents.models.cache import request_key
 
 if TYPE_CHECKING:  # slow to import
     from langchain_core.messages import BaseMessage
