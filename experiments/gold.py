@@ -135,7 +135,6 @@ def live(
     level: Level = "scaffold",
     library: Literal["installed", "unseen"] = "installed",
     seed: int = 1,
-    mutate: Literal["none", "order", "defaults", "order+defaults"] = "none",
     *,
     split: Split = "all",
     trace: bool = True,
@@ -155,7 +154,7 @@ def live(
     """
     if split not in {"all", "chosen", "later"}:
         raise ValueError(f"split={split}: choose one of all, chosen, later")
-    benchmark = LiveBenchmark(level=level, library=library, seed=seed, mutate=mutate)
+    benchmark = LiveBenchmark(level=level, library=library, seed=seed)
     chosen = json.loads(CHOSEN.read_text(encoding="utf-8"))
     folders = [
         folder
@@ -163,7 +162,6 @@ def live(
         if split == "all" or (folder.name in chosen) is (split == "chosen")
     ]
     parts = ["live", level, *([f"unseen {seed}"] if library == "unseen" else [])]
-    parts += [mutate] if mutate != "none" else []
     name = " ".join([*parts, *([split] if split != "all" else [])])
     wanted = {folder.name for folder in folders}
     tasks = [task for task in benchmark.load() if task.question.id in wanted]

@@ -65,7 +65,6 @@ class Options(BaseModel):
     )
     library: str | None = Field(None, description="of live: installed, unseen")
     seed: int | None = Field(None, description="of live with library=unseen")
-    mutate: str | None = Field(None, description="of live with library=unseen: order, defaults")
     path: Path | None = Field(None, description="of mattools, folder: where the questions are")
     gold: tuple[Path, ...] = Field((), description="JSONL files of queries with gold")
     retrieval: tuple[str, ...] = Field(
@@ -234,7 +233,6 @@ def sources_of(options: Options) -> list[GoldSource]:
         "level": options.level,
         "split": options.split,
         "library": [options.library] if options.library else [],
-        "mutate": [options.mutate] if options.mutate else [],
         "seed": [] if options.seed is None else [options.seed],
         "path": [] if options.path is None else [options.path],
         "environment": [options.env] if options.env and "mattools" in options.benchmark else [],

@@ -10,7 +10,6 @@ from pathlib import Path
 from rich.console import Console
 
 from experiments.benchmarks.live.loader import QUESTIONS, LiveError
-from experiments.unseen.mutations import parse
 from experiments.unseen.progress import progress
 from experiments.unseen.ready import PACKAGES, make, report_of
 from experiments.unseen.source import UnseenError
@@ -18,13 +17,11 @@ from sandbox.base import SandboxError
 
 USAGE = f"""\
 python -m experiments.unseen out=FOLDER [seed=1] [package={PACKAGES[0]}]
-                             [mutate=none|order|order+defaults] [questions=FOLDER|none]
-                             [backend=auto] [proper=NAME,NAME]
+                             [questions=FOLDER|none] [backend=auto] [proper=NAME,NAME]
 
 Renames everything in an installed package (of the environment `live`; several: package=A,B) by one
 seeded map, translates the questions of `live` that use it, and proves the result: same type errors,
 no old name left, every translated reference reproduces its gold in the sandbox.
-mutate=order gives parameters another order too, order+defaults also other default values.
 proper= are names of people and methods to replace in its documentation.
 
 FOLDER/source        the renamed package
@@ -32,7 +29,7 @@ FOLDER/environment   its sandbox environment, without the original: env=FOLDER/e
 FOLDER/private       the map, the translated questions and golds: never to be shown to a model
 Exit code 0: proven, 1: a gate found something, 2: wrong usage or no sandbox.
 """
-_KEYS = ("out", "seed", "package", "mutate", "questions", "backend", "proper")
+_KEYS = ("out", "seed", "package", "questions", "backend", "proper")
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,6 @@ class _Options:
     questions: Path | None
     backend: str
     proper: tuple[str, ...]
-    mutate: tuple[str, ...]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -67,7 +63,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 questions=options.questions,
                 backend=options.backend,
                 proper=options.proper,
-                mutate=options.mutate,
                 say=say,
             )
     except UnseenError as error:
@@ -113,7 +108,6 @@ def _parse(words: Sequence[str]) -> _Options:
         questions=None if questions == "none" else Path(questions),
         backend=given.get("backend", "auto"),
         proper=tuple(filter(None, given.get("proper", "").split(","))),
-        mutate=parse(given.get("mutate", "none")),
     )
 
 

@@ -11,9 +11,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.unseen import mutations, wheel
+from experiments.unseen import wheel
 from experiments.unseen.mapping import NameMap, make_map
-from experiments.unseen.mutations import Material
 from experiments.unseen.owners import Owners, analyse, count_errors
 from experiments.unseen.questions import Source, read_questions, script_texts, translate_question
 from experiments.unseen.reorder import reorder
@@ -115,7 +114,6 @@ def build(
     overridden: Collection[str],
     questions: Path | None,
     proper: Sequence[str] = (),
-    mutate: Collection[str] = (),
     say: Callable[[str], None] = lambda _: None,
 ) -> UnseenLibrary:
     """Rename packages and everything that goes with them.
@@ -136,8 +134,6 @@ def build(
         Root of the questions to translate; ``None`` for none.
     proper
         More names of people and methods to replace in texts.
-    mutate
-        Conventions to change (:mod:`experiments.unseen.mutations`).
     say
         Called with each line of progress.
 
@@ -158,15 +154,7 @@ def build(
     )
     sources, _ = read_questions(questions, packages) if questions else ([], [])
     warmup = environments.warmup(ENVIRONMENT)
-    original = {name: m.text for library in libraries for name, m in library.modules.items()}
-    material = Material(tuple(libraries), tuple(sources), warmup)
-    if mutate:
-        say(f"changing conventions: {', '.join(mutate)}")
-    material, record = mutations.mutate(
-        material, mutate, seed=seed, overridden=overridden, words=vocabulary.words
-    )
-    libraries, sources, warmup = list(material.libraries), list(material.sources), material.warmup
-    modules = material.modules
+    modules = {name: m.text for library in libraries for name, m in library.modules.items()}
     say("inferring the types of all expressions")
     owners = analyse({**modules, **script_texts(sources), _WARMUP: warmup}, packages)
     say("rewriting")
@@ -178,14 +166,12 @@ def build(
         ).text
         for name, text in modules.items()
     }
-    _check_types(original, renamed, names)
+    _check_types(modules, renamed, names)
     for library in libraries:
         _write_source(library, unfinished / "source", renamed, names, seed)
     private = unfinished / "private"
     private.mkdir()
     names.save(private / "mapping.json")
-    if mutate:
-        record.save(private / mutations.RECORD)
     (private / "LICENSE").write_text("\n\n".join(library.licence for library in libraries))
     translated = rewrite(
         warmup,
@@ -204,12 +190,7 @@ def build(
         vocabulary=vocabulary,
         modules=modules,
     )
-    content = {
-        "packages": list(names.packages.values()),
-        "seed": seed,
-        "recipe": RECIPE,
-        "mutate": list(mutate),
-    }
+    content = {"packages": list(names.packages.values()), "seed": seed, "recipe": RECIPE}
     (unfinished / "library.json").write_text(json.dumps(content, indent=1) + "\n")
     shutil.rmtree(out, ignore_errors=True)
     out.parent.mkdir(parents=True, exist_ok=True)

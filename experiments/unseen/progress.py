@@ -22,9 +22,7 @@ def progress() -> Iterator[Callable[[str], None]]:
         yield lambda line: shown.update(task, description=line)
 
 
-def ready_with_progress(
-    packages: Sequence[str], *, seed: int, questions: Path, mutate: Sequence[str] = ()
-) -> UnseenLibrary:
+def ready_with_progress(packages: Sequence[str], *, seed: int, questions: Path) -> UnseenLibrary:
     """As :func:`experiments.unseen.ready.ready`."""
     with progress() as say:
-        return ready(packages, seed=seed, questions=questions, mutate=mutate, say=say)
+        return ready(packages, seed=seed, questions=questions, say=say)

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 from experiments.benchmarks.live.loader import QUESTIONS, RENAMED
 from experiments.unseen import gates
 from experiments.unseen.build import ENVIRONMENT, UnseenLibrary, build, load
-from experiments.unseen.mutations_gate import check_mutations
 from experiments.unseen.overridden import overridden
 from experiments.unseen.source import UnseenError, foreign_vocabulary, read_library
 from indexes.corpus import building
@@ -29,11 +28,10 @@ def ready(
     *,
     seed: int,
     questions: Path = QUESTIONS,
-    mutate: Sequence[str] = (),
     backend: str = "auto",
     say: Callable[[str], None] = lambda _: None,
 ) -> UnseenLibrary:
-    """The proven library of these packages, seed and mutations, built into the cache if need be.
+    """The proven library of these packages and this seed, built into the cache if need be.
 
     Raises
     ------
@@ -42,7 +40,7 @@ def ready(
     SandboxError
         When no sandbox works here.
     """
-    name = "-".join([*(package.replace(".", "_") for package in packages), *mutate, str(seed)])
+    name = "-".join([*(package.replace(".", "_") for package in packages), str(seed)])
     folder = environments.cache_folder() / "unseen" / f"{name}-{_digest(packages, questions)}"
     if (folder / "private" / REPORT).is_file():
         return load(folder)
@@ -54,7 +52,6 @@ def ready(
             seed=seed,
             out=folder,
             questions=questions,
-            mutate=mutate,
             backend=backend,
             say=say,
         )
@@ -68,7 +65,6 @@ def make(
     questions: Path | None = QUESTIONS,
     backend: str = "auto",
     proper: Sequence[str] = (),
-    mutate: Sequence[str] = (),
     say: Callable[[str], None] = lambda _: None,
 ) -> UnseenLibrary:
     """Build an unseen library and put it through all gates; see :func:`build` for the arguments.
@@ -96,7 +92,6 @@ def make(
         overridden=members,
         questions=questions,
         proper=proper,
-        mutate=mutate,
         say=say,
     )
     say("looking for old names")
@@ -104,8 +99,6 @@ def make(
     findings = [*gates.leak_scan(library, words), *gates.question_scan(library, words)]
     say("importing every module")
     findings += _wait(gates.check_imports(library, failed, backend))
-    moved, mutated = _wait(check_mutations(library, backend))
-    findings += moved
     say("running the translated references")
     reports = _wait(gates.check_references(library, backend))
     findings += [f"{r.question_id}: {finding}" for r in reports for finding in r.findings]
@@ -121,7 +114,6 @@ def make(
         "renamed": len(names.identifiers),
         "keys": len(names.keys),
         "kept": list(names.kept),
-        **mutated,
     }
     (library.private / REPORT).write_text(json.dumps(report, indent=1) + "\n")
     return library

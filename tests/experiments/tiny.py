@@ -47,7 +47,6 @@ class TinyBenchmark:
     unavailable: Sequence[str] = ()
     library: str = "installed"  # it takes the keys of conf/benchmark/live.yaml
     seed: int = 1
-    mutate: str = "none"
 
     def load(self) -> list[Task]:
         """All tasks."""

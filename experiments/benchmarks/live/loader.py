@@ -289,8 +289,6 @@ class LiveBenchmark:
         (:mod:`experiments.unseen`), and the questions that use them.
     seed
         Which unseen library.
-    mutate
-        Conventions to change in it (:mod:`experiments.unseen.mutations`).
     renamed
         Import names of the packages that are renamed for ``unseen``.
     """
@@ -300,7 +298,6 @@ class LiveBenchmark:
     name: str = "live"
     library: Literal["installed", "unseen"] = "installed"
     seed: int = 1
-    mutate: Literal["none", "order", "defaults", "order+defaults"] = "none"
     renamed: tuple[str, ...] = RENAMED
 
     @property
@@ -316,12 +313,9 @@ class LiveBenchmark:
     @cached_property
     def _unseen(self) -> UnseenLibrary:
         # It is built on this module; and only this track needs libcst and mypy.
-        from experiments.unseen.mutations import parse  # noqa: PLC0415
         from experiments.unseen.progress import ready_with_progress  # noqa: PLC0415
 
-        return ready_with_progress(
-            self.renamed, seed=self.seed, questions=self.root, mutate=parse(self.mutate)
-        )
+        return ready_with_progress(self.renamed, seed=self.seed, questions=self.root)
 
     def load(self) -> list[Task]:
         """All tasks, sorted by question id.
@@ -337,9 +331,6 @@ class LiveBenchmark:
         folders = question_folders(self.root)
         if not folders:
             msg = f"{self.root}: no questions here (expected <id>/task.yaml)"
-            raise LiveError(msg)
-        if self.library == "installed" and self.mutate != "none":
-            msg = f"benchmark.mutate={self.mutate}: give benchmark.library=unseen too"
             raise LiveError(msg)
         if self.library == "unseen":
             asked = question_folders(self._unseen.questions)
@@ -373,7 +364,4 @@ class LiveBenchmark:
         )
 
     def _library_label(self) -> dict[str, str]:
-        if self.library == "installed":
-            return {}
-        mutated = "" if self.mutate == "none" else f" {self.mutate}"
-        return {"library": f"unseen {self.seed}{mutated}"}
+        return {} if self.library == "installed" else {"library": f"unseen {self.seed}"}
