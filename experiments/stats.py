@@ -1,4 +1,4 @@
-"""How sure a number is. The unit of resampling is always the question.
+"""How sure a number is. The unit of resampling is always the cluster, by default the question.
 
 Answers to one question (its properties, its seeds) are not independent, so treating each
 property as a sample of its own would make every interval too narrow: in MatTools four
@@ -7,18 +7,21 @@ questions hold 48 of 138 properties.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr, stdtrit
+from scipy import stats
 
-RESAMPLES = 10_000
+RESAMPLES = 9_999
 
-#: Below this many questions every assignment of signs is tried instead of a sample of them.
-EXACT_UP_TO = 16
+#: From this many clusters the normal approximation is as good, and much faster.
+LARGE = 1_000
+
+#: Resamples held in memory at once.
+_BATCH = 500
 
 
 @dataclass(frozen=True)
@@ -32,182 +35,161 @@ class Interval:
 
 @dataclass(frozen=True)
 class Tally:
-    """What one question contributes: ``passed`` of ``total``, summed over its seeds."""
+    """What one cluster contributes: ``passed`` of ``total``, summed over its seeds."""
 
     passed: float
     total: float
 
 
-def bootstrap_interval(
-    tallies: Sequence[Tally], *, confidence: float = 0.95, seed: int = 0
-) -> Interval | None:
-    """Interval of a ratio of sums, by resampling whole questions.
+@dataclass(frozen=True)
+class Spread:
+    """Mean over seeds; ``deviation`` (of a sample, n - 1) is ``None`` for a single seed."""
 
-    Percentile bootstrap, a little wider: see `_levels`.
+    mean: float
+    deviation: float | None
 
-    Parameters
-    ----------
-    tallies
-        One per question.
-    confidence
-        Coverage of the interval.
-    seed
-        Of the resampling; the same data give the same interval.
+
+def ratio_interval(tallies: Sequence[Tally], *, confidence: float = 0.95) -> Interval | None:
+    """Interval of a ratio of sums over clusters; see `_interval`.
 
     Returns
     -------
     Interval or None
         ``None`` without any data.
     """
-    passed = np.array([tally.passed for tally in tallies], dtype=float)
-    totals = np.array([tally.total for tally in tallies], dtype=float)
-    if totals.sum() == 0:
+    data = np.array([(t.passed, t.total) for t in tallies if t.total > 0], dtype=float)
+    if not data.size:
         return None
-    generator = np.random.default_rng(seed)
-    drawn = generator.integers(0, len(tallies), size=(RESAMPLES, len(tallies)))
-    drawn_totals = totals[drawn].sum(axis=1)
-    possible = drawn_totals > 0
-    ratios = passed[drawn].sum(axis=1)[possible] / drawn_totals[possible]
-    low, high = np.quantile(ratios, _levels(len(tallies), confidence))
-    return Interval(float(passed.sum() / totals.sum()), float(low), float(high))
+    passed, total = data.T
+    residuals = (passed - passed.sum() / total.sum() * total) / total.sum()
+    return _interval((passed, total), _ratio, residuals, (0.0, 1.0), confidence)
 
 
 def paired_difference(
-    first: Mapping[str, Tally],
-    second: Mapping[str, Tally],
-    *,
-    confidence: float = 0.95,
-    seed: int = 0,
+    first: Mapping[str, Tally], second: Mapping[str, Tally], *, confidence: float = 0.95
 ) -> Interval | None:
-    """Interval of ``second - first`` over the questions that both have."""
-    shared = sorted(first.keys() & second.keys())
-    left = np.array([[first[key].passed, first[key].total] for key in shared], dtype=float)
-    right = np.array([[second[key].passed, second[key].total] for key in shared], dtype=float)
-    if not shared or left[:, 1].sum() == 0 or right[:, 1].sum() == 0:
+    """Interval of ``second - first`` over the clusters that both have; see `_interval`."""
+    shared = [key for key in sorted(first.keys() & second.keys())
+              if first[key].total > 0 and second[key].total > 0]  # fmt: skip
+    if not shared:
         return None
-    generator = np.random.default_rng(seed)
-    drawn = generator.integers(0, len(shared), size=(RESAMPLES, len(shared)))
-    one, two = left[drawn].sum(axis=1), right[drawn].sum(axis=1)
-    possible = (one[:, 1] > 0) & (two[:, 1] > 0)
-    one, two = one[possible], two[possible]
-    differences = two[:, 0] / two[:, 1] - one[:, 0] / one[:, 1]
-    low, high = np.quantile(differences, _levels(len(shared), confidence))
-    estimate = right[:, 0].sum() / right[:, 1].sum() - left[:, 0].sum() / left[:, 1].sum()
-    return Interval(float(estimate), float(low), float(high))
+    one, first_total = np.array([(first[k].passed, first[k].total) for k in shared], float).T
+    two, second_total = np.array([(second[k].passed, second[k].total) for k in shared], float).T
+    residuals = (two - two.sum() / second_total.sum() * second_total) / second_total.sum() - (
+        one - one.sum() / first_total.sum() * first_total
+    ) / first_total.sum()
+    samples = (one, first_total, two, second_total)
+    return _interval(samples, _difference, residuals, (-1.0, 1.0), confidence)
 
 
-def _levels(size: int, confidence: float) -> list[float]:
-    """Quantiles of the resampled values that cover as promised with few questions.
-
-    Resampling shows too little spread by sqrt((n - 1) / n), and the normal shape that the
-    percentiles follow is too narrow for n of tens; both are made up for by moving the quantiles
-    outwards (Hesterberg 2015, "expanded percentile interval"). In simulations of 49 questions
-    with few of them holding most properties, 95 % intervals then cover in 94 %, not 93 %.
-    """
-    tail = (1 - confidence) / 2
-    if size < 2:
-        return [tail, 1 - tail]
-    wide = (size / (size - 1)) ** 0.5 * float(stdtrit(size - 1, 1 - tail))
-    tail = NormalDist().cdf(-wide)
-    return [tail, 1 - tail]
+def _ratio(passed: NDArray[np.float64], total: NDArray[np.float64], axis: int = -1) -> Any:
+    return passed.sum(axis=axis) / total.sum(axis=axis)
 
 
-def resampled(groups: Mapping[tuple[float, ...], int], *, seed: int = 0) -> NDArray[np.float64]:
-    """Sums of resampled clusters, for more of them than an array of indices could hold.
+def _difference(
+    one: NDArray[np.float64],
+    first_total: NDArray[np.float64],
+    two: NDArray[np.float64],
+    second_total: NDArray[np.float64],
+    axis: int = -1,
+) -> Any:
+    return _ratio(two, second_total, axis) - _ratio(one, first_total, axis)
 
-    Drawing clusters one by one and drawing how often each distinct contribution comes up are the
-    same; the second needs memory for the distinct ones only.
+
+def _interval(
+    samples: tuple[NDArray[np.float64], ...],
+    statistic: Callable[..., Any],
+    residuals: NDArray[np.float64],
+    bounds: tuple[float, float],
+    confidence: float,
+) -> Interval:
+    """Confidence interval of ``statistic`` over clusters.
+
+    Percentile bootstrap with quantiles moved outwards (Hesterberg 2015, "expanded percentile
+    interval": resampling shows too little spread by sqrt((n - 1) / n), and the normal shape that
+    percentiles follow is too narrow for n of tens). In simulations of 49 questions with few of
+    them holding most properties, 95 % intervals then cover in 94 %, not 93 %. From `LARGE`
+    clusters on, clustered standard errors of the linearised statistic.
+
+    Clusters that all say the same leave resampling without any spread. What is then unknown is
+    the share of clusters that would say otherwise; its exact binomial limit (Clopper and Pearson;
+    the "rule of three"), with those at the far bound, gives the limits.
 
     Parameters
     ----------
-    groups
-        How many clusters (questions, or symbols with several questions) contribute each tuple.
-    seed
-        Of the resampling; the same data give the same sums.
-
-    Returns
-    -------
-    ndarray
-        Shape (`RESAMPLES`, length of a tuple).
+    samples
+        Arrays of one value per cluster, resampled together.
+    statistic
+        Of ``samples``, vectorised over ``axis``.
+    residuals
+        Linearised contribution of each cluster to ``statistic``; sums to zero.
+    bounds
+        What ``statistic`` can be at the least and at the most.
     """
-    values = np.array(sorted(groups), dtype=float)
-    counts = np.array([groups[key] for key in sorted(groups)])
-    generator = np.random.default_rng(seed)
-    drawn = generator.multinomial(counts.sum(), counts / counts.sum(), size=RESAMPLES)
-    return np.asarray(drawn @ values)
+    size = len(residuals)
+    estimate = float(statistic(*samples))
+    if np.allclose(residuals, 0.0, atol=1e-12):
+        other = stats.binomtest(0, size).proportion_ci(confidence, method="exact").high
+        low, high = (estimate + other * (bound - estimate) for bound in bounds)
+        return Interval(estimate, float(low), float(high))
+    if size >= LARGE:
+        error = float(np.sqrt(size / (size - 1) * np.sum(residuals**2)))
+        reach = float(stats.norm.ppf((1 + confidence) / 2)) * error
+        return Interval(estimate, max(bounds[0], estimate - reach),
+                        min(bounds[1], estimate + reach))  # fmt: skip
+    wide = (size / (size - 1)) ** 0.5 * stats.t.ppf((1 + confidence) / 2, size - 1)
+    found = stats.bootstrap(
+        samples,
+        statistic,
+        paired=True,
+        vectorized=True,
+        method="percentile",
+        n_resamples=RESAMPLES,
+        batch=_BATCH,
+        confidence_level=1 - 2 * stats.norm.sf(wide),
+        rng=np.random.default_rng(0),
+    ).confidence_interval
+    return Interval(estimate, float(found.low), float(found.high))
 
 
-def share_interval(
-    groups: Mapping[tuple[float, ...], int], *, confidence: float = 0.95
-) -> Interval | None:
-    """Interval of a share; ``groups`` counts clusters by (passed, total), see `resampled`."""
-    total = sum(count * key[1] for key, count in groups.items())
-    if not total:
-        return None
-    passed = sum(count * key[0] for key, count in groups.items())
-    sums = resampled(groups)
-    sums = sums[sums[:, 1] > 0]
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(sums[:, 0] / sums[:, 1], [tail, 1 - tail])
-    return Interval(passed / total, float(low), float(high))
+def paired_permutation(first: Mapping[str, Tally], second: Mapping[str, Tally]) -> float | None:
+    """Two-sided p-value that two systems are the same, by swapping them cluster by cluster.
 
-
-def difference_interval(
-    groups: Mapping[tuple[float, ...], int], *, confidence: float = 0.95
-) -> Interval | None:
-    """Interval of second minus first share; ``groups`` counts (passed, total, passed, total)."""
-    one, first, two, second = (
-        sum(count * key[column] for key, count in groups.items()) for column in range(4)
-    )
-    if not first or not second:
-        return None
-    sums = resampled(groups)
-    sums = sums[(sums[:, 1] > 0) & (sums[:, 3] > 0)]
-    tail = (1 - confidence) / 2
-    differences = sums[:, 2] / sums[:, 3] - sums[:, 0] / sums[:, 1]
-    low, high = np.quantile(differences, [tail, 1 - tail])
-    return Interval(two / second - one / first, float(low), float(high))
-
-
-def paired_permutation(
-    first: Mapping[str, Tally], second: Mapping[str, Tally], *, seed: int = 0
-) -> float | None:
-    """Two-sided p-value that two systems are the same, by swapping them question by question.
-
-    Statistic: the sum over shared questions of the difference in properties passed, each
-    scaled to the same number of seeds. Exact for few questions, else Monte Carlo with the
-    observed assignment counted in.
+    Statistic: the sum over shared clusters of the difference in what passed, each scaled to the
+    same number of seeds. Exact for few clusters, Monte Carlo with the observed assignment counted
+    in for more, the normal approximation from `LARGE` on.
     """
     shared = sorted(first.keys() & second.keys())
-    differences = np.array([_shift(first[key], second[key]) for key in shared])
-    differences = differences[differences != 0]
     if not shared:
         return None
-    if differences.size == 0:
+    pairs = np.array([_scaled(first[key], second[key]) for key in shared])
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    if not len(pairs):
         return 1.0
-    signs = _signs(differences.size, seed)
-    observed = abs(differences.sum())
-    # Sums of the same terms in another order differ in the last bits.
-    as_extreme = np.abs(signs @ differences) >= observed * (1 - 1e-12)
-    if differences.size <= EXACT_UP_TO:
-        return float(as_extreme.mean())
-    return float((as_extreme.sum() + 1) / (len(signs) + 1))
+    one, two = pairs.T
+    if len(pairs) >= LARGE:
+        shift = two - one
+        return float(2 * stats.norm.sf(abs(shift.sum()) / np.sqrt(np.sum(shift**2))))
+    if len(pairs) == 1:  # two assignments, as extreme as each other
+        return 1.0
+    found = stats.permutation_test(
+        (one, two),
+        lambda a, b, axis: (b - a).sum(axis=axis),
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=RESAMPLES,
+        batch=_BATCH,
+        rng=np.random.default_rng(0),
+    )
+    return float(found.pvalue)
 
 
-def _shift(first: Tally, second: Tally) -> float:
+def _scaled(first: Tally, second: Tally) -> tuple[float, float]:
     if first.total == 0 or second.total == 0:
-        return 0.0
+        return 0.0, 0.0
     # With unequal numbers of seeds both count as often as the one with more.
     scale = max(first.total, second.total)
-    return scale * (second.passed / second.total - first.passed / first.total)
-
-
-def _signs(size: int, seed: int) -> NDArray[np.float64]:
-    if size <= EXACT_UP_TO:
-        numbers = np.arange(2**size)[:, None]
-        return np.where(numbers >> np.arange(size) & 1, 1.0, -1.0)
-    generator = np.random.default_rng(seed)
-    return generator.choice(np.array([-1.0, 1.0]), size=(RESAMPLES, size))
+    return scale * first.passed / first.total, scale * second.passed / second.total
 
 
 def mcnemar(first: Mapping[str, bool], second: Mapping[str, bool]) -> float | None:
@@ -217,22 +199,7 @@ def mcnemar(first: Mapping[str, bool], second: Mapping[str, bool]) -> float | No
         return None
     gained = sum(second[key] and not first[key] for key in shared)
     lost = sum(first[key] and not second[key] for key in shared)
-    return mcnemar_counts(gained, lost)
-
-
-def mcnemar_counts(gained: int, lost: int) -> float:
-    """Exact two-sided McNemar test: ``gained`` and ``lost`` questions between two systems."""
-    if gained + lost == 0:
-        return 1.0
-    return min(1.0, float(2 * bdtr(min(gained, lost), gained + lost, 0.5)))
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Mean over seeds; ``deviation`` (of a sample, n - 1) is ``None`` for a single seed."""
-
-    mean: float
-    deviation: float | None
+    return float(stats.binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
 
 
 def spread(values: Sequence[float]) -> Spread | None:

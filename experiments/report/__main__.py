@@ -34,13 +34,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="the tables as Markdown")
     parser.add_argument("--csv", type=Path, metavar="FILE", help="one line per answer")
     given = parser.parse_args(arguments)
-    html = given.html or (given.runs[0] if len(given.runs) == 1 else Path()) / "report.html"
+    # `runs/sweep/*` also names the pages that a sweep writes beside its runs.
+    folders = [run for run in given.runs if not (run.is_file() and run.suffix == ".html")]
+    if not folders:
+        parser.error("no run folder among the arguments")
+    html = given.html or (folders[0] if len(folders) == 1 else Path()) / "report.html"
     console = Console()
     try:
-        letters = [run for run in given.runs if is_choice(run)]
+        letters = [run for run in folders if is_choice(run)]
         choices = load_choice_runs(letters)
-        runs = load_runs([run for run in given.runs if run not in letters])
-        write_report(given.runs, html)
+        runs = load_runs([run for run in folders if run not in letters])
+        write_report(folders, html)
         if given.markdown:
             write_text(given.markdown, markdown(runs, choices))
         if given.csv:
@@ -48,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ConfigError, OSError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 2
-    print_table(given.runs, console)
+    print_table(folders, console)
     for written in (html, given.markdown, given.csv):
         if written:
             console.print(f"written: {written}", highlight=False, soft_wrap=True)

@@ -25,7 +25,7 @@ from experiments.qa.answers import read_answers
 from experiments.qa.questions import LETTERS, QAError, QAQuestion, read_questions
 from experiments.report.cells import money, percent, probability
 from experiments.report.runs import labels
-from experiments.stats import Interval, difference_interval, mcnemar_counts, share_interval
+from experiments.stats import Interval, Tally, mcnemar, paired_difference, ratio_interval
 from experiments.store import read_json
 
 KIND = "multiple choice"
@@ -87,11 +87,16 @@ class ChoiceRun:
 
 def accuracy(questions: Iterable[Tallied], rule: str) -> Interval | None:
     """Share of right answers; resampled are the symbols, each with all its questions."""
+    return ratio_interval(list(_clusters(questions, rule).values()))
+
+
+def _clusters(questions: Iterable[Tallied], rule: str) -> dict[str, Tally]:
+    """Right answers by symbol."""
     sums: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for question in questions:
         sums[question.cluster][0] += getattr(question, rule)
         sums[question.cluster][1] += question.total
-    return share_interval(Counter((float(right), float(all_)) for right, all_ in sums.values()))
+    return {cluster: Tally(*values) for cluster, values in sums.items()}
 
 
 def is_choice(folder: Path) -> bool:
@@ -238,7 +243,7 @@ def comparisons(runs: Sequence[ChoiceRun]) -> list[tuple[str, ...]]:
         if one.summary["questions_digest"] != two.summary["questions_digest"]:
             continue
         shared = sorted(one.questions.keys() & two.questions.keys())
-        p = _mcnemar([(one.questions[number], two.questions[number]) for number in shared])
+        p = _mcnemar(one, two, shared)
         lines.append(
             (
                 f"{two.label} - {one.label}",
@@ -253,23 +258,23 @@ def comparisons(runs: Sequence[ChoiceRun]) -> list[tuple[str, ...]]:
 def _difference(
     one: ChoiceRun, two: ChoiceRun, shared: Iterable[int], rule: str
 ) -> Interval | None:
-    sums: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
-    for number in shared:
-        first, second = one.questions[number], two.questions[number]
-        added = (getattr(first, rule), first.total, getattr(second, rule), second.total)
-        cluster = sums[first.cluster]
-        for column, value in enumerate(added):
-            cluster[column] += value
-    return difference_interval(Counter(tuple(map(float, values)) for values in sums.values()))
+    first, second = (
+        _clusters((run.questions[number] for number in shared), rule) for run in (one, two)
+    )
+    return paired_difference(first, second)
 
 
-def _mcnemar(pairs: Sequence[tuple[Tallied, Tallied]]) -> float | None:
+def _mcnemar(one: ChoiceRun, two: ChoiceRun, shared: Iterable[int]) -> float | None:
     """On questions; ``None`` with several seeds, where a question is not simply right."""
-    if not pairs or any(question.total > 1 for pair in pairs for question in pair):
+    first, second = (
+        {str(number): run.questions[number] for number in shared} for run in (one, two)
+    )
+    if any(question.total > 1 for question in [*first.values(), *second.values()]):
         return None
-    gained = sum(second.strict > first.strict for first, second in pairs)
-    lost = sum(second.strict < first.strict for first, second in pairs)
-    return mcnemar_counts(gained, lost)
+    return mcnemar(
+        {key: question.strict > 0 for key, question in first.items()},
+        {key: question.strict > 0 for key, question in second.items()},
+    )
 
 
 def letter_table(run: ChoiceRun) -> list[tuple[str, ...]]:

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from experiments.report.runs import Run, properties, tally
 from experiments.report.taxonomy import count_failures
-from experiments.stats import Interval, bootstrap_interval
+from experiments.stats import Interval, ratio_interval
 
 LABEL = 230  # width of the column of names
 PLOT = 520
@@ -65,7 +65,7 @@ def areas(runs: Sequence[Run], label: str) -> Markup:
         for index, run in enumerate(runs):
             rows = [row for row in run.scored if row.labels.get(label) == name]
             tallies = tally(rows, properties)
-            interval = bootstrap_interval(list(tallies.values()))
+            interval = ratio_interval(list(tallies.values()))
             if interval is None:
                 continue
             passed = int(sum(item.passed for item in tallies.values()))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.config import ConfigError
-from experiments.stats import Interval, Tally, bootstrap_interval
+from experiments.stats import Interval, Tally, ratio_interval
 from experiments.store import Row, read_json, read_rows, trajectory_path
 
 
@@ -51,7 +51,7 @@ class Run:
 
     def interval(self, measure: Measure) -> Interval | None:
         """Share with its 95 % interval, by resampling questions."""
-        return bootstrap_interval(list(self.tallies(measure).values()))
+        return ratio_interval(list(self.tallies(measure).values()))
 
     def sound(self, row: Row) -> tuple[int, int]:
         """Properties that passed, of all that are not known to be faulty themselves."""

@@ -248,7 +248,7 @@ def test_numbers_of_the_leaderboard(two_runs):
     assert first["passed"] == "1/3"
     assert first["cost"] == "unknown"
     assert first["without verdict"] == "1 failed"
-    assert second["properties %"] == "100.0 [100.0, 100.0]"
+    assert second["properties %"] == "100.0 [39.8, 100.0]"
     (pair,) = comparisons(runs)
     assert pair.questions == 3
     assert pair.difference.estimate == pytest.approx(2 / 3)
@@ -302,7 +302,9 @@ def test_money():
 def test_the_command(two_runs, tmp_path, capsys):
     written = [f"--html={tmp_path / 'a.html'}", f"--csv={tmp_path / 'a.csv'}"]
     written.append(f"--markdown={tmp_path / 'a.md'}")
-    assert report_command.main([*map(str, two_runs), *written]) == 0
+    page = two_runs[0].parent / "comparison-0.html"
+    page.write_text("what a sweep leaves beside its runs")
+    assert report_command.main([*map(str, two_runs), str(page), *written]) == 0
     assert "Paired comparisons" in capsys.readouterr().out
     assert all((tmp_path / f"a.{kind}").stat().st_size for kind in ("html", "csv", "md"))
     assert report_command.main([str(tmp_path)]) == 2
