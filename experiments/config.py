@@ -74,16 +74,12 @@ class SandboxSettings(_Strict):
 
 
 class Target(BaseModel):
-    """A group whose YAML names a class: ``_target_``, ``name`` and constructor arguments.
-
-    ``_gold_`` of a benchmark is for ``python -m retrieval.evaluate``; a run does not use it.
-    """
+    """A group whose YAML names a class: ``_target_``, ``name`` and constructor arguments."""
 
     model_config = ConfigDict(extra="allow", frozen=True, populate_by_name=True)
 
     name: str
     target: str = Field(alias="_target_")
-    gold: str | None = Field(None, alias="_gold_", exclude=True)
 
     @property
     def params(self) -> dict[str, Any]:

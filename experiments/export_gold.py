@@ -21,7 +21,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from docgen.command import UsageError, run
 from docgen.sources import SourceError
-from experiments import gold
+from experiments.benchmarks.live.benchmark import LiveBenchmark
+from experiments.benchmarks.mattools import MatToolsBenchmark
+from experiments.benchmarks.question_format import Level
 from sandbox.base import SandboxError
 
 
@@ -32,7 +34,7 @@ class Options(BaseModel):
 
     what: Literal["live", "mattools", "secrets"] = Field(description="live, mattools or secrets")
     out: Path = Field(description="JSONL file to write")
-    level: gold.Level = Field("scaffold", description="prompts of live")
+    level: Level = Field("scaffold", description="prompts of live")
     path: Path | None = Field(None, description="mattools: tasks.jsonl and recorded_round1.jsonl")
     trace: bool = Field(False, description="also run the reference solutions and note their calls")
     env: str = Field("live", description="mattools: sandbox environment that holds pymatgen")
@@ -40,13 +42,14 @@ class Options(BaseModel):
 
 def _lines(options: Options) -> list[Mapping[str, Any]]:
     if options.what == "secrets":
-        secrets = gold.live().secrets()
+        secrets = LiveBenchmark().gold().secrets()
         kept = {k: v for k, v in secrets.items() if not k.endswith("/prompt")}
         return [{"id": name, "text": text} for name, text in kept.items()]
+    path = None if options.path is None else str(options.path)
     source = (
-        gold.live(options.level, trace=options.trace)
+        LiveBenchmark(options.level).gold(trace=options.trace)
         if options.what == "live"
-        else gold.MatToolsGold(options.path, options.env)
+        else MatToolsBenchmark(path, environment=options.env).gold()
     )
     prompts = source.prompts()
     return [

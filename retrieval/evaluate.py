@@ -59,12 +59,11 @@ class Options(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     benchmark: tuple[str, ...] = Field((), description="configurations of conf/benchmark")
-    level: tuple[str, ...] = Field((), description="of live: scaffold, goal")
+    level: tuple[str, ...] = Field((), description="of live, unseen, folder: scaffold, goal")
     split: tuple[str, ...] = Field(
         (), description="of live: all, chosen (questions that chose the weights), later (others)"
     )
-    library: str | None = Field(None, description="of live: installed, unseen")
-    seed: int | None = Field(None, description="of live with library=unseen")
+    seed: int | None = Field(None, description="of unseen: which library")
     path: Path | None = Field(None, description="of mattools, folder: where the questions are")
     gold: tuple[Path, ...] = Field((), description="JSONL files of queries with gold")
     retrieval: tuple[str, ...] = Field(
@@ -232,7 +231,6 @@ def sources_of(options: Options) -> list[GoldSource]:
     given: dict[str, Sequence[Any]] = {
         "level": options.level,
         "split": options.split,
-        "library": [options.library] if options.library else [],
         "seed": [] if options.seed is None else [options.seed],
         "path": [] if options.path is None else [options.path],
         "environment": [options.env] if options.env and "mattools" in options.benchmark else [],

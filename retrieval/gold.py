@@ -1,6 +1,6 @@
 """What retrieval is measured against: questions, and the symbols that a right answer uses.
 
-A benchmark's YAML names where its gold comes from (``_gold_``), as it names its class; that is
+The class that a benchmark's YAML names (``_target_``) may offer it by a method ``gold``; that is
 how retrieval measures itself on benchmarks without importing them.
 """
 
@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -138,42 +139,44 @@ def benchmark_sources(
     ----------
     given
         Argument -> its values (``level`` -> ``scaffold``, ``goal``). A benchmark takes those
-        that it knows; at least one of them must know each.
+        that its class or its ``gold`` knows; at least one of them must know each.
 
     Raises
     ------
     UsageError
         When there is no such benchmark, it has no gold, or an argument fits none or is wrong.
     """
-    configs = {name: read_group("benchmark", name, {}) for name in benchmarks}
-    providers = {name: _provider(name, config) for name, config in configs.items()}
-    parameters = {n: inspect.signature(provider).parameters for n, provider in providers.items()}
+    classes = {name: _benchmark(name) for name in benchmarks}
     for key in given:
-        if benchmarks and not any(key in known for known in parameters.values()):
+        if benchmarks and not any(key in {*made, *asked} for _, made, asked in classes.values()):
             raise UsageError(f"{key}=: not known to benchmark={','.join(benchmarks)}")
     sources: list[GoldSource] = []
-    for name, provider in providers.items():
-        config, known = configs[name], parameters[name]
-        base = {k: v for k, v in config.items() if k in known}
-        chosen = {key: values for key, values in given.items() if key in known}
+    for name, (make, made, asked) in classes.items():
+        chosen = {key: values for key, values in given.items() if key in {*made, *asked}}
         for combination in _combinations(chosen):
+            own = {key: value for key, value in combination.items() if key in made}
+            rest = {key: value for key, value in combination.items() if key not in made}
             try:
-                sources.append(provider(**{**base, **combination}))
+                sources.append(make(**own).gold(**rest))
             except (ValueError, OSError) as error:
                 raise UsageError(f"benchmark={name}: {error}") from error
     return sources
 
 
-def _provider(name: str, config: Mapping[str, Any]) -> Callable[..., GoldSource]:
-    path = config.get("_gold_")
-    if path is None:
-        raise UsageError(f"benchmark={name}: its configuration names no gold (_gold_)")
-    module, _, attribute = str(path).rpartition(".")
+def _benchmark(name: str) -> tuple[Callable[..., Any], set[str], set[str]]:
+    """What makes a benchmark, what it takes, and what its ``gold`` takes."""
+    config = {k: v for k, v in read_group("benchmark", name, {}).items() if k != "defaults"}
+    target = str(config.pop("_target_", ""))
+    module, _, attribute = target.rpartition(".")
     try:
-        provider: Callable[..., GoldSource] = getattr(importlib.import_module(module), attribute)
+        found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(f"benchmark={name}: _gold_={path} cannot be imported ({error})") from error
-    return provider
+        message = f"benchmark={name}: _target_={target} cannot be imported ({error})"
+        raise UsageError(message) from error
+    if not hasattr(found, "gold"):
+        raise UsageError(f"benchmark={name}: offers no gold to measure retrieval against")
+    made, asked = (set(inspect.signature(of).parameters) for of in (found, found.gold))
+    return partial(found, **config), made, asked - {"self"}
 
 
 def _combinations(given: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """A folder of tasks that `python -m experiments.build_tasks` made from a library's unit tests.
 
-``benchmark.yaml`` says which package and environment they are for; ``questions/<id>/`` is laid
-out like a question of ``live``.
+``benchmark.yaml`` says which package and environment they are for; ``questions/<id>/`` is a
+question as :mod:`experiments.benchmarks.question_format` reads it.
 """
 
 from __future__ import annotations
@@ -15,19 +15,16 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from agents.base import Question
-from experiments.benchmarks.live.loader import (
+from experiments.benchmarks.question_format import (
     Level,
-    LiveError,
     PropertySpec,
+    QuestionError,
     TaskSpec,
-    build_prompt,
-    data_files,
-    make_properties,
+    check_level,
     question_folders,
-    read_gold,
-    read_spec,
+    read_task,
 )
+from experiments.benchmarks.question_gold import ReferenceGold
 from experiments.tasks import Task
 
 MANIFEST = "benchmark.yaml"
@@ -87,7 +84,7 @@ def read_manifest(folder: Path) -> Manifest:
 
     Raises
     ------
-    LiveError
+    QuestionError
         When it is absent or wrong; names the file.
     """
     path = folder / MANIFEST
@@ -96,10 +93,10 @@ def read_manifest(folder: Path) -> Manifest:
         return Manifest.model_validate(content)
     except FileNotFoundError:
         msg = f"{path}: not there; `python -m experiments.build_tasks ... out={folder}` makes it"
-        raise LiveError(msg) from None
+        raise QuestionError(msg) from None
     except (OSError, yaml.YAMLError, ValidationError) as error:
         msg = f"{path}: cannot be read: {error}"
-        raise LiveError(msg) from error
+        raise QuestionError(msg) from error
 
 
 class FolderBenchmark:
@@ -120,7 +117,7 @@ class FolderBenchmark:
     ) -> None:
         if path is None:
             msg = "benchmark.path=DIR must be given: what experiments.build_tasks wrote"
-            raise LiveError(msg)
+            raise QuestionError(msg)
         self.name = name
         self._level: Level = level
         self._path = Path(path)
@@ -132,34 +129,36 @@ class FolderBenchmark:
 
         Raises
         ------
-        LiveError
+        QuestionError
             When a question is wrong, has no gold or no text of this level, or none is there.
         """
+        check_level(self._level)
         folders = question_folders(self._path / "questions")
         if not folders:
             msg = f"{self._path}: no questions (see {self._path / 'rejected.jsonl'})"
-            raise LiveError(msg)
-        return [self._task(folder) for folder in folders]
+            raise QuestionError(msg)
+        return [
+            read_task(
+                folder,
+                self._level,
+                environment=self._manifest.environment_seen_from(self._path),
+                labels={"package": self._manifest.package},
+                form=BuiltSpec,
+                role=_ROLE.format(package=self._manifest.package),
+            )
+            for folder in folders
+        ]
 
-    def _task(self, folder: Path) -> Task:
-        spec = read_spec(folder, BuiltSpec)
-        if not getattr(spec, self._level, ""):
-            msg = f"{folder}: has no text of level {self._level} (rules write only scaffold)"
-            raise LiveError(msg)
-        mounts = data_files(folder)
-        role = _ROLE.format(package=self._manifest.package)
-        question = Question(
-            id=folder.name,
-            prompt=build_prompt(spec, self._level, list(mounts), role=role),
-            formats={prop.name: prop.format for prop in spec.properties},
-            mounts=mounts,
-        )
-        return Task(
-            question=question,
-            properties=make_properties(spec, read_gold(folder, spec)),
-            environment=self._manifest.environment_seen_from(self._path),
-            labels={"area": spec.area, "level": self._level, "package": self._manifest.package},
-        )
+    def gold(self, *, trace: bool = True) -> ReferenceGold:
+        """What retrieval is measured against.
+
+        Raises
+        ------
+        QuestionError
+            As :meth:`load`.
+        """
+        questions = self._path / "questions"
+        return ReferenceGold(self.name, questions, self.load(), self.packages, trace=trace)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agents.base import Question
 from experiments.benchmarks.mattools_errata import annotate, verified, warn_of_unused
+from experiments.benchmarks.mattools_gold import MatToolsGold
 from experiments.benchmarks.mattools_layout import (
     FILES_INSIDE,
     MatToolsError,
@@ -124,6 +125,19 @@ class MatToolsBenchmark:
             line.id: table_test(line.id, [prop.model_dump() for prop in line.properties])
             for line in read_lines(file)
         }
+
+    def gold(self) -> MatToolsGold:
+        """What retrieval is measured against.
+
+        Raises
+        ------
+        MatToolsError
+            When there are no questions, or no folder that could hold recorded answers is given.
+        """
+        if self.path is None:
+            raise MatToolsError("path=FOLDER with tasks.jsonl and recorded answers must be given")
+        tasks, tests = self.load(), self.unit_tests()
+        return MatToolsGold(Path(self.path), tasks, tests, self.packages, self.environment)
 
     def _root(self) -> Path:
         return locate(self.path, self.url, self.checksum, cache_folder() / "benchmarks")

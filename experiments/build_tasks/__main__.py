@@ -1,8 +1,6 @@
-"""Makes benchmark tasks out of unit tests, and rebuilds the golds of ``live``.
+"""Makes benchmark tasks out of unit tests.
 
 ``python -m experiments.build_tasks tests=PATH package=NAME out=DIR [env=live] [model=rules]``
-``python -m experiments.build_tasks live``: does every committed gold of live still hold?
-``python -m experiments.build_tasks difficulty``: labels of live's questions.
 """
 
 from __future__ import annotations
@@ -26,9 +24,8 @@ from docgen.models import read_group
 from docgen.sources import SourceError
 from docgen.symbols import Library
 from experiments.benchmarks.folder import BuiltFolder, BuiltSpec, Manifest, portable_environment
-from experiments.benchmarks.live.check import Checker
-from experiments.benchmarks.live.loader import LiveError
-from experiments.build_tasks import difficulty, drift
+from experiments.benchmarks.question_check import Checker
+from experiments.benchmarks.question_format import QuestionError
 from experiments.build_tasks.collect import Rejected, collect, test_files
 from experiments.build_tasks.model_writer import ModelWriter
 from experiments.build_tasks.pipeline import Builder, Built, write_rejected
@@ -161,7 +158,7 @@ def _action(options: Options) -> int:
         console = Console(width=120)
     try:
         built, rejected = asyncio.run(build(options, console))
-    except (SandboxError, ModelError, LiveError, OSError) as error:
+    except (SandboxError, ModelError, QuestionError, OSError) as error:
         raise UsageError(str(error)) from error
     show(built, rejected, console)
     print(f"{options.out}: {len(built)} questions; every rejected test is in rejected.jsonl")
@@ -169,11 +166,8 @@ def _action(options: Options) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; 0: something was built (live: nothing drifted), 1: not so, 2: a mistake."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    if words and words[0] in {"live", "difficulty"}:
-        return (drift.main if words[0] == "live" else difficulty.main)(words[1:])
-    return run(PROGRAM, str(__doc__), Options, _action, words)
+    """Run the command; 0: something was built, 1: nothing, 2: a mistake."""
+    return run(PROGRAM, str(__doc__), Options, _action, arguments)
 
 
 if __name__ == "__main__":

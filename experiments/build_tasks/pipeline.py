@@ -13,10 +13,10 @@ import yaml
 from pydantic import ValidationError
 
 from docgen.symbols import Library
+from experiments.benchmarks import question_gates as gates
 from experiments.benchmarks.folder import BuiltFolder, BuiltSpec
-from experiments.benchmarks.live import gates
-from experiments.benchmarks.live.check import TIMEOUT, Checker
-from experiments.benchmarks.live.loader import PropertySpec, read_gold
+from experiments.benchmarks.question_check import TIMEOUT, Checker
+from experiments.benchmarks.question_format import PropertySpec, read_gold
 from experiments.build_tasks.assertions import Unusable
 from experiments.build_tasks.collect import Program, Rejected
 from experiments.build_tasks.sources import ENTRY, instrumented, reference, scaffold

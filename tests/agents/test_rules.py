@@ -188,7 +188,7 @@ def test_same_prompt_same_answer():
 
 @pytest.mark.parametrize("level", ["scaffold", "goal"])
 def test_every_live_question_gets_code_that_parses(level: str):
-    from experiments.benchmarks.live.loader import LiveBenchmark
+    from experiments.benchmarks.live.benchmark import LiveBenchmark
 
     for task in LiveBenchmark(level=level).load():  # type: ignore[arg-type]
         reply = answer(prompts.generate(task.question.prompt))

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from experiments.benchmarks import question_gates as gates
 from experiments.benchmarks.folder import FolderBenchmark
-from experiments.benchmarks.live import gates
-from experiments.benchmarks.live.loader import LiveError
+from experiments.benchmarks.question_format import QuestionError
 from experiments.build_tasks.__main__ import main
 from sandbox import environments
 from tests.experiments.test_endpoint import completion
@@ -98,9 +98,9 @@ def test_a_run_answers_them_in_the_own_environment(mine: Path) -> None:
 
 
 def test_levels_that_were_not_written_are_refused(mine: Path) -> None:
-    with pytest.raises(LiveError, match="rules write only scaffold"):
+    with pytest.raises(QuestionError, match="rules write only scaffold"):
         FolderBenchmark(mine / "tasks", level="goal").load()
-    with pytest.raises(LiveError, match=r"benchmark\.yaml: not there"):
+    with pytest.raises(QuestionError, match=r"benchmark\.yaml: not there"):
         FolderBenchmark(mine)
 
 

@@ -9,15 +9,17 @@ import pytest
 from docgen.rules_model import RulesDocModel
 from docgen.sources import read_sources
 from docgen.usage import Usage
-from experiments import gold
+from experiments.benchmarks import question_gold
 from experiments.benchmarks.folder import FolderBenchmark
-from experiments.benchmarks.live.loader import QUESTIONS, question_folders
+from experiments.benchmarks.live.benchmark import LiveBenchmark
+from experiments.benchmarks.mattools_gold import mattools_gold
+from experiments.benchmarks.question_format import QUESTIONS, question_folders
 from experiments.export_gold import main
 from indexes.audit import audit
 from indexes.chunks import code_corpus, official_doc_corpus
 from indexes.llm_doc import Writer, llm_doc_corpus
 from retrieval.gold import benchmark_sources, queries
-from sandbox.base import Execution, Outcome
+from sandbox.base import Execution, Outcome, SandboxError
 from tests.docgen.conftest import write_package
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "mattools_dev"
@@ -46,13 +48,13 @@ def test_gold_is_what_most_right_solutions_share(package: Path, tmp_path: Path) 
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     (tmp_path / "recorded_round1.jsonl").write_text(lines)
     usage = Usage(read_sources(["brickwork"], package))
-    assert gold.mattools_gold(usage, tmp_path) == {
+    assert mattools_gold(usage, tmp_path) == {
         "a": {"brickwork.wall.build": "function", "brickwork.wall.Wall.volume": "method"}
     }
 
 
 def test_private_names_are_no_gold() -> None:
-    assert gold.public_symbols({"m.b": "class", "m._x.c": "class", "m.a": "method"}) == {
+    assert question_gold.public_symbols({"m.b": "class", "m._x.c": "class", "m.a": "method"}) == {
         "m.a": "method",
         "m.b": "class",
     }
@@ -68,7 +70,7 @@ def reference():
     return Fraction(1, 3).limit_denominator(2), textwrap.dedent(" a")
 """
     path = tmp_path / "solution.py"
-    path.write_text(code + gold.TRACER)
+    path.write_text(code + question_gold.TRACER)
     namespace: dict[str, object] = {"__name__": "solution"}
     exec(compile(path.read_text(), str(path), "exec"), namespace)
     traced = namespace["_traced_calls"]
@@ -80,7 +82,7 @@ def reference():
 
 
 def test_secrets_are_what_verifies_and_what_is_asked() -> None:
-    secrets = gold.live("goal").secrets()
+    secrets = LiveBenchmark("goal").gold().secrets()
     kinds = {name.partition("/")[2] for name in secrets}
     assert kinds == {"reference", "gold", "prompt"}
     assert all(text.strip() for text in secrets.values())
@@ -88,7 +90,9 @@ def test_secrets_are_what_verifies_and_what_is_asked() -> None:
 
 
 def test_the_questions_that_chose_the_weights_and_the_others_are_all() -> None:
-    parts = [set(gold.live(split=split).prompts()) for split in ("chosen", "later", "all")]
+    parts = [
+        set(LiveBenchmark().gold(split=split).prompts()) for split in ("chosen", "later", "all")
+    ]
     assert len(parts[0]) == 53
     assert parts[0] | parts[1] == parts[2]
     assert not parts[0] & parts[1]
@@ -104,8 +108,8 @@ async def test_a_reference_that_does_not_run_is_an_error(tmp_path: Path) -> None
         async def close(self) -> None: ...
 
     (tmp_path / "reference.py").write_text("def reference(): ...\n")
-    with pytest.raises(gold.SandboxError, match=r"did not run.*ValueError: no"):
-        await gold.trace(Broken(), [tmp_path])
+    with pytest.raises(SandboxError, match=r"did not run.*ValueError: no"):
+        await question_gold.trace(Broken(), [tmp_path])
 
 
 @pytest.mark.long
@@ -114,8 +118,8 @@ def test_gold_of_a_benchmark_by_its_name_is_made_once(
 ) -> None:
     """Three questions of ``live``, resolved by ``ast`` and traced in the sandbox."""
     few = question_folders(QUESTIONS)[:3]
-    monkeypatch.setattr(gold, "question_folders", lambda _: few)
-    folder = gold.environments.cache_folder()
+    monkeypatch.setattr("experiments.benchmarks.live.benchmark.question_folders", lambda _: few)
+    folder = question_gold.environments.cache_folder()
     before = set((folder / "gold").glob("*"))
     (source,) = benchmark_sources(["live"], {"level": ["goal"]})
     try:
@@ -123,7 +127,7 @@ def test_gold_of_a_benchmark_by_its_name_is_made_once(
         assert [query.id for query in asked] == [f.name for f in few]
         assert all(query.gold for query in asked)
         assert source.name == "live goal"
-        monkeypatch.setattr(gold, "trace", None)  # would be needed to make it again
+        monkeypatch.setattr(question_gold, "trace", None)  # would be needed to make it again
         (again,) = benchmark_sources(["live"], {"level": ["scaffold"]})
         assert again.gold() == source.gold()
         assert again.prompts() != source.prompts()
@@ -148,8 +152,8 @@ def test_a_folder_of_tasks_is_a_source(tmp_path: Path, monkeypatch: pytest.Monke
     )
     site = write_package(tmp_path / "site")
     monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(gold.environments, "site_packages", lambda _: site)
-    source = gold.folder(tmp_path, trace=False)
+    monkeypatch.setattr(question_gold.environments, "site_packages", lambda _: site)
+    source = FolderBenchmark(tmp_path).gold(trace=False)
     assert FolderBenchmark(tmp_path).packages == source.packages == ("brickwork",)
     assert source.gold() == {"one": {"brickwork.wall.build": "function"}}
     assert "volume of a wall" in source.prompts()["one"]
@@ -195,7 +199,9 @@ async def test_no_corpus_holds_reference_code_or_golds(tmp_path: Path) -> None:
     import pymatgen.core
 
     folder = Path(pymatgen.core.__file__).parents[2]
-    secrets = {k: v for k, v in gold.live().secrets().items() if not k.endswith("/prompt")}
+    secrets = {
+        k: v for k, v in LiveBenchmark().gold().secrets().items() if not k.endswith("/prompt")
+    }
     documented = await llm_doc_corpus(
         ["pymatgen"],
         folder,

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from experiments.benchmarks.live.__main__ import main
-from experiments.benchmarks.live.check import Checker, select
-from experiments.benchmarks.live.loader import LiveError, question_folders
+from experiments.benchmarks.live.selection import RECORDED, select
+from experiments.benchmarks.question_check import Checker
+from experiments.benchmarks.question_format import ENVIRONMENT, QuestionError, question_folders
 from tests.experiments.test_live_loader import write_question
 
 GOOD = "def reference():\n    return {'cell_volume': 3.61**3 / 4, 'ordering': 'FM'}\n"
@@ -50,7 +51,7 @@ async def test_golds_come_from_execution_and_bad_questions_get_none(tmp_path: Pa
     wrong = {"cell_volume": 1.02 * 3.61**3 / 4, "ordering": "FM"}
     drifted = make_question(tmp_path, GOOD, name="drifted_gold", gold=wrong)
     masked = make_question(tmp_path, GOOD, name="wrong_mask", masks={"MASK": "Latice"})
-    async with Checker() as checker:
+    async with Checker(env=ENVIRONMENT, recorded=RECORDED) as checker:
         unknown = await checker.check(masked, write=True)
         written = await checker.check(good, write=True)
         confirmed = await checker.check(good)
@@ -76,9 +77,10 @@ async def test_golds_come_from_execution_and_bad_questions_get_none(tmp_path: Pa
 
 
 def test_an_unknown_question_or_word_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(LiveError, match="no question nonsense"):
+    with pytest.raises(QuestionError, match="no question nonsense"):
         select(["nonsense"])
     assert main(["check", "ids=nonsense"]) == 2
+    assert main(["drift", "ids=nonsense"]) == 2
     assert main(["check", "colour=red"]) == 2
     assert main(["prove"]) == 2
     assert main([]) == 2
@@ -91,7 +93,7 @@ def test_an_unknown_question_or_word_is_a_usage_error(capsys: pytest.CaptureFixt
 @pytest.mark.long
 async def test_every_reference_reproduces_its_gold_in_the_sandbox() -> None:
     folders = select()
-    async with Checker() as checker:
+    async with Checker(env=ENVIRONMENT, recorded=RECORDED) as checker:
         reports = [await checker.check(folder) for folder in folders]
     assert len(reports) == len(question_folders())
     assert {report.question_id: report.findings for report in reports if report.findings} == {}

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from experiments.benchmarks.live import gates
-from experiments.benchmarks.live.loader import TaskSpec, question_folders, read_gold, read_spec
+from experiments.benchmarks import question_gates as gates
+from experiments.benchmarks.question_format import TaskSpec, question_folders, read_gold, read_spec
 
 REFERENCE = """
 import numpy as np

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from experiments.benchmarks.live.loader import (
+from experiments.benchmarks.live.benchmark import LiveBenchmark
+from experiments.benchmarks.question_format import (
     QUESTIONS,
-    LiveBenchmark,
-    LiveError,
+    QuestionError,
     build_prompt,
     question_folders,
     read_spec,
@@ -99,7 +99,7 @@ def test_a_wrong_key_or_value_is_named_with_its_file(
     tmp_path: Path, change: dict[str, Any], told: str
 ) -> None:
     folder = write_question(tmp_path, **change)
-    with pytest.raises(LiveError) as caught:
+    with pytest.raises(QuestionError) as caught:
         read_spec(folder)
     assert str(folder / "task.yaml") in str(caught.value)
     assert told in str(caught.value)
@@ -108,7 +108,7 @@ def test_a_wrong_key_or_value_is_named_with_its_file(
 def test_broken_yaml_is_named_with_its_file(tmp_path: Path) -> None:
     folder = write_question(tmp_path)
     (folder / "task.yaml").write_text("area: [unclosed")
-    with pytest.raises(LiveError, match="cannot be read"):
+    with pytest.raises(QuestionError, match="cannot be read"):
         read_spec(folder)
 
 
@@ -117,14 +117,14 @@ def test_a_question_without_its_gold_says_what_to_run(
     tmp_path: Path, gold: dict[str, Any] | None
 ) -> None:
     write_question(tmp_path, gold=gold)
-    with pytest.raises(LiveError, match="check ids=copper_cell --write"):
+    with pytest.raises(QuestionError, match="check ids=copper_cell --write"):
         LiveBenchmark(root=tmp_path).load()
 
 
 def test_an_unknown_level_and_an_empty_folder_are_errors(tmp_path: Path) -> None:
-    with pytest.raises(LiveError, match="scaffold, goal"):
+    with pytest.raises(QuestionError, match="scaffold, goal"):
         LiveBenchmark(level="easy", root=tmp_path).load()  # type: ignore[arg-type]
-    with pytest.raises(LiveError, match="no questions"):
+    with pytest.raises(QuestionError, match="no questions"):
         LiveBenchmark(root=tmp_path).load()
 
 

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from experiments.unseen import gates, wheel
-from experiments.unseen.__main__ import main
-from experiments.unseen.build import UnseenLibrary, without
-from experiments.unseen.mapping import NameMap, make_map
-from experiments.unseen.names import NameMaker, is_distinctive
-from experiments.unseen.owners import analyse
-from experiments.unseen.prose import translate
-from experiments.unseen.questions import scaffold_script
-from experiments.unseen.reorder import reorder
-from experiments.unseen.rewrite import rewrite
-from experiments.unseen.source import (
+from experiments.benchmarks.unseen import gates, wheel
+from experiments.benchmarks.unseen.__main__ import main
+from experiments.benchmarks.unseen.build import UnseenLibrary, without
+from experiments.benchmarks.unseen.mapping import NameMap, make_map
+from experiments.benchmarks.unseen.names import NameMaker, is_distinctive
+from experiments.benchmarks.unseen.owners import analyse
+from experiments.benchmarks.unseen.prose import translate
+from experiments.benchmarks.unseen.questions import scaffold_script
+from experiments.benchmarks.unseen.reorder import reorder
+from experiments.benchmarks.unseen.rewrite import rewrite
+from experiments.benchmarks.unseen.source import (
     Library,
     UnseenError,
     Vocabulary,
@@ -233,7 +233,7 @@ def test_the_words_of_others_do_not_hold_the_library_itself(library: Library) ->
 
 
 def test_masks_are_filled_and_their_places_remembered() -> None:
-    from experiments.benchmarks.live.loader import TaskSpec
+    from experiments.benchmarks.question_format import TaskSpec
 
     prop = {"name": "v", "description": "The volume of the cell.", "format": "float"}
     spec = TaskSpec.model_validate(

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from experiments.unseen import gates
-from experiments.unseen.build import UnseenLibrary
-from experiments.unseen.composed import Affix, affixes, texts_that_name
-from experiments.unseen.mapping import make_map
-from experiments.unseen.owners import analyse, count_errors
-from experiments.unseen.prose import translate
-from experiments.unseen.reorder import reorder
-from experiments.unseen.rewrite import rewrite
-from experiments.unseen.source import Library, UnseenError, Vocabulary, read_library
+from experiments.benchmarks.unseen import gates
+from experiments.benchmarks.unseen.build import UnseenLibrary
+from experiments.benchmarks.unseen.composed import Affix, affixes, texts_that_name
+from experiments.benchmarks.unseen.mapping import make_map
+from experiments.benchmarks.unseen.owners import analyse, count_errors
+from experiments.benchmarks.unseen.prose import translate
+from experiments.benchmarks.unseen.reorder import reorder
+from experiments.benchmarks.unseen.rewrite import rewrite
+from experiments.benchmarks.unseen.source import Library, UnseenError, Vocabulary, read_library
 
 PAIRS = '''"""Pairs of `CrystalEnds`, after Rivetti et al., J. Cell. Phys. 3, 14 (2001)."""
 
@@ -298,7 +298,7 @@ def test_citations_go_and_plurals_follow(libraries: list[Library]) -> None:
     ],
 )
 def test_prompts_name_the_packages_of_their_question(libraries: list[Library], text: str) -> None:
-    from experiments.unseen.questions import _prose
+    from experiments.benchmarks.unseen.questions import _prose
 
     names = make_map(libraries, WORDS, seed=1, overridden=())
     assert _prose(text, names, ["one"]) == "Use the package one for it."
@@ -308,7 +308,7 @@ def test_prompts_name_the_packages_of_their_question(libraries: list[Library], t
 def test_a_second_process_waits_for_the_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from experiments.unseen import ready as module
+    from experiments.benchmarks.unseen import ready as module
 
     made: list[Path] = []
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from experiments.benchmarks.live.loader import (
+from experiments.benchmarks.question_format import (
     QUESTIONS,
-    LiveBenchmark,
     question_folders,
     read_spec,
 )
-from experiments.unseen.build import UnseenLibrary
-from experiments.unseen.questions import read_questions
-from experiments.unseen.ready import PACKAGES, ready, report_of
+from experiments.benchmarks.unseen.benchmark import UnseenBenchmark
+from experiments.benchmarks.unseen.build import UnseenLibrary
+from experiments.benchmarks.unseen.questions import read_questions
+from experiments.benchmarks.unseen.ready import RENAMED, ready, report_of
 from sandbox import environments
 from sandbox.base import Outcome, SandboxConfig
 from sandbox.factory import get_sandbox
@@ -26,16 +26,16 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(1200)]
 @pytest.fixture(scope="module", params=[1, 2])
 def library(request: pytest.FixtureRequest) -> UnseenLibrary:
     """Proven by all gates, or this raises: types, old names, translated references."""
-    return ready(PACKAGES, seed=request.param)
+    return ready(RENAMED, seed=request.param)
 
 
 def test_every_question_was_proven(library: UnseenLibrary) -> None:
-    asked, _ = read_questions(QUESTIONS, PACKAGES)
+    asked, _ = read_questions(QUESTIONS, RENAMED)
     report = report_of(library)
     assert report["questions"] == len(question_folders(library.questions)) == len(asked)
     assert report["properties"] == sum(len(source.spec.properties) for source in asked)
     assert report["renamed"] > 1000
-    for package in PACKAGES:  # each of them is asked about
+    for package in RENAMED:  # each of them is asked about
         found, _ = read_questions(QUESTIONS, [package])
         assert len(found) >= 6
 
@@ -60,9 +60,9 @@ def look():
         for name in {library.packages!r}
     }}
     (site,) = sites
-    words = [package.rpartition(".")[2] for package in {PACKAGES!r}]
+    words = [package.rpartition(".")[2] for package in {RENAMED!r}]
     return {{
-        "originals": [p for p in {PACKAGES!r} if importlib.util.find_spec(p) is not None],
+        "originals": [p for p in {RENAMED!r} if importlib.util.find_spec(p) is not None],
         "add-on": importlib.util.find_spec("matminer") is not None,
         "map": [str(path) for path in pathlib.Path(site).rglob("mapping.json")],
         "metadata": [p.name for word in words for p in pathlib.Path(site).glob("*" + word + "*")],
@@ -80,17 +80,17 @@ def look():
 
 @pytest.mark.parametrize("level", ["goal", "scaffold"])
 def test_the_benchmark_asks_about_it(level: str) -> None:
-    benchmark = LiveBenchmark(level=level, library="unseen", seed=1)  # type: ignore[arg-type]
+    benchmark = UnseenBenchmark(level=level, seed=1)  # type: ignore[arg-type]
     tasks = benchmark.load()
-    new = benchmark.packages[-len(PACKAGES) :]
-    assert len(tasks) == len(read_questions(QUESTIONS, PACKAGES)[0])
+    new = benchmark.packages[-len(RENAMED) :]
+    assert len(tasks) == len(read_questions(QUESTIONS, RENAMED)[0])
     named = set()
     for task in tasks:
         prompt = task.question.prompt
         used = {name for name in new if name in prompt}
         assert used, task.question.id
         named |= used
-        for package in PACKAGES:
+        for package in RENAMED:
             assert package.removeprefix("pymatgen.") not in prompt
         assert Path(task.environment).name == "environment"
         assert task.labels["library"] == "unseen 1"

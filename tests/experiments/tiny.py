@@ -45,8 +45,6 @@ class TinyBenchmark:
     name: str = "tiny"
     packages: Sequence[str] = ("pymatgen",)
     unavailable: Sequence[str] = ()
-    library: str = "installed"  # it takes the keys of conf/benchmark/live.yaml
-    seed: int = 1
 
     def load(self) -> list[Task]:
         """All tasks."""

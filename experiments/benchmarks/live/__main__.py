@@ -1,4 +1,4 @@
-"""``python -m experiments.benchmarks.live check``: prove the questions, compute the golds."""
+"""``python -m experiments.benchmarks.live``: prove the questions, their golds, their labels."""
 
 from __future__ import annotations
 
@@ -17,15 +17,19 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from experiments.benchmarks.live.check import Checker, Report, select
-from experiments.benchmarks.live.loader import LiveError
+from experiments.benchmarks.live import difficulty, drift
+from experiments.benchmarks.live.selection import RECORDED, select
+from experiments.benchmarks.question_check import Checker, Report
+from experiments.benchmarks.question_format import ENVIRONMENT, QuestionError
 from sandbox.base import SandboxError
 
 USAGE = """\
 python -m experiments.benchmarks.live check [ids=ID,ID,...] [backend=auto] [--write]
+python -m experiments.benchmarks.live drift --help        does every committed gold still hold?
+python -m experiments.benchmarks.live difficulty --help   count the labels of the questions
 
-Runs every reference twice in the sandbox (different hash seeds) and proves that its values pass
-and that None, zero, empty and perturbed ones fail. --write stores the values of the questions
+check runs every reference twice in the sandbox (different hash seeds) and proves that its values
+pass and that None, zero, empty and perturbed ones fail. --write stores the values of the questions
 that pass as their gold.json; without it they are compared with the stored ones.
 Exit code 0: all is well, 1: findings, 2: wrong usage or no sandbox.
 """
@@ -37,12 +41,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not words or {"-h", "--help", "help"} & set(words):
         print(USAGE, end="")
         return 0 if words else 2
+    if words[0] in {"drift", "difficulty"}:
+        run = drift.main if words[0] == "drift" else difficulty.main
+        return run(words[1:])
     console = Console(stderr=True)
     try:
         ids, backend, write = _parse(words)
         folders = select(ids)
         reports = asyncio.run(_check(folders, backend, write, console))
-    except (LiveError, SandboxError) as error:
+    except (QuestionError, SandboxError) as error:
         console.print(f"live: {error}", style="red", markup=False, highlight=False)
         return 2
     except KeyboardInterrupt:
@@ -66,7 +73,7 @@ async def _check(
     reports = []
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("references", total=len(folders))
-        async with Checker(backend) as checker:
+        async with Checker(backend, env=ENVIRONMENT, recorded=RECORDED) as checker:
             for folder in folders:
                 report = await checker.check(folder, write=write)
                 progress.console.print(_line(report), markup=False, highlight=False, soft_wrap=True)
@@ -77,8 +84,8 @@ async def _check(
 
 def _parse(words: list[str]) -> tuple[list[str], str, bool]:
     if words[0] != "check":
-        msg = f"no command {words[0]!r}; there is: check"
-        raise LiveError(msg)
+        msg = f"no command {words[0]!r}; there are: check, drift, difficulty"
+        raise QuestionError(msg)
     ids: list[str] = []
     backend, write = "auto", False
     for word in words[1:]:
@@ -91,7 +98,7 @@ def _parse(words: list[str]) -> tuple[list[str], str, bool]:
             backend = value
         else:
             msg = f"{word!r} is not one of ids=..., backend=..., --write"
-            raise LiveError(msg)
+            raise QuestionError(msg)
     return ids, backend, write
 
 

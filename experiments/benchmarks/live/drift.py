@@ -13,8 +13,9 @@ from rich.console import Console
 from rich.table import Table
 
 from docgen.command import UsageError, run
-from experiments.benchmarks.live.check import Checker, Report, select
-from experiments.benchmarks.live.loader import QUESTIONS, LiveError
+from experiments.benchmarks.live.selection import RECORDED, select
+from experiments.benchmarks.question_check import Checker, Report
+from experiments.benchmarks.question_format import ENVIRONMENT, QUESTIONS, QuestionError
 from experiments.progress import CountProgress
 from sandbox.base import SandboxError
 
@@ -25,14 +26,14 @@ Exit code 0: every gold holds, 1: some do not, 2: wrong usage or no sandbox."""
 
 
 class Options(BaseModel):
-    """Arguments of ``python -m experiments.build_tasks live``."""
+    """Arguments of ``python -m experiments.benchmarks.live drift``."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     ids: tuple[str, ...] = Field((), description="only these questions: ids=a,b")
     questions: Path = Field(QUESTIONS, description="folder with one folder per question")
     out: Path | None = Field(None, description="JSON file for the report")
-    env: str = Field("live", description="sandbox environment")
+    env: str = Field(ENVIRONMENT, description="sandbox environment")
     backend: str = Field("auto", description="isolation: auto, docker, podman, bubblewrap")
 
     @field_validator("ids", mode="before")
@@ -52,14 +53,14 @@ async def rebuild(options: Options, console: Console) -> list[dict[str, Any]]:
 
     Raises
     ------
-    LiveError
+    QuestionError
         When an id is unknown.
     SandboxError
         When no sandbox works here.
     """
     folders = select(options.ids, options.questions)
     rows = []
-    async with Checker(options.backend, env=options.env) as checker:
+    async with Checker(options.backend, env=options.env, recorded=RECORDED) as checker:
         with CountProgress(console, "rebuilding live", total=len(folders)) as progress:
             for folder in folders:
                 report = await checker.check(folder)
@@ -87,7 +88,7 @@ def _action(options: Options) -> int:
     console = Console()
     try:
         rows = asyncio.run(rebuild(options, console))
-    except (LiveError, SandboxError) as error:
+    except (QuestionError, SandboxError) as error:
         raise UsageError(str(error)) from error
     drifted = [row for row in rows if row["findings"]]
     if drifted:
@@ -105,4 +106,4 @@ def _action(options: Options) -> int:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
-    return run("experiments.build_tasks live", _ABOUT, Options, _action, arguments)
+    return run("experiments.benchmarks.live drift", _ABOUT, Options, _action, arguments)

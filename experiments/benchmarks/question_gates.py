@@ -13,7 +13,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from experiments.benchmarks.live.loader import TaskSpec, make_properties
+from experiments.benchmarks.question_format import TaskSpec, make_properties
 from experiments.scoring import specification
 from experiments.verify import verify
 

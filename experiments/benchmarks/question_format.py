@@ -1,21 +1,19 @@
-"""Reads the questions of ``live`` from ``questions/<id>/``.
+"""The format of a question that has a reference solution: a folder ``questions/<id>/``.
 
-A question is a folder: ``task.yaml`` (both prompt levels and the properties), ``reference.py``
-(the solution of an expert), ``gold.json`` (what the reference returned, written by
-``python -m experiments.benchmarks.live check --write``) and optionally ``data/`` (input files).
-Only ``data/`` is ever shown to a sandbox that runs a model's code.
+It holds ``task.yaml`` (both prompt levels and the properties), ``reference.py`` (the solution of
+an expert), ``gold.json`` (what the reference returned, written by a checker) and optionally
+``data/`` (input files). Only ``data/`` is ever shown to a sandbox that runs a model's code.
+The benchmarks ``live``, ``unseen`` and ``folder`` read it, and know nothing of each other.
 """
 
 from __future__ import annotations
 
 import json
-import logging
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -23,23 +21,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from agents.base import Question
 from experiments.tasks import Property, Task
 
-if TYPE_CHECKING:
-    from experiments.unseen.build import UnseenLibrary
-
-log = logging.getLogger(__name__)
 Level = Literal["scaffold", "goal"]
 
-QUESTIONS = Path(__file__).parent / "questions"
-#: Written by ``python -m experiments.build_tasks difficulty``.
-DIFFICULTY = Path(__file__).parent / "difficulty.json"
+#: The questions of this project, where their references run, and what is retrieved from there.
+QUESTIONS = Path(__file__).parent / "live" / "questions"
 ENVIRONMENT = "live"
 PACKAGES = ("pymatgen", "matminer", "robocrys", "phonopy")
-#: What the unseen library is made from.
-RENAMED = (
-    "pymatgen.analysis.defects",
-    "pymatgen.analysis.diffusion",
-    "pymatgen.analysis.alloys",
-)
+#: Stands beside ``questions/``; ``python -m experiments.benchmarks.live difficulty`` writes it.
+DIFFICULTY = "difficulty.json"
 
 _ELEMENTARY = r"(?:bool|int|float|str)"
 _INNER = rf"(?:{_ELEMENTARY}|list\[{_ELEMENTARY}\]|dict\[str, {_ELEMENTARY}\])"
@@ -69,8 +58,8 @@ and returned.
 - It prints nothing, plots nothing, needs no network and writes no files."""
 
 
-class LiveError(ValueError):
-    """A question of ``live`` is wrong or incomplete; the message names the file and what to do."""
+class QuestionError(ValueError):
+    """A question is wrong or incomplete; the message names the file and what to do."""
 
 
 class PropertySpec(BaseModel):
@@ -157,7 +146,7 @@ def read_spec(folder: Path, form: type[TaskSpec] = TaskSpec) -> TaskSpec:
 
     Raises
     ------
-    LiveError
+    QuestionError
         When the file is absent, is no YAML, or has a wrong key or value.
     """
     path = folder / "task.yaml"
@@ -165,7 +154,7 @@ def read_spec(folder: Path, form: type[TaskSpec] = TaskSpec) -> TaskSpec:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError) as error:
         msg = f"{path}: cannot be read: {error}"
-        raise LiveError(msg) from error
+        raise QuestionError(msg) from error
     try:
         return form.model_validate(content)
     except ValidationError as error:
@@ -174,7 +163,7 @@ def read_spec(folder: Path, form: type[TaskSpec] = TaskSpec) -> TaskSpec:
             for fault in error.errors()
         )
         msg = f"{path}: {faults}"
-        raise LiveError(msg) from error
+        raise QuestionError(msg) from error
 
 
 def read_gold(folder: Path, spec: TaskSpec) -> dict[str, Any]:
@@ -182,7 +171,7 @@ def read_gold(folder: Path, spec: TaskSpec) -> dict[str, Any]:
 
     Raises
     ------
-    LiveError
+    QuestionError
         When ``gold.json`` is absent or does not hold exactly the properties of ``spec``.
     """
     path = folder / "gold.json"
@@ -191,14 +180,14 @@ def read_gold(folder: Path, spec: TaskSpec) -> dict[str, Any]:
         gold = json.loads(path.read_text(encoding="utf-8"))["properties"]
     except FileNotFoundError:
         msg = f"{path}: there is no gold yet; {rewrite}"
-        raise LiveError(msg) from None
+        raise QuestionError(msg) from None
     except (OSError, ValueError, KeyError, TypeError) as error:
         msg = f"{path}: cannot be read ({error!r}); {rewrite}"
-        raise LiveError(msg) from error
+        raise QuestionError(msg) from error
     names = {prop.name for prop in spec.properties}
     if not isinstance(gold, dict) or set(gold) != names:
         msg = f"{path}: its properties are not those of task.yaml ({sorted(names)}); {rewrite}"
-        raise LiveError(msg)
+        raise QuestionError(msg)
     return gold
 
 
@@ -243,22 +232,85 @@ def make_properties(spec: TaskSpec, gold: Mapping[str, Any]) -> tuple[Property, 
     )
 
 
+def check_level(level: str) -> None:
+    """Refuse a level that there is not.
+
+    Raises
+    ------
+    QuestionError
+        Names those that there are.
+    """
+    if level not in _LEVEL_INTRO:
+        msg = f"benchmark.level={level}: choose one of {', '.join(_LEVEL_INTRO)}"
+        raise QuestionError(msg)
+
+
+def read_task(
+    folder: Path,
+    level: Level,
+    *,
+    environment: str,
+    labels: Mapping[str, str],
+    form: type[TaskSpec] = TaskSpec,
+    role: str = _ROLE,
+) -> Task:
+    """The task of one question, with its gold.
+
+    Parameters
+    ----------
+    environment
+        Sandbox environment.
+    labels
+        For break-downs, besides area and level.
+    form, role
+        What ``task.yaml`` must hold; how the prompt begins.
+
+    Raises
+    ------
+    QuestionError
+        When the question is wrong, has no gold, or no text of this level.
+    """
+    spec = read_spec(folder, form)
+    if not getattr(spec, level):
+        msg = f"{folder}: has no text of level {level} (rules write only scaffold)"
+        raise QuestionError(msg)
+    mounts = data_files(folder)
+    question = Question(
+        id=folder.name,
+        prompt=build_prompt(spec, level, list(mounts), role=role),
+        formats={prop.name: prop.format for prop in spec.properties},
+        mounts=mounts,
+    )
+    return Task(
+        question=question,
+        properties=make_properties(spec, read_gold(folder, spec)),
+        environment=environment,
+        labels={
+            "area": spec.area,
+            "level": level,
+            "package": "+".join(spec.packages) or "pymatgen",
+            **labels,
+        },
+    )
+
+
 @cache
-def _difficulty() -> dict[str, Any]:
-    if not DIFFICULTY.is_file():
+def _difficulty(root: Path) -> dict[str, Any]:
+    file = root.parent / DIFFICULTY
+    if not file.is_file():
         return {}
-    content: dict[str, Any] = json.loads(DIFFICULTY.read_text(encoding="utf-8"))["questions"]
+    content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))["questions"]
     return content
 
 
-def difficulty_labels(question_id: str, level: Level) -> dict[str, str]:
-    """Labels for break-downs; none for a question that is not in `DIFFICULTY`.
+def difficulty_labels(root: Path, question_id: str, level: Level) -> dict[str, str]:
+    """Labels for break-downs; none for a question that is not in `DIFFICULTY` beside ``root``.
 
     ``calls`` (library calls in the reference), ``names_given`` (share of its library names that
     the prompt gives away) and ``api`` (``same``, ``signature`` or ``absent`` in an older version:
     the largest change among the names of the reference).
     """
-    row = _difficulty().get(question_id)
+    row = _difficulty(root).get(question_id)
     if row is None:
         return {}
     share = row["given"][level] / row["names"] if row["names"] else 1.0
@@ -272,96 +324,3 @@ def difficulty_labels(question_id: str, level: Level) -> dict[str, str]:
 def _bin(value: float, limits: Sequence[float], words: Sequence[str]) -> str:
     return next((word for limit, word in zip(limits, words, strict=False) if value <= limit),
                 words[-1])  # fmt: skip
-
-
-@dataclass(frozen=True)
-class LiveBenchmark:
-    """The benchmark ``live``.
-
-    Parameters
-    ----------
-    level
-        ``scaffold``: set-up code with masked names; ``goal``: the same tasks in words.
-    root
-        Folder that holds one folder per question.
-    library
-        ``installed``: the packages as they are; ``unseen``: add-ons with all names changed
-        (:mod:`experiments.unseen`), and the questions that use them.
-    seed
-        Which unseen library.
-    renamed
-        Import names of the packages that are renamed for ``unseen``.
-    """
-
-    level: Level = "scaffold"
-    root: Path = QUESTIONS
-    name: str = "live"
-    library: Literal["installed", "unseen"] = "installed"
-    seed: int = 1
-    renamed: tuple[str, ...] = RENAMED
-
-    @property
-    def packages(self) -> tuple[str, ...]:
-        """Import names of what is retrieved from."""
-        return PACKAGES if self.library == "installed" else (*PACKAGES, *self._unseen.packages)
-
-    @property
-    def questions(self) -> Path:
-        """Folder that holds one folder per question that is asked."""
-        return self.root if self.library == "installed" else self._unseen.questions
-
-    @cached_property
-    def _unseen(self) -> UnseenLibrary:
-        # It is built on this module; and only this track needs libcst and mypy.
-        from experiments.unseen.progress import ready_with_progress  # noqa: PLC0415
-
-        return ready_with_progress(self.renamed, seed=self.seed, questions=self.root)
-
-    def load(self) -> list[Task]:
-        """All tasks, sorted by question id.
-
-        Raises
-        ------
-        LiveError
-            When a question is wrong, has no gold, or there are no questions at all.
-        """
-        if self.level not in _LEVEL_INTRO:
-            msg = f"benchmark.level={self.level}: choose one of {', '.join(_LEVEL_INTRO)}"
-            raise LiveError(msg)
-        folders = question_folders(self.root)
-        if not folders:
-            msg = f"{self.root}: no questions here (expected <id>/task.yaml)"
-            raise LiveError(msg)
-        if self.library == "unseen":
-            asked = question_folders(self._unseen.questions)
-            log.warning(
-                "benchmark.library=unseen: %d questions use %s; the other %d of live are left out",
-                len(asked), " or ".join(self.renamed), len(folders) - len(asked),
-            )  # fmt: skip
-            folders = asked
-        return [self._task(folder) for folder in folders]
-
-    def _task(self, folder: Path) -> Task:
-        spec = read_spec(folder)
-        mounts = data_files(folder)
-        question = Question(
-            id=folder.name,
-            prompt=build_prompt(spec, self.level, list(mounts)),
-            formats={prop.name: prop.format for prop in spec.properties},
-            mounts=mounts,
-        )
-        return Task(
-            question=question,
-            properties=make_properties(spec, read_gold(folder, spec)),
-            environment=ENVIRONMENT if self.library == "installed" else self._unseen.environment,
-            labels={
-                "area": spec.area,
-                "level": self.level,
-                **self._library_label(),
-                "package": "+".join(spec.packages) or "pymatgen",
-                **difficulty_labels(folder.name, self.level),
-            },
-        )
-
-    def _library_label(self) -> dict[str, str]:
-        return {} if self.library == "installed" else {"library": f"unseen {self.seed}"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from experiments.unseen.mapping import NameMap
-from experiments.unseen.names import is_distinctive
+from experiments.benchmarks.unseen.mapping import NameMap
+from experiments.benchmarks.unseen.names import is_distinctive
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DOTTED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)+")

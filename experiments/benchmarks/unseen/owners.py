@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from experiments.unseen.source import UnseenError
+from experiments.benchmarks.unseen.source import UnseenError
 
 if TYPE_CHECKING:
     from mypy.build import BuildResult
@@ -86,7 +86,7 @@ def analyse(texts: Mapping[str, str], packages: Iterable[str]) -> Mapping[str, O
         When mypy is not installed, or cannot read a module at all.
     """
     result = check(texts)
-    from experiments.unseen.typed import Reader, classes_of, held_under  # noqa: PLC0415 - needs mypy
+    from experiments.benchmarks.unseen.typed import Reader, classes_of, held_under  # noqa: PLC0415 - needs mypy
 
     ours = tuple(packages)
     classes = [

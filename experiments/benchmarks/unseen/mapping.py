@@ -11,9 +11,16 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 
-from experiments.unseen.composed import Affix, affixes, named_tuple, reflects, subscripts, texts_in
-from experiments.unseen.names import NameMaker
-from experiments.unseen.source import Library, Module, Vocabulary
+from experiments.benchmarks.unseen.composed import (
+    Affix,
+    affixes,
+    named_tuple,
+    reflects,
+    subscripts,
+    texts_in,
+)
+from experiments.benchmarks.unseen.names import NameMaker
+from experiments.benchmarks.unseen.source import Library, Module, Vocabulary
 
 #: Names that mean something to Python, to monty or to every reader.
 _KEPT = frozenset({"self", "cls", "mcs", "args", "kwargs", "as_dict", "from_dict", "main"})

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from experiments.benchmarks.live.loader import (
-    DIFFICULTY,
-    LiveBenchmark,
+from experiments.benchmarks.live.__main__ import main
+from experiments.benchmarks.live.benchmark import LiveBenchmark
+from experiments.benchmarks.live.difficulty import Options, api_changes, counts, measure, parameters
+from experiments.benchmarks.question_format import (
+    QUESTIONS,
     difficulty_labels,
     question_folders,
     read_spec,
 )
-from experiments.build_tasks.__main__ import main
-from experiments.build_tasks.difficulty import Options, api_changes, counts, measure, parameters
 from sandbox import environments
 from tests.experiments.test_live_check import GOOD, make_question
 
@@ -28,22 +28,22 @@ def test_a_drifted_gold_is_reported_and_a_sound_one_is_not(tmp_path: Path, capsy
     make_question(tmp_path / "q", GOOD, name="sound_gold", gold=sound)
     make_question(tmp_path / "q", GOOD, name="drifted_gold", gold={**sound, "cell_volume": 12.0})
     out = tmp_path / "drift.json"
-    assert main(["live", f"questions={tmp_path / 'q'}", f"out={out}"]) == 1
+    assert main(["drift", f"questions={tmp_path / 'q'}", f"out={out}"]) == 1
     rows = {row["question"]: row for row in json.loads(out.read_text())}
     assert rows["sound_gold"]["findings"] == []
     assert "no longer what the reference returns" in rows["drifted_gold"]["findings"][0]
     assert "2 questions, 4 properties, 1 questions drifted" in capsys.readouterr().out
     shutil.rmtree(tmp_path / "q" / "drifted_gold")
-    assert main(["live", f"questions={tmp_path / 'q'}"]) == 0
+    assert main(["drift", f"questions={tmp_path / 'q'}"]) == 0
 
 
 def test_the_counted_difficulty_is_up_to_date() -> None:
-    written = json.loads(DIFFICULTY.read_text(encoding="utf-8"))["questions"]
+    written = json.loads(Options().out.read_text(encoding="utf-8"))["questions"]
     fresh = {
         folder.name: counts(read_spec(folder), (folder / "reference.py").read_text())
         for folder in question_folders()
     }
-    again = "run: python -m experiments.build_tasks difficulty"
+    again = "run: python -m experiments.benchmarks.live difficulty"
     assert {name: {key: row[key] for key in ("calls", "names", "given")}
             for name, row in written.items()} == fresh, again  # fmt: skip
 
@@ -52,7 +52,7 @@ def test_the_counted_difficulty_is_up_to_date() -> None:
 def test_the_labels_of_the_api_are_up_to_date() -> None:
     if not environments.folder("mattools-2024").exists():
         pytest.skip("needs: python -m sandbox build env=mattools-2024")
-    assert measure(Options()) == json.loads(DIFFICULTY.read_text(encoding="utf-8"))
+    assert measure(Options()) == json.loads(Options().out.read_text(encoding="utf-8"))
 
 
 def test_difficulty_counts_calls_and_names_given_away() -> None:
@@ -101,7 +101,10 @@ def test_the_loader_uses_the_labels() -> None:
     labelled = [task for task in tasks if "api" in task.labels]
     assert labelled
     assert {task.labels["api"] for task in labelled} <= {"same", "signature", "absent", "unknown"}
-    assert difficulty_labels("no_such_question", "goal") == {}
-    scaffold = difficulty_labels("elastic_tensor_fit", "scaffold")
+    assert difficulty_labels(QUESTIONS, "no_such_question", "goal") == {}
+    scaffold = difficulty_labels(QUESTIONS, "elastic_tensor_fit", "scaffold")
     assert scaffold["calls"] == "up to 10"
-    assert scaffold["names_given"] != difficulty_labels("elastic_tensor_fit", "goal")["names_given"]
+    assert (
+        scaffold["names_given"]
+        != difficulty_labels(QUESTIONS, "elastic_tensor_fit", "goal")["names_given"]
+    )

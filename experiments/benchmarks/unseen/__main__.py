@@ -1,4 +1,4 @@
-"""``python -m experiments.unseen``: make a library that no model has seen, and prove it."""
+"""``python -m experiments.benchmarks.unseen``: make a library no model has seen, and prove it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from experiments.benchmarks.live.loader import QUESTIONS, LiveError
-from experiments.unseen.progress import progress
-from experiments.unseen.ready import PACKAGES, make, report_of
-from experiments.unseen.source import UnseenError
+from experiments.benchmarks.question_format import QUESTIONS, QuestionError
+from experiments.benchmarks.unseen.progress import progress
+from experiments.benchmarks.unseen.ready import RENAMED, make, report_of
+from experiments.benchmarks.unseen.source import UnseenError
 from sandbox.base import SandboxError
 
 USAGE = f"""\
-python -m experiments.unseen out=FOLDER [seed=1] [package={PACKAGES[0]}]
+python -m experiments.benchmarks.unseen out=FOLDER [seed=1] [package={RENAMED[0]}]
                              [questions=FOLDER|none] [backend=auto] [proper=NAME,NAME]
 
 Renames everything in an installed package (of the environment `live`; several: package=A,B) by one
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UnseenError as error:
         console.print(f"unseen: {error}", style="red", markup=False, highlight=False)
         return 1
-    except (SandboxError, LiveError) as error:
+    except (SandboxError, QuestionError) as error:
         console.print(f"unseen: {error}", style="red", markup=False, highlight=False)
         return 2
     except KeyboardInterrupt:
@@ -104,7 +104,7 @@ def _parse(words: Sequence[str]) -> _Options:
     return _Options(
         out=Path(given["out"]),
         seed=int(seed),
-        packages=tuple(given.get("package", ",".join(PACKAGES)).split(",")),
+        packages=tuple(given.get("package", ",".join(RENAMED)).split(",")),
         questions=None if questions == "none" else Path(questions),
         backend=given.get("backend", "auto"),
         proper=tuple(filter(None, given.get("proper", "").split(","))),

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
-from experiments.unseen.composed import texts_that_name
-from experiments.unseen.mapping import NameMap
-from experiments.unseen.names import is_distinctive
-from experiments.unseen.owners import Owners, Position
-from experiments.unseen.prose import translate
-from experiments.unseen.source import Vocabulary
+from experiments.benchmarks.unseen.composed import texts_that_name
+from experiments.benchmarks.unseen.mapping import NameMap
+from experiments.benchmarks.unseen.names import is_distinctive
+from experiments.benchmarks.unseen.owners import Owners, Position
+from experiments.benchmarks.unseen.prose import translate
+from experiments.benchmarks.unseen.source import Vocabulary
 
 #: Module variables about people and dates: nothing of them is needed to run.
 _ABOUT = frozenset(

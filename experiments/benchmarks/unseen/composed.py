@@ -12,8 +12,8 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from experiments.unseen.owners import Position
-from experiments.unseen.source import Module
+from experiments.benchmarks.unseen.owners import Position
+from experiments.benchmarks.unseen.source import Module
 
 _BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr"})
 _OF_A_DICT = frozenset({"get", "pop", "setdefault"})

@@ -7,7 +7,7 @@ from functools import cache
 
 from mypy import nodes, types
 
-from experiments.unseen.owners import Owners, Position
+from experiments.benchmarks.unseen.owners import Owners, Position
 
 _BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr"})
 _COMPARISONS = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"})

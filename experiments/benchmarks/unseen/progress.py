@@ -9,8 +9,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from experiments.unseen.build import UnseenLibrary
-from experiments.unseen.ready import ready
+from experiments.benchmarks.unseen.build import UnseenLibrary
+from experiments.benchmarks.unseen.ready import ready
 
 
 @contextmanager
@@ -23,6 +23,6 @@ def progress() -> Iterator[Callable[[str], None]]:
 
 
 def ready_with_progress(packages: Sequence[str], *, seed: int, questions: Path) -> UnseenLibrary:
-    """As :func:`experiments.unseen.ready.ready`."""
+    """As :func:`experiments.benchmarks.unseen.ready.ready`."""
     with progress() as say:
         return ready(packages, seed=seed, questions=questions, say=say)

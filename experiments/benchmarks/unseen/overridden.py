@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.unseen.source import Library, UnseenError
+from experiments.benchmarks.unseen.source import Library, UnseenError
 from sandbox.base import Outcome, SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
 

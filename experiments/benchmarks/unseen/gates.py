@@ -12,13 +12,13 @@ import tokenize
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
-from experiments.benchmarks.live.check import Checker, Report
-from experiments.benchmarks.live.loader import question_folders, read_spec
-from experiments.unseen.build import UnseenLibrary
-from experiments.unseen.mapping import NameMap, defined_names
-from experiments.unseen.names import is_distinctive
-from experiments.unseen.prose import old_name
-from experiments.unseen.source import Module
+from experiments.benchmarks.question_check import Checker, Report
+from experiments.benchmarks.question_format import question_folders, read_spec
+from experiments.benchmarks.unseen.build import UnseenLibrary
+from experiments.benchmarks.unseen.mapping import NameMap, defined_names
+from experiments.benchmarks.unseen.names import is_distinctive
+from experiments.benchmarks.unseen.prose import old_name
+from experiments.benchmarks.unseen.source import Module
 from sandbox.base import Outcome, SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
 

@@ -11,13 +11,18 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.unseen import wheel
-from experiments.unseen.mapping import NameMap, make_map
-from experiments.unseen.owners import Owners, analyse, count_errors
-from experiments.unseen.questions import Source, read_questions, script_texts, translate_question
-from experiments.unseen.reorder import reorder
-from experiments.unseen.rewrite import rewrite
-from experiments.unseen.source import (
+from experiments.benchmarks.unseen import wheel
+from experiments.benchmarks.unseen.mapping import NameMap, make_map
+from experiments.benchmarks.unseen.owners import Owners, analyse, count_errors
+from experiments.benchmarks.unseen.questions import (
+    Source,
+    read_questions,
+    script_texts,
+    translate_question,
+)
+from experiments.benchmarks.unseen.reorder import reorder
+from experiments.benchmarks.unseen.rewrite import rewrite
+from experiments.benchmarks.unseen.source import (
     Library,
     UnseenError,
     Vocabulary,
@@ -101,7 +106,8 @@ def load(folder: Path) -> UnseenLibrary:
         content = json.loads((folder / "library.json").read_text())
         return UnseenLibrary(folder, tuple(content["packages"]))
     except (OSError, ValueError, KeyError) as error:
-        msg = f"{folder}: no unseen library here; python -m experiments.unseen makes one ({error})"
+        command = "python -m experiments.benchmarks.unseen"
+        msg = f"{folder}: no unseen library here; {command} makes one ({error})"
         raise UnseenError(msg) from error
 
 

@@ -21,8 +21,7 @@ from docgen.command import UsageError, run
 from docgen.library import read_library
 from docgen.sources import SourceError
 from docgen.symbols import Library
-from experiments.benchmarks.live.gates import library_names
-from experiments.benchmarks.live.loader import (
+from experiments.benchmarks.question_format import (
     DIFFICULTY,
     QUESTIONS,
     Level,
@@ -31,6 +30,7 @@ from experiments.benchmarks.live.loader import (
     question_folders,
     read_spec,
 )
+from experiments.benchmarks.question_gates import library_names
 from sandbox import environments
 from sandbox.base import SandboxError
 
@@ -48,13 +48,13 @@ STATES = ("same", "signature", "absent")
 
 
 class Options(BaseModel):
-    """Arguments of ``python -m experiments.build_tasks difficulty``."""
+    """Arguments of ``python -m experiments.benchmarks.live difficulty``."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     env: str = Field("live", description="environment of the references")
     older: str = Field("mattools-2024", description="environment with an older version")
-    out: Path = Field(DIFFICULTY, description="file to write")
+    out: Path = Field(QUESTIONS.parent / DIFFICULTY, description="file to write")
 
 
 def counts(spec: TaskSpec, source: str) -> dict[str, Any]:
@@ -230,4 +230,4 @@ def _action(options: Options) -> int:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
-    return run("experiments.build_tasks difficulty", _ABOUT, Options, _action, arguments)
+    return run("experiments.benchmarks.live difficulty", _ABOUT, Options, _action, arguments)

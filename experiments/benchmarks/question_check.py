@@ -1,7 +1,7 @@
-"""Proves the questions of ``live`` and computes their golds by execution.
+"""Proves questions that have a reference solution, and computes their golds by execution.
 
 Each reference runs twice, in two fresh sandboxes with different hash seeds. Its values pass
-every gate (:mod:`experiments.benchmarks.live.gates`) or the question is not fit to be asked.
+every gate (:mod:`experiments.benchmarks.question_gates`) or the question is not fit to be asked.
 """
 
 from __future__ import annotations
@@ -13,14 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from experiments.benchmarks.live import gates
-from experiments.benchmarks.live.loader import (
-    ENVIRONMENT,
-    QUESTIONS,
-    LiveError,
+from experiments.benchmarks import question_gates as gates
+from experiments.benchmarks.question_format import (
+    QuestionError,
     TaskSpec,
     data_files,
-    question_folders,
     read_gold,
     read_spec,
 )
@@ -31,20 +28,6 @@ from sandbox.factory import get_sandbox
 #: Seconds a reference may take; a first run also pays for importing the library.
 TIMEOUT = 60.0
 _HASH_SEEDS = ("1", "4242")
-#: Distributions that decide a value; their versions stand next to the golds.
-_RECORDED = (
-    "pymatgen",
-    "pymatgen-core",
-    "pymatgen-analysis-defects",
-    "pymatgen-analysis-diffusion",
-    "pymatgen-analysis-alloys",
-    "matminer",
-    "robocrys",
-    "phonopy",
-    "numpy",
-    "scipy",
-    "spglib",
-)
 
 
 @dataclass(frozen=True)
@@ -70,26 +53,10 @@ class Report:
     written: bool = False
 
 
-def select(ids: Sequence[str] = (), root: Path = QUESTIONS) -> list[Path]:
-    """The folders of the questions ``ids`` (all, when none are named).
-
-    Raises
-    ------
-    LiveError
-        When an id is unknown; names it and what there is.
-    """
-    folders = {folder.name: folder for folder in question_folders(root)}
-    unknown = [name for name in ids if name not in folders]
-    if unknown:
-        msg = f"no question {', '.join(unknown)}; there are: {', '.join(folders)}"
-        raise LiveError(msg)
-    return [folders[name] for name in ids] if ids else list(folders.values())
-
-
 class Checker:
     """Checks questions in two sandboxes that live as long as it does.
 
-    Use it as ``async with Checker() as checker:``.
+    Use it as ``async with Checker("auto", env="live") as checker:``.
 
     Parameters
     ----------
@@ -112,9 +79,9 @@ class Checker:
         self,
         backend: str = "auto",
         *,
-        env: str = ENVIRONMENT,
+        env: str,
         form: type[TaskSpec] = TaskSpec,
-        recorded: Sequence[str] = _RECORDED,
+        recorded: Sequence[str] = (),
     ) -> None:
         self._form = form
         self._sandboxes = [
@@ -138,7 +105,7 @@ class Checker:
         try:
             spec = read_spec(folder, self._form)
             source = (folder / "reference.py").read_text(encoding="utf-8")
-        except (LiveError, OSError) as error:
+        except (QuestionError, OSError) as error:
             return Report(folder.name, (str(error),), 0)
         findings = [*gates.check_reference(source), *gates.check_scaffold(spec)]
         if findings:
@@ -210,7 +177,7 @@ def compare_with_gold(spec: TaskSpec, folder: Path, values: Mapping[str, Any]) -
     """Findings on drift: the committed gold against what the reference returns now."""
     try:
         gold = read_gold(folder, spec)
-    except LiveError as error:
+    except QuestionError as error:
         return [str(error)]
     return [
         f"{name}: the committed gold is no longer what the reference returns: {reason}"

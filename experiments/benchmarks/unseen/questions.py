@@ -13,12 +13,12 @@ from pathlib import Path
 
 import yaml
 
-from experiments.benchmarks.live.loader import TaskSpec, question_folders, read_spec
-from experiments.unseen.mapping import NameMap
-from experiments.unseen.owners import Owners
-from experiments.unseen.prose import translate
-from experiments.unseen.rewrite import placeholder, rewrite
-from experiments.unseen.source import Vocabulary
+from experiments.benchmarks.question_format import TaskSpec, question_folders, read_spec
+from experiments.benchmarks.unseen.mapping import NameMap
+from experiments.benchmarks.unseen.owners import Owners
+from experiments.benchmarks.unseen.prose import translate
+from experiments.benchmarks.unseen.rewrite import placeholder, rewrite
+from experiments.benchmarks.unseen.source import Vocabulary
 
 _FENCE = re.compile(
     r"^(?P<open>[ \t]*```python[ \t]*\n)(?P<code>.*?)(?P<close>^[ \t]*```[ \t]*$)",
@@ -60,7 +60,7 @@ class Source:
 
     @property
     def scripts(self) -> dict[str, Script]:
-        """The code by module name, as it is given to :func:`experiments.unseen.owners.analyse`."""
+        """The code by module name, as :func:`.owners.analyse` takes it."""
         name = self.folder.name
         return {f"reference_{name}": self.reference, f"scaffold_{name}": self.scaffold}
 
@@ -124,7 +124,7 @@ def translate_question(
     owners
         mypy's verdicts by name of the script.
     vocabulary, modules
-        As for :func:`experiments.unseen.rewrite.rewrite`.
+        As for :func:`experiments.benchmarks.unseen.rewrite.rewrite`.
     """
     properties = {prop.name for prop in source.spec.properties}
     answer = dataclasses.replace(

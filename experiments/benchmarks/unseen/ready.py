@@ -10,21 +10,26 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from experiments.benchmarks.live.loader import QUESTIONS, RENAMED
-from experiments.unseen import gates
-from experiments.unseen.build import ENVIRONMENT, UnseenLibrary, build, load
-from experiments.unseen.overridden import overridden
-from experiments.unseen.source import UnseenError, foreign_vocabulary, read_library
+from experiments.benchmarks.question_format import QUESTIONS
+from experiments.benchmarks.unseen import gates
+from experiments.benchmarks.unseen.build import ENVIRONMENT, UnseenLibrary, build, load
+from experiments.benchmarks.unseen.overridden import overridden
+from experiments.benchmarks.unseen.source import UnseenError, foreign_vocabulary, read_library
 from indexes.corpus import building
 from sandbox import environments
 
-PACKAGES = RENAMED
+#: Add-ons of pymatgen whose questions can be asked under other names.
+RENAMED = (
+    "pymatgen.analysis.defects",
+    "pymatgen.analysis.diffusion",
+    "pymatgen.analysis.alloys",
+)
 REPORT = "report.json"
 _Result = TypeVar("_Result")
 
 
 def ready(
-    packages: Sequence[str] = PACKAGES,
+    packages: Sequence[str] = RENAMED,
     *,
     seed: int,
     questions: Path = QUESTIONS,

@@ -1,0 +1,100 @@
+"""What retrieval is measured against on MatTools: what most of the recorded right answers share."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from docgen.sources import read_sources
+from docgen.usage import Usage
+from experiments.benchmarks.mattools_layout import MatToolsError
+from experiments.benchmarks.question_gold import public_symbols
+from experiments.tasks import Task
+from sandbox import environments
+
+RECORDED = "recorded_round1.jsonl"
+
+
+class MatToolsGold:
+    """Per question of a recorded split: what at least half of the right answers use.
+
+    Questions without any right answer are left out: their gold is unknown.
+
+    Parameters
+    ----------
+    folder
+        Holds ``recorded_round1.jsonl``.
+    tasks, tests
+        The questions, and the unit test of each by its id.
+    packages, environment
+        Import names of what is retrieved from, and the sandbox environment that holds them.
+    """
+
+    name = "mattools"
+
+    def __init__(
+        self,
+        folder: Path,
+        tasks: Sequence[Task],
+        tests: Mapping[str, str],
+        packages: Sequence[str],
+        environment: str,
+    ) -> None:
+        self.packages = packages
+        self.environment = environment
+        self._folder = folder
+        self._tasks = tasks
+        self._tests = tests
+
+    def prompts(self) -> Mapping[str, str]:
+        """Question -> its whole text."""
+        return {task.question.id: task.question.prompt for task in self._tasks}
+
+    def gold(self) -> Mapping[str, Mapping[str, str]]:
+        """Question -> qualified name -> kind.
+
+        Raises
+        ------
+        docgen.sources.SourceError
+            When a package is not there.
+        MatToolsError
+            When no answers are recorded there.
+        """
+        folder = environments.site_packages(self.environment)
+        return mattools_gold(Usage(read_sources(self.packages, folder)), self._folder)
+
+    def secrets(self) -> Mapping[str, str]:
+        """Verification code, and the recorded right answers."""
+        found = {f"{name}/test": text for name, text in self._tests.items()}
+        for number, row in enumerate(_right(self._folder)):
+            found[f"{row['task']}/answer {number}"] = row["code"]
+        return found
+
+
+def mattools_gold(usage: Usage, folder: Path) -> dict[str, dict[str, str]]:
+    """Question -> the names that at least half of its recorded right answers use."""
+    used: dict[str, Counter[str]] = {}
+    kinds: dict[str, str] = {}
+    right: Counter[str] = Counter()
+    for row in _right(folder):
+        right[row["task"]] += 1
+        names = public_symbols(usage.symbols(row["code"]))
+        kinds.update(names)
+        used.setdefault(row["task"], Counter()).update(names.keys())
+    found = {
+        task: {n: kinds[n] for n in sorted(counts) if 2 * counts[n] >= right[task]}
+        for task, counts in used.items()
+    }
+    return {task: names for task, names in found.items() if names}
+
+
+def _right(folder: Path) -> Iterator[dict[str, Any]]:
+    path = folder / RECORDED
+    if not path.is_file():
+        raise MatToolsError(f"{path}: not there; without recorded answers the gold is unknown")
+    with path.open(encoding="utf-8") as stream:
+        rows = [json.loads(line) for line in stream if line.strip()]
+    yield from (row for row in rows if row["replayed"]["outcome"] == "all_correct")

@@ -1,0 +1,179 @@
+"""What retrieval is measured against, where questions have a reference solution: what that uses.
+
+It is read by ``ast``, and seen while the solution runs in the sandbox; made once and kept in the
+cache.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from docgen.progress import meter
+from docgen.sources import read_sources, sources_digest
+from docgen.usage import Usage
+from experiments.benchmarks.question_format import data_files
+from experiments.tasks import Task
+from sandbox import environments
+from sandbox.base import Mount, Outcome, Sandbox, SandboxConfig, SandboxError
+from sandbox.factory import get_sandbox
+
+FORMAT = 1  # of the cached gold; raise it when what counts as use changes
+_TIMEOUT = 300.0  # seconds for one traced reference solution
+_WORKERS = 2
+
+# Appended to a reference solution. Notes every Python function of a library that the solution's
+# own code calls: frames whose caller is code of the solution's file.
+TRACER = """
+
+def _traced_calls():
+    import sys
+
+    here = reference.__code__.co_filename
+    found = set()
+
+    def note(frame, event, argument):
+        caller = frame.f_back
+        if event == "call" and caller is not None and caller.f_code.co_filename == here:
+            module = frame.f_globals.get("__name__") or ""
+            found.add(module + "." + frame.f_code.co_qualname)
+
+    sys.setprofile(note)
+    try:
+        reference()
+    finally:
+        sys.setprofile(None)
+    return sorted(found)
+"""
+
+
+class ReferenceGold:
+    """Gold of questions that have a ``reference.py``.
+
+    Parameters
+    ----------
+    root
+        Holds one folder per question.
+    tasks
+        The questions; at least one.
+    trace
+        Also run the reference solutions and note their calls.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        root: Path,
+        tasks: Sequence[Task],
+        packages: Sequence[str],
+        *,
+        trace: bool,
+    ) -> None:
+        self.name = name
+        self.packages = packages
+        self.environment = tasks[0].environment
+        self._prompts = {task.question.id: task.question.prompt for task in tasks}
+        self._folders = [root / name for name in self._prompts]
+        self._trace = trace
+
+    def prompts(self) -> Mapping[str, str]:
+        """Question -> its whole text."""
+        return self._prompts
+
+    def gold(self) -> Mapping[str, Mapping[str, str]]:
+        """Question -> what its reference solution uses, public names only.
+
+        Raises
+        ------
+        docgen.sources.SourceError
+            When a package is not there.
+        SandboxError
+            When the sandbox fails, or a reference solution does not run.
+        """
+        sources = read_sources(self.packages, environments.site_packages(self.environment))
+        recipe = [FORMAT, self._trace, TRACER, sources_digest(sources)]
+        kept = {folder: _kept(folder, recipe) for folder in self._folders}
+        missing = [folder for folder, path in kept.items() if not path.is_file()]
+        if missing:
+            usage = Usage(sources)
+            traced = asyncio.run(self._traced(missing)) if self._trace else {}
+            for folder in missing:
+                seen = usage.known(traced.get(folder.name, ()))
+                names = public_symbols({**usage.symbols(_reference(folder)), **seen})
+                _keep(kept[folder], names)
+        found = {f.name: json.loads(path.read_text("utf-8")) for f, path in kept.items()}
+        return {name: names for name, names in found.items() if names}
+
+    def secrets(self) -> Mapping[str, str]:
+        """Reference code, golds, and the texts of the questions."""
+        found = {f"{name}/prompt": text for name, text in self._prompts.items()}
+        for folder in self._folders:
+            found[f"{folder.name}/reference"] = _reference(folder)
+            found[f"{folder.name}/gold"] = (folder / "gold.json").read_text(encoding="utf-8")
+        return found
+
+    async def _traced(self, folders: Sequence[Path]) -> dict[str, list[str]]:
+        config = SandboxConfig(env=self.environment, workers=_WORKERS, timeout=_TIMEOUT)
+        async with get_sandbox(config) as sandbox:
+            return await trace(sandbox, folders)
+
+
+async def trace(sandbox: Sandbox, folders: Sequence[Path]) -> dict[str, list[str]]:
+    """Question -> dotted names of the functions that its reference solution calls itself.
+
+    Raises
+    ------
+    SandboxError
+        When the sandbox fails, or a reference solution does not run.
+    """
+    limit = asyncio.Semaphore(_WORKERS)
+    calls: dict[str, list[str]] = {}
+
+    async def one(folder: Path) -> None:
+        mounts = [Mount(Path(host), inside) for inside, host in data_files(folder).items()]
+        async with limit:
+            execution = await sandbox.run(
+                _reference(folder) + TRACER, "_traced_calls", timeout=_TIMEOUT, mounts=mounts
+            )
+        if execution.outcome is not Outcome.OK:
+            raise SandboxError(
+                f"the reference solution of {folder.name} did not run ({execution.outcome}): "
+                f"{execution.error}"
+            )
+        calls[folder.name] = [str(name) for name in execution.result]
+        progress.advance()
+
+    with meter("Tracing reference solutions", len(folders), show=True) as progress:
+        tasks = [asyncio.create_task(one(folder)) for folder in folders]
+        try:
+            await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+    return calls
+
+
+def public_symbols(names: Mapping[str, str]) -> dict[str, str]:
+    """Without private names, sorted."""
+    return {n: names[n] for n in sorted(names) if not any(p.startswith("_") for p in n.split("."))}
+
+
+def _kept(folder: Path, recipe: Sequence[object]) -> Path:
+    """Where the gold of a question is kept; another reference or library is another file."""
+    key = json.dumps([*recipe, _reference(folder)])
+    digest = hashlib.sha256(key.encode()).hexdigest()[:16]
+    return environments.cache_folder() / "gold" / f"{folder.name}-{digest}.json"
+
+
+def _keep(path: Path, names: Mapping[str, str]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_suffix(".new")
+    fresh.write_text(json.dumps(names, indent=1), encoding="utf-8")
+    fresh.replace(path)
+
+
+def _reference(folder: Path) -> str:
+    return (folder / "reference.py").read_text(encoding="utf-8")

@@ -1,0 +1,100 @@
+"""The benchmark ``unseen``: questions of ``live`` about packages under names no model knows."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from experiments.benchmarks.question_format import (
+    PACKAGES,
+    QUESTIONS,
+    Level,
+    check_level,
+    difficulty_labels,
+    question_folders,
+    read_task,
+)
+from experiments.benchmarks.question_gold import ReferenceGold
+from experiments.benchmarks.unseen.build import UnseenLibrary
+from experiments.benchmarks.unseen.progress import ready_with_progress
+from experiments.benchmarks.unseen.ready import RENAMED
+from experiments.tasks import Task
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class UnseenBenchmark:
+    """The benchmark ``unseen``.
+
+    Parameters
+    ----------
+    level
+        As for ``live``.
+    seed
+        Which library: another seed is another one.
+    root
+        Folder that holds one folder per original question.
+    renamed
+        Import names of the packages that get other names; only questions that use one are asked.
+    """
+
+    level: Level = "scaffold"
+    seed: int = 1
+    root: Path = QUESTIONS
+    name: str = "unseen"
+    renamed: Sequence[str] = RENAMED
+
+    @cached_property
+    def library(self) -> UnseenLibrary:
+        """The proven library, made when it is first needed."""
+        return ready_with_progress(self.renamed, seed=self.seed, questions=self.root)
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """Import names of what is retrieved from."""
+        return (*PACKAGES, *self.library.packages)
+
+    def load(self) -> list[Task]:
+        """All tasks, sorted by question id.
+
+        Raises
+        ------
+        QuestionError
+            When a question is wrong.
+        UnseenError, SandboxError
+            When the library cannot be made.
+        """
+        check_level(self.level)  # before minutes are spent on a library
+        asked = question_folders(self.library.questions)
+        log.warning(
+            "benchmark=unseen: %d questions use %s; the other %d of live are left out",
+            len(asked), " or ".join(self.renamed), len(question_folders(self.root)) - len(asked),
+        )  # fmt: skip
+        return [
+            read_task(
+                folder,
+                self.level,
+                environment=self.library.environment,
+                labels={
+                    "library": f"unseen {self.seed}",
+                    **difficulty_labels(self.root, folder.name, self.level),
+                },
+            )
+            for folder in asked
+        ]
+
+    def gold(self, *, trace: bool = True) -> ReferenceGold:
+        """What retrieval is measured against.
+
+        Raises
+        ------
+        QuestionError, UnseenError, SandboxError
+            As :meth:`load`.
+        """
+        name = f"{self.name} {self.level} {self.seed}"
+        questions = self.library.questions
+        return ReferenceGold(name, questions, self.load(), self.packages, trace=trace)
