@@ -49,6 +49,25 @@ class Mount:
 
 
 @dataclass(frozen=True)
+class Caught:
+    """An exception that the code raised (or a library raised in it) and caught itself.
+
+    Attributes
+    ----------
+    type
+        Name of its class.
+    message
+        ``str()`` of it, shortened.
+    line
+        The innermost line of the code itself that it passed, from 1.
+    """
+
+    type: str
+    message: str
+    line: int
+
+
+@dataclass(frozen=True)
 class Execution:
     """One run of untrusted code.
 
@@ -68,6 +87,12 @@ class Execution:
         Traceback or reason as one text; ``None`` when ``outcome`` is ``ok``.
     seconds
         Wall time of the run, queueing not included.
+    cpu_seconds
+        Processor time of the code with all its processes; ``None`` when it is not known.
+    caught
+        Exceptions that ended in an ``except`` (or ``contextlib.suppress``) of the code: each
+        once, in the order of their first appearance, at most ``sandbox.runner.MAX_CAUGHT``. Empty
+        when the code was ended from outside. As untrusted as ``result``.
     tier
         Which isolation really ran: ``docker``, ``podman``, ``bubblewrap``, ``unsafe``.
     """
@@ -80,6 +105,8 @@ class Execution:
     error: str | None = None
     seconds: float = 0.0
     tier: str = ""
+    cpu_seconds: float | None = None
+    caught: tuple[Caught, ...] = ()
 
 
 class Sandbox(Protocol):

@@ -16,7 +16,9 @@ lengths the header lists under ``blobs``.
 
 from __future__ import annotations
 
+import ast
 import base64
+import builtins
 import contextlib
 import ctypes
 import enum
@@ -41,6 +43,8 @@ MB = 1 << 20
 KEEP = 64 << 10  # bytes of each stream that are kept
 FLOOD = 16 * MB  # bytes of a stream, or of a result, at which the child is killed
 MAX_DEPTH = 100  # nesting of a result
+MAX_CAUGHT = 20  # exceptions reported that the code caught itself
+MAX_MESSAGE = 300  # characters of the message of one of them
 RUN_FOLDER = "/tmp/run"  # noqa: S108 - a private tmpfs, or a folder of this run's user id
 INPUTS = "/inputs"
 WATCH_SECONDS = 0.05  # between two looks at the memory of a running child
@@ -304,6 +308,14 @@ class Jail:
         """Memory of the running child and its descendants, bytes; 0 where something else counts."""
         return 0
 
+    def pids(self) -> list[str]:
+        """The processes of the run, as /proc names them."""
+        return []
+
+    def processor(self) -> float:
+        """Seconds of processor time of the run's processes, and of those they waited for."""
+        return sum(_processor(pid) for pid in self.pids())
+
     def oom_kills(self) -> int:
         """How often the kernel killed for memory so far."""
         return 0
@@ -384,11 +396,15 @@ class NamespaceJail(Jail):
 
     def used(self) -> int:
         """See :meth:`Jail.used`. Shared pages are counted once, where that matters."""
-        pids = [name for name in os.listdir("/proc") if name.isdigit() and name not in self.known]
+        pids = self.pids()
         total = sum(_resident(pid) for pid in pids)
         if total <= self.memory:
             return total
         return sum(_proportional(pid) for pid in pids)
+
+    def pids(self) -> list[str]:
+        """See :meth:`Jail.pids`."""
+        return _others(self.known)
 
     def sweep(self, child: int) -> bool:
         """See :meth:`Jail.sweep`: with pid 1, the kernel ends the whole namespace."""
@@ -409,6 +425,7 @@ class UserJail(Jail):
         # Containers share the kernel's count of processes per id: start somewhere else each time.
         self.user = self.FIRST + int.from_bytes(os.urandom(4), "big") % self.COUNT
         self.sweeper, self.order, self.answer = self._start_sweeper()
+        self.known = set(os.listdir("/proc"))
         prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: daemons of a run end up here
         prctl(4, 0)  # PR_SET_DUMPABLE
         os.chmod(INPUTS, 0o711)  # noqa: S103 - names of inputs cannot be listed
@@ -426,6 +443,10 @@ class UserJail(Jail):
         prctl(4, 1)  # dumpable again, or /proc/self is closed to honest code
         super().enter(mounts)
         lock_down(self.filter)
+
+    def pids(self) -> list[str]:
+        """See :meth:`Jail.pids`: nothing else lives in the container."""
+        return _others(self.known)
 
     def oom_kills(self) -> int:
         """See :meth:`Jail.oom_kills`: from the container's own cgroup, version 2 or 1."""
@@ -529,6 +550,23 @@ def _status(name: str) -> str:
         return next(line.split()[1] for line in lines if line.startswith(name + ":"))
 
 
+def _others(known: set[str]) -> list[str]:
+    return [name for name in os.listdir("/proc") if name.isdigit() and name not in known]
+
+
+def _processor(pid: str) -> float:
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as line:
+        ticks = line.read().rpartition(b")")[2].split()[11:15]
+        return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+    return 0.0
+
+
+def _children_seconds() -> float:
+    """Processor time of every process that ended and was waited for, here or by such a one."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def _resident(pid: str) -> int:
     with contextlib.suppress(OSError), open(f"/proc/{pid}/statm") as line:
         return int(line.read().split()[1]) * resource.getpagesize()
@@ -588,8 +626,87 @@ def child(jail: Jail, request: Mapping[str, Any], code: bytes, fds: list[int]) -
         os._exit(71)
 
 
+class Catches:
+    """Takes note of exceptions that the code catches itself.
+
+    Every ``except`` block of the code begins with a call of :meth:`note`: nothing is traced, so
+    code that catches nothing runs at full speed, on every version of Python.
+    """
+
+    NAME = "__caught__"  # among the builtins: the code's own names stay as they are
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.found: dict[tuple[str, str, int], None] = {}
+
+    def compile(self, code: bytes) -> types.CodeType:
+        """Compile the code; what cannot be rewritten stays as it is."""
+        plain = compile(code, self.path, "exec", dont_inherit=True)
+        try:
+            tree = ast.parse(code, self.path)
+            for node in ast.walk(tree):
+                if isinstance(node, ast.ExceptHandler):
+                    # Calling it may fail itself: in a handler at the limit of recursion.
+                    call = ast.parse(f"try: {self.NAME}()\nexcept RecursionError: pass").body[0]
+                    for part in ast.walk(call):
+                        if hasattr(part, "lineno"):
+                            ast.copy_location(part, node)
+                    node.body.insert(0, call)
+            compiled: types.CodeType = compile(tree, self.path, "exec", dont_inherit=True)
+        except (RecursionError, MemoryError, SyntaxError, ValueError):
+            return plain
+        setattr(builtins, self.NAME, self.note)
+        suppress = contextlib.suppress.__exit__
+
+        def leave(manager: Any, kind: Any, error: Any, trace: Any) -> Any:
+            swallowed = suppress(manager, kind, error, trace)
+            if swallowed and sys._getframe(1).f_code.co_filename == self.path:
+                self.note(error)
+            return swallowed
+
+        contextlib.suppress.__exit__ = leave  # type: ignore[method-assign]
+        return compiled
+
+    def key(self, error: BaseException) -> tuple[str, str, int]:
+        """Type, message and line of an exception, whatever its own methods do."""
+        try:
+            message = str.__str__(str(error))
+        except Exception:  # noqa: BLE001 - the code's own __str__ may raise anything
+            message = ""
+        line, frames = 0, error.__traceback__
+        while frames is not None:
+            if frames.tb_frame.f_code.co_filename == self.path:
+                line = frames.tb_lineno or 0
+            frames = frames.tb_next
+        return type.__dict__["__name__"].__get__(type(error))[:100], message[:MAX_MESSAGE], line
+
+    def note(self, error: BaseException | None = None) -> None:
+        """Take note of ``error``, or of the exception that is being handled."""
+        error = error or sys.exception()
+        if error is not None and len(self.found) < MAX_CAUGHT:
+            self.found.setdefault(self.key(error))
+
+    def report(self, error: BaseException | None = None) -> bytes:
+        """JSON of what was caught, without what ended the code after all (``error``)."""
+        for _ in range(MAX_CAUGHT):
+            if error is None:
+                break
+            self.found.pop(self.key(error), None)
+            error = error.__cause__ or error.__context__
+        return json.dumps(list(self.found)).encode() if self.found else b""
+
+
 def _execute(code: bytes, entry: str, path: str) -> bytes:
-    """Run the code; the outcome's name, a line feed, then the payload or the reason."""
+    """Run the code.
+
+    Returns
+    -------
+    message
+        The outcome's name and the size of what was caught (without, nothing was), a line feed,
+        what was caught, then the payload or the reason.
+    """
+    catches = Catches(path)
+    ended: BaseException | None = None
     try:
         name = "main" if entry else "__main__"
         module = types.ModuleType(name)
@@ -597,8 +714,7 @@ def _execute(code: bytes, entry: str, path: str) -> bytes:
         sys.modules[name] = module
         sys.argv = ["main.py"]
         sys.path.insert(0, os.path.dirname(path))
-        compiled = compile(code, path, "exec", dont_inherit=True)
-        exec(compiled, module.__dict__)  # noqa: S102 - what a sandbox is for
+        exec(catches.compile(code), module.__dict__)  # noqa: S102 - what a sandbox is for
         value = None
         if entry:
             function = module.__dict__.get(entry)
@@ -613,11 +729,16 @@ def _execute(code: bytes, entry: str, path: str) -> bytes:
     except MemoryError as error:
         outcome, text = "memory", _traceback(error)
     except BaseException as error:  # noqa: BLE001 - whatever the code raises is its result
-        outcome, text = "exception", _traceback(error)
+        outcome, text, ended = "exception", _traceback(error), error
     with contextlib.suppress(Exception):
         sys.stdout.flush()
         sys.stderr.flush()
-    return f"{outcome}\n{text}".encode("utf-8", "backslashreplace")
+    try:
+        caught = catches.report(ended)
+    except Exception:  # noqa: BLE001 - the code broke what reports it
+        caught = b""
+    head = f"{outcome} {len(caught)}\n" if caught else f"{outcome}\n"
+    return head.encode() + caught + text.encode("utf-8", "backslashreplace")
 
 
 def _traceback(error: BaseException) -> str:
@@ -640,6 +761,7 @@ class Server:
 
     def __init__(self, requests: int, replies: int) -> None:
         self.requests, self.replies = requests, replies
+        self.processor = 0.0  # seconds seen of the run's processes, also those nobody waited for
         self.jail = Jail({"memory_mb": 0, "max_processes": 0, "disk_mb": 0})
 
     def read(self, size: int) -> bytes:
@@ -711,7 +833,7 @@ class Server:
             item["source"] = os.path.join(self.jail.inputs, item["key"])
         pipes = [os.pipe() for _ in range(4)]
         kills = self.jail.oom_kills()
-        started = time.monotonic()
+        started, processor = time.monotonic(), _children_seconds()
         pid = self.jail.fork()
         if pid == 0:
             child(self.jail, request, code, [end for _, end in pipes])
@@ -722,6 +844,7 @@ class Server:
             status, reason, clean, streams = self.watch(
                 pid, reads, started + float(request["timeout"])
             )
+            processor = max(_children_seconds() - processor, self.processor)
         finally:
             for end in reads:
                 os.close(end)
@@ -732,7 +855,8 @@ class Server:
         if reason is None and self.jail.oom_kills() > kills:
             reason = "memory"
         header = {
-            "error": None, "seconds": seconds, "reason": reason, "status": status, "clean": clean
+            "error": None, "seconds": seconds, "cpu_seconds": processor,
+            "reason": reason, "status": status, "clean": clean,
         }  # fmt: skip
         return header, streams
 
@@ -746,6 +870,7 @@ class Server:
         reason: str | None = None
         open_pipes = set(reads)
         looked = time.monotonic()
+        self.processor = 0.0
 
         def drain(end: int) -> None:
             index = reads.index(end)
@@ -776,6 +901,7 @@ class Server:
                     reason = "timeout"
                 elif time.monotonic() >= looked + WATCH_SECONDS:
                     reason = "memory" if self.jail.used() > self.jail.memory else None
+                    self.processor = max(self.processor, self.jail.processor())
                     looked = time.monotonic()
         finally:
             os.close(pidfd)

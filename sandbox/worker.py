@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from sandbox import runner
-from sandbox.base import Execution, Outcome, SandboxConfig, SandboxError
+from sandbox.base import Caught, Execution, Outcome, SandboxConfig, SandboxError
 from sandbox.inputs import INPUTS_LIMIT, Inputs
 from sandbox.wire import WireError, decode
 
@@ -230,10 +230,14 @@ class Worker:
         try:
             stdout, stderr, message = streams
             reason, status = header["reason"], int(header["status"])
-            seconds = float(header["seconds"])
+            seconds, cpu_seconds = float(header["seconds"]), float(header["cpu_seconds"])
             self.clean = header["clean"] is True
         except (ValueError, KeyError, TypeError) as error:
             raise WorkerError(f"a malformed answer: {error}") from error
+        try:
+            caught, message = read_caught(message)
+        except ValueError:
+            caught, message = (), b"?\n"  # no kind of outcome
         outcome, value, payload, text = judge(reason, status, message)
         return Execution(
             outcome=outcome,
@@ -244,6 +248,8 @@ class Worker:
             error=text,
             seconds=seconds,
             tier=self._tier,
+            cpu_seconds=cpu_seconds,
+            caught=caught,
         )
 
 
@@ -295,6 +301,54 @@ def judge(
     if reported is None:
         return Outcome.BAD_RESULT, None, None, "the result cannot be read: unknown kind"
     return reported, None, None, body[: 2 * runner.KEEP].decode(errors="replace")
+
+
+def read_caught(message: bytes) -> tuple[tuple[Caught, ...], bytes]:
+    """Take the caught exceptions out of a child's message.
+
+    Parameters
+    ----------
+    message
+        Untrusted bytes: ``KIND SIZE``, a line feed, ``SIZE`` bytes of JSON, the rest; or without
+        ``SIZE``.
+
+    Returns
+    -------
+    caught, message
+        What was caught, and the message without it.
+
+    Raises
+    ------
+    ValueError
+        When there is a size, and what follows is not a list of caught exceptions.
+    """
+    head, _, body = message.partition(b"\n")
+    kind, space, digits = head[:64].partition(b" ")
+    if not space:
+        return (), message
+    size = int(digits) if digits.isdigit() else -1
+    if not 0 <= size <= MAX_HEADER:
+        raise ValueError("no size")
+    try:
+        items = json.loads(body[:size])
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+    if not isinstance(items, list) or len(items) > runner.MAX_CAUGHT:
+        raise ValueError("no list of caught exceptions")
+    caught = []
+    for item in items:
+        match item:
+            case [str(name), str(text), int(line)] if 0 <= line < 1 << 31:
+                texts = [_valid(part[: runner.MAX_MESSAGE]) for part in (name, text)]
+                caught.append(Caught(texts[0], texts[1], int(line)))
+            case _:
+                raise ValueError("no caught exception")
+    return tuple(caught), kind + b"\n" + body[size:]
+
+
+def _valid(text: str) -> str:
+    """Without halves of surrogate pairs, which no file or terminal takes."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def frame(header: dict[str, Any], *blobs: bytes) -> bytes:
