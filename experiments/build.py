@@ -152,6 +152,8 @@ async def build_laboratory(
         env=environment,
         workers=settings.workers,
         timeout=settings.timeout,
+        wall_factor=settings.wall_factor,
+        wall_seconds=settings.wall_seconds,
         memory_mb=settings.memory_mb,
         max_processes=settings.max_processes,
         disk_mb=settings.disk_mb,

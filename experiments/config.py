@@ -66,7 +66,9 @@ class SandboxSettings(_Strict):
 
     backend: str
     workers: PositiveInt = Field(2, description="warm workers")
-    timeout: PositiveFloat = Field(60.0, description="seconds per execution")
+    timeout: PositiveFloat = Field(60.0, description="seconds of processor time per execution")
+    wall_factor: NonNegativeFloat = Field(4.0, description="wall time: factor * timeout + seconds")
+    wall_seconds: NonNegativeFloat = Field(30.0, description="see wall_factor")
     memory_mb: PositiveInt = Field(2048, description="memory of one execution")
     max_processes: PositiveInt = Field(64, description="processes of one execution")
     disk_mb: PositiveInt = Field(64, description="scratch space of one execution")

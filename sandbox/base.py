@@ -135,7 +135,9 @@ class Sandbox(Protocol):
             Name of a function without required arguments that ``code`` defines; its return
             value is the result. Empty: only execute the module (the result is ``None``).
         timeout
-            Seconds of wall time for the code.
+            Seconds of processor time for the code, all its processes together. Its wall time
+            is limited too, generously (:meth:`SandboxConfig.wall`): a busy machine changes no
+            outcome, and code that sleeps ends.
         mounts
             Read-only inputs; they appear under the working directory of this run only.
 
@@ -165,7 +167,9 @@ class SandboxConfig:
     workers
         Number of warm workers.
     timeout
-        Default seconds per run.
+        Default seconds of processor time per run.
+    wall_factor, wall_seconds
+        A run of timeout ``t`` may take ``wall_factor * t + wall_seconds`` of wall time.
     memory_mb, max_processes, disk_mb
         Limits of one run.
     """
@@ -174,7 +178,13 @@ class SandboxConfig:
     env: str = "live"
     workers: int = 2
     timeout: float = 60.0
+    wall_factor: float = 4.0
+    wall_seconds: float = 30.0
     memory_mb: int = 2048
     max_processes: int = 64
     disk_mb: int = 64
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    def wall(self, timeout: float) -> float:
+        """Seconds of wall time for a run that may use ``timeout`` seconds of processor time."""
+        return self.wall_factor * timeout + self.wall_seconds

@@ -15,8 +15,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from sandbox import environments, launcher
+from sandbox import cgroups, environments, launcher
 from sandbox.base import SandboxConfig, SandboxError
+from sandbox.inputs import INPUTS_LIMIT
 from sandbox.worker import LOADER, Channel, ProcessChannel
 
 SYSTEM_FOLDERS = ("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec",
@@ -24,6 +25,8 @@ SYSTEM_FOLDERS = ("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libe
                   "/etc/alternatives")  # fmt: skip
 _PATH = {"PATH": "/usr/bin:/bin"}
 _DEVICE_LINKS = {"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
+HASH_SEED = 0  # the order of a set is the same in every run, on every machine
+FORK_SERVER_MB = 512  # the libraries in memory, next to what a run may use
 #: Where user ids of throw-away workers begin when the host is root: far from any real account.
 FIRST_USER = 1_900_000_000
 
@@ -37,7 +40,7 @@ def child_environment(config: SandboxConfig) -> dict[str, str]:
         "LOGNAME": "user",
         "HOME": "/tmp",  # noqa: S108 - a tmpfs inside
         "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONHASHSEED": str(config.options.get("hash_seed", "random")),
+        "PYTHONHASHSEED": str(config.options.get("hash_seed", HASH_SEED)),
         "MPLBACKEND": "agg",
         "MPLCONFIGDIR": "/tmp",  # noqa: S108
         "OMP_NUM_THREADS": "1",
@@ -45,6 +48,19 @@ def child_environment(config: SandboxConfig) -> dict[str, str]:
         "MKL_NUM_THREADS": "1",
         "MALLOC_ARENA_MAX": "2",
     }
+
+
+class BubblewrapChannel(ProcessChannel):
+    """A process whose cgroup goes with it."""
+
+    group: cgroups.Group | None = None
+
+    async def close(self) -> str:
+        """See :class:`sandbox.worker.Channel`."""
+        words = await super().close()
+        if self.group is not None:
+            self.group.remove()
+        return words
 
 
 class Bubblewrap:
@@ -66,13 +82,18 @@ class Bubblewrap:
         root = os.geteuid() == 0
         shown = [f"@{index}" if root else str(path) for index, path in enumerate(sources)]
         command = self._command(program, environment, shown)
-        if root:
-            user = FIRST_USER + os.getpid()
+        limit = (self._config.memory_mb + FORK_SERVER_MB) * 1024**2 + INPUTS_LIMIT
+        group = cgroups.make(limit, self._config.options.get("cgroup"))
+        joined = "\n".join(map(str, (group.folder / "cgroup.procs", *group.files))) if group else ""
+        if root or group:
+            hidden = list(map(str, sources)) if root else []
             command = [
-                sys.executable, "-I", "-S", launcher.__file__, str(os.getpid()), str(user),
-                str(len(sources)), *map(str, sources), *command,
+                sys.executable, "-I", "-S", launcher.__file__, str(os.getpid()),
+                str(FIRST_USER + os.getpid()), joined, str(len(hidden)), *hidden, *command,
             ]  # fmt: skip
-        return await ProcessChannel.open(command, {}, Path("/")), {}
+        channel = await BubblewrapChannel.open(command, {}, Path("/"))
+        channel.group = group
+        return channel, {"cgroup": list(launcher.CGROUP_FDS) if group else []}
 
     def _command(
         self, program: str, environment: environments.Environment, shown: list[str]
@@ -100,7 +121,7 @@ class Bubblewrap:
         command += ["--symlink", f"{environment.base}/bin/{environment.python}", "/env/bin/python"]
         for name in (environment.python, "python3"):
             command += ["--symlink", "python", f"/env/bin/{name}"]
-        for device in ("null", "zero", "full", "random", "urandom"):
+        for device in ("null", "full", "random", "urandom"):  # zero would give memory to nobody
             command += ["--dev-bind", f"/dev/{device}", f"/dev/{device}"]
         for target, link in _DEVICE_LINKS.items():
             command += ["--symlink", link, f"/dev/{target}"]

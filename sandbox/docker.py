@@ -21,11 +21,10 @@ from docker.types import LogConfig, Ulimit
 
 from sandbox import images
 from sandbox.base import SandboxConfig, SandboxError
-from sandbox.bubblewrap import child_environment
+from sandbox.bubblewrap import FORK_SERVER_MB, child_environment
 from sandbox.inputs import INPUTS_LIMIT
 from sandbox.worker import LOADER, Channel
 
-FORK_SERVER_MB = 512  # the libraries in memory, next to what a run may use
 EMPTY = "ro,noexec,nosuid,nodev,size=4k,mode=555"
 LABEL = "matsmith.sandbox"  # its value is the process id of the host
 _ENGINE_ERRORS = (docker.errors.DockerException, requests.exceptions.RequestException, OSError)

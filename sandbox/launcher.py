@@ -1,4 +1,4 @@
-"""Started as root: show what the sandbox needs at readable places, give up root, execute.
+"""Join a cgroup; started as root: show what the sandbox needs at readable places, give up root, execute.
 
 Root's Python often lies under a folder that only root may enter, and bubblewrap started by
 root would not enforce the limit on processes. So this program (standard library only) makes a
@@ -6,8 +6,10 @@ mount namespace of its own, binds the needed folders below ``/mnt`` there, becom
 unprivileged user that nobody else is, and only then executes bubblewrap. The mounts end with
 the last process of the sandbox; nothing is left on the host, even after ``kill -9``.
 
-Usage: ``python launcher.py PARENT USER COUNT SOURCE... COMMAND...``; in the command, ``@0`` to
-``@9`` stand for the places where the sources are shown.
+Usage: ``python launcher.py PARENT USER CGROUP COUNT SOURCE... COMMAND...``; in the command, ``@0``
+to ``@9`` stand for the places where the sources are shown. ``CGROUP`` holds one path per line
+(empty: none): the file that takes process ids, then files that the fork server reads from the
+descriptors ``CGROUP_FDS``.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import sys
 libc = ctypes.CDLL(None, use_errno=True)
 NEWNS, BIND, REC, PRIVATE, RDONLY, REMOUNT = 0x20000, 4096, 16384, 1 << 18, 1, 32
 PLACE = "/mnt"
+CGROUP_FDS = (90, 91, 92)
 
 
 def check(result: int, what: str) -> None:
@@ -36,10 +39,17 @@ def mount(source: str, target: str, kind: str, flags: int) -> None:
     check(libc.mount(*arguments, ctypes.c_ulong(flags), b"mode=755"), f"mount {target}")
 
 
-def main() -> None:
-    """Do it; never returns when all is well."""
-    parent, user, count = (int(text) for text in sys.argv[1:4])
-    sources, command = sys.argv[4 : 4 + count], sys.argv[4 + count :]
+def join(cgroup: str) -> None:
+    """Become a member, and keep open what tells how much it uses."""
+    processes, *files = cgroup.split("\n")
+    with open(processes, "w") as file:  # noqa: PTH123 - nothing imported that is not needed
+        file.write("0")
+    for path, number in zip(files, CGROUP_FDS, strict=True):
+        os.dup2(os.open(path, os.O_RDONLY), number, inheritable=True)
+
+
+def give_up_root(user: int, sources: list[str]) -> None:
+    """Show the sources below ``PLACE``, and become the user."""
     check(libc.unshare(NEWNS), "unshare")
     mount("none", "/", "", REC | PRIVATE)
     held = [os.open(source, os.O_PATH) for source in sources]  # before /mnt covers any of them
@@ -52,6 +62,16 @@ def main() -> None:
     os.setgroups([])
     os.setresgid(user, user, user)
     os.setresuid(user, user, user)
+
+
+def main() -> None:
+    """Do it; never returns when all is well."""
+    parent, user, cgroup, count = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+    sources, command = sys.argv[5 : 5 + count], sys.argv[5 + count :]
+    if cgroup:
+        join(cgroup)
+    if os.geteuid() == 0:
+        give_up_root(user, sources)
     check(libc.prctl(1, signal.SIGKILL), "prctl")  # die with the host, also before bubblewrap
     if os.getppid() != parent:
         raise SystemExit("the host process is gone")

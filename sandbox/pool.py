@@ -1,4 +1,4 @@
-"""The sandbox itself: warm workers, a queue before them, one retry when a worker fails."""
+"""The sandbox itself: warm workers, a queue before them, retries when a worker fails."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sandbox.base import Execution, Mount, SandboxConfig, SandboxError
+from sandbox.base import Execution, Mount, Outcome, SandboxConfig, SandboxError
 from sandbox.controls import PROBE, failures
 from sandbox.inputs import Inputs, check_targets, signature
 from sandbox.worker import Backend, Worker, WorkerError
 
 log = logging.getLogger(__name__)
 RECYCLE_AFTER = 2000  # runs; a container shares more state between runs than namespaces do
+CANARY = "def sing():\n    return list(map(str, range(3)))"
+CANARY_RESULT = ["0", "1", "2"]
 KEPT_INPUTS = 64  # mounts whose files stay in memory
 
 
@@ -85,10 +87,27 @@ class PooledSandbox:
             try:
                 return await self._once(code, entry, timeout, inputs)
             except WorkerError as error:
-                raise SandboxError(
-                    f"two {self.tier} workers failed on the same code: {error}. Run"
-                    f" `python -m sandbox selftest backend={self.tier}` to see which control fails."
-                ) from error
+                return await self._blame(error)
+
+    async def _blame(self, fault: WorkerError) -> Execution:
+        """Two workers died with the same code: its doing when a fresh one runs good code."""
+        try:
+            canary = await self._once(CANARY, "sing", 30.0, [])
+        except WorkerError as error:
+            fault, alive = error, False
+        else:
+            alive = canary.outcome is Outcome.OK and canary.result == CANARY_RESULT
+        if not alive:
+            raise SandboxError(
+                f"two {self.tier} workers failed on the same code, and a third on code known to"
+                f" be good: {fault}. Run `python -m sandbox selftest backend={self.tier}` to see"
+                " which control fails."
+            ) from fault
+        return Execution(
+            Outcome.KILLED,
+            error=f"two workers died of the code, a third ran other code well: {fault}",
+            tier=self.tier,
+        )
 
     async def close(self) -> None:
         """See :class:`sandbox.base.Sandbox`."""

@@ -27,6 +27,7 @@ import json
 import os
 import platform
 import random
+import re
 import resource
 import select
 import shutil
@@ -47,7 +48,10 @@ MAX_CAUGHT = 20  # exceptions reported that the code caught itself
 MAX_MESSAGE = 300  # characters of the message of one of them
 RUN_FOLDER = "/tmp/run"  # noqa: S108 - a private tmpfs, or a folder of this run's user id
 INPUTS = "/inputs"
-WATCH_SECONDS = 0.05  # between two looks at the memory of a running child
+WATCH_SECONDS = 0.05  # between two looks at a running child
+SOCKET_BYTES = 425_984  # what may wait in a socket, where nothing else counts it
+ADDRESSES = 32  # bytes of addresses for each byte of memory: the tables of the rest cost memory
+NICE = 5  # of the code: the fork server that watches it comes first
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -210,13 +214,27 @@ REFUSED: dict[str, tuple[int | None, int | None]] = {
 }  # fmt: skip
 #: Absent, so that callers fall back: clone3 hides its flags from a filter, memory behind a
 #: memfd is counted in no process.
-ABSENT = {"clone3": (435, 435), "memfd_create": (319, 279), "memfd_secret": (447, 447)}
-SOCKET, SOCKETPAIR, CLONE = (41, 198), (53, 199), (56, 220)
-EPERM, EACCES, ENOSYS = 1, 13, 38
+ABSENT = {
+    "clone3": (435, 435), "memfd_create": (319, 279), "memfd_secret": (447, 447),
+    "io_setup": (206, 0),
+}  # fmt: skip
+#: The first number that this file knows nothing about: absent too, with all that follow, and so
+#: with the x32 calls of x86_64. Those from 424 have the same numbers on both machines.
+UNKNOWN = 457
+SOCKET, SOCKETPAIR, CLONE, MMAP = (41, 198), (53, 199), (56, 220), (9, 222)
+EPERM, ENOMEM, EACCES, ENOSYS = 1, 12, 13, 38
 
 
-def seccomp_program(machine: str) -> bytes:
+def seccomp_program(machine: str, *, counted: bool = True) -> bytes:
     """BPF instructions of the filter: AF_UNIX sockets only, no namespaces, no kernel doors.
+
+    Parameters
+    ----------
+    machine
+        As ``platform.machine()`` names it.
+    counted
+        Whether the kernel counts the memory of the run. Where it does not, shared anonymous
+        memory is refused: it can be held without standing in the account of any process.
 
     Raises
     ------
@@ -234,8 +252,7 @@ def seccomp_program(machine: str) -> bytes:
         (ret, 0, 0, kill),
         (load, 0, 0, 0),
     ]
-    # x32 calls carry this bit; no library uses them.
-    program += [(at_least, 0, 1, 0x40000000), (ret, 0, 0, errno | ENOSYS)]
+    program += [(at_least, 0, 1, UNKNOWN), (ret, 0, 0, errno | ENOSYS)]
     for table, code in ((REFUSED, EPERM), (ABSENT, ENOSYS)):
         for numbers in table.values():
             number = numbers[column]
@@ -244,6 +261,9 @@ def seccomp_program(machine: str) -> bytes:
     for numbers in (SOCKET, SOCKETPAIR):
         program += [(equal, 0, 4, numbers[column]), (load, 0, 0, 16), (equal, 1, 0, 1)]
         program += [(ret, 0, 0, errno | EACCES), (load, 0, 0, 0)]
+    if not counted:
+        program += [(equal, 0, 5, MMAP[column]), (load, 0, 0, 40), (any_bit, 0, 2, 0x20)]
+        program += [(any_bit, 0, 1, 1), (ret, 0, 0, errno | ENOMEM), (load, 0, 0, 0)]
     program += [(equal, 0, 4, CLONE[column]), (load, 0, 0, 16), (any_bit, 0, 1, ANY_NAMESPACE)]
     program += [(ret, 0, 0, errno | EPERM), (load, 0, 0, 0), (ret, 0, 0, allow)]
     return b"".join(struct.pack("HBBI", *instruction) for instruction in program)
@@ -282,6 +302,59 @@ def lock_down(program: bytes) -> None:
 # --- jails ---------------------------------------------------------------------------------
 
 
+class Cgroup:
+    """What the kernel counts for a worker: its processes with all that they hold in the kernel.
+
+    Parameters
+    ----------
+    fds
+        Descriptors of the control files (version 2 or 1) with the memory in use, its parts, and
+        the number of processes killed for memory.
+    """
+
+    USAGE = ("memory.current", "memory.usage_in_bytes")
+    PARTS = ("memory.stat", "memory.stat")
+    KILLS = ("memory.events", "memory.oom_control")
+
+    def __init__(self, fds: list[int]) -> None:
+        self.usage, self.parts, self.events = fds
+        self.floor = 0
+
+    @classmethod
+    def here(cls, folders: tuple[str, ...]) -> Cgroup | None:
+        """Open the files in the first of the folders that has them."""
+        for folder in folders:
+            for names in zip(cls.USAGE, cls.PARTS, cls.KILLS, strict=True):
+                paths = [os.path.join(folder, name) for name in names]
+                if all(map(os.path.exists, paths)):
+                    return cls([os.open(path, os.O_RDONLY | os.O_CLOEXEC) for path in paths])
+        return None
+
+    def begin(self) -> None:
+        """A run begins: what is in use now belongs to the worker."""
+        self.floor = self._held()
+
+    def used(self, limit: int) -> int:
+        """Bytes in use since :meth:`begin`; the file cache is left out where that matters."""
+        usage = int(os.pread(self.usage, 64, 0)) - self.floor
+        return usage if usage <= limit else self._held() - self.floor
+
+    def kills(self) -> int:
+        """How often the kernel killed for memory so far."""
+        return _fields(self.events).get("oom_kill", 0)
+
+    def _held(self) -> int:
+        parts = _fields(self.parts)
+        cache = parts.get("total_cache", parts.get("file", 0))  # with shared memory and tmpfs
+        shared = parts.get("total_shmem", parts.get("shmem", 0))
+        return int(os.pread(self.usage, 64, 0)) - (cache - shared)
+
+
+def _fields(fd: int) -> dict[str, int]:
+    lines = (line.split() for line in os.pread(fd, 1 << 16, 0).decode().splitlines())
+    return {name: int(value) for name, value in lines}
+
+
 class Jail:
     """No isolation at all: the tier ``unsafe``, and the floor that the others are measured by."""
 
@@ -292,6 +365,7 @@ class Jail:
         self.folder = str(config.get("folder", RUN_FOLDER))
         self.inputs = str(config.get("inputs", INPUTS))
         self.filter = b""
+        self.cgroup: Cgroup | None = None
 
     def fork(self) -> int:
         """Fork the process that becomes the child."""
@@ -305,12 +379,16 @@ class Jail:
         self._limit()
 
     def used(self) -> int:
-        """Memory of the running child and its descendants, bytes; 0 where something else counts."""
-        return 0
+        """Memory of the run, bytes."""
+        return 0 if self.cgroup is None else self.cgroup.used(self.memory)
 
     def pids(self) -> list[str]:
-        """The processes of the run, as /proc names them."""
-        return []
+        """The processes of the run, as /proc names them; here without its daemons."""
+        found, new = [], [str(os.getpid())]
+        while new:
+            new = [child for pid in new for child in _children(pid)]
+            found += new
+        return found
 
     def processor(self) -> float:
         """Seconds of processor time of the run's processes, and of those they waited for."""
@@ -318,7 +396,7 @@ class Jail:
 
     def oom_kills(self) -> int:
         """How often the kernel killed for memory so far."""
-        return 0
+        return 0 if self.cgroup is None else self.cgroup.kills()
 
     def sweep(self, child: int) -> bool:
         """End a run. True: no process and no file of it is left; else the worker has to go."""
@@ -342,6 +420,7 @@ class Jail:
         baseline = int(_status("VmData")) * 1024
         limits = {
             resource.RLIMIT_DATA: baseline + self.memory,
+            resource.RLIMIT_AS: int(_status("VmSize")) * 1024 + ADDRESSES * self.memory,
             resource.RLIMIT_FSIZE: self.disk,
             resource.RLIMIT_NOFILE: 256,
             resource.RLIMIT_CORE: 0,
@@ -357,7 +436,9 @@ class NamespaceJail(Jail):
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         super().__init__(config)
-        self.filter = seccomp_program(platform.machine())
+        if config.get("cgroup"):
+            self.cgroup = Cgroup(config["cgroup"])
+        self.filter = seccomp_program(platform.machine(), counted=self.cgroup is not None)
         self.own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
         self.known = set(os.listdir("/proc"))
         mount("tmpfs", INPUTS, "tmpfs", NOSUID | NODEV | NOEXEC, "mode=755,size=1g")
@@ -395,12 +476,25 @@ class NamespaceJail(Jail):
         lock_down(self.filter)
 
     def used(self) -> int:
-        """See :meth:`Jail.used`. Shared pages are counted once, where that matters."""
-        pids = self.pids()
-        total = sum(_resident(pid) for pid in pids)
+        """See :meth:`Jail.used`. Without a cgroup: pages, page tables and sockets, as /proc shows.
+
+        Shared pages are counted once, where that matters, and nothing runs while they are summed.
+        """
+        if self.cgroup is not None:
+            return super().used()
+        pids, sockets = self.pids(), _sockets() * SOCKET_BYTES
+        total = sockets + sum(_resident(pid) for pid in pids)
         if total <= self.memory:
             return total
-        return sum(_proportional(pid) for pid in pids)
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGSTOP)
+        total = sockets + sum(_proportional(pid) for pid in self.pids())
+        if total <= self.memory:
+            for pid in pids:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(pid), signal.SIGCONT)
+        return total
 
     def pids(self) -> list[str]:
         """See :meth:`Jail.pids`."""
@@ -422,6 +516,7 @@ class UserJail(Jail):
     def __init__(self, config: Mapping[str, Any]) -> None:
         super().__init__(config)
         self.filter = seccomp_program(platform.machine())
+        self.cgroup = Cgroup.here(("/sys/fs/cgroup", "/sys/fs/cgroup/memory"))
         # Containers share the kernel's count of processes per id: start somewhere else each time.
         self.user = self.FIRST + int.from_bytes(os.urandom(4), "big") % self.COUNT
         self.sweeper, self.order, self.answer = self._start_sweeper()
@@ -438,7 +533,6 @@ class UserJail(Jail):
     def enter(self, mounts: list[tuple[str, str]]) -> None:
         """See :meth:`Jail.enter`."""
         _raise_oom_score()
-        os.setsid()
         _become(self.user, self.user)
         prctl(4, 1)  # dumpable again, or /proc/self is closed to honest code
         super().enter(mounts)
@@ -447,15 +541,6 @@ class UserJail(Jail):
     def pids(self) -> list[str]:
         """See :meth:`Jail.pids`: nothing else lives in the container."""
         return _others(self.known)
-
-    def oom_kills(self) -> int:
-        """See :meth:`Jail.oom_kills`: from the container's own cgroup, version 2 or 1."""
-        for name in ("memory.events", "memory/memory.oom_control"):
-            with contextlib.suppress(OSError), open(f"/sys/fs/cgroup/{name}") as lines:
-                for line in lines:
-                    if line.startswith("oom_kill "):
-                        return int(line.split()[1])
-        return 0
 
     def sweep(self, child: int) -> bool:  # noqa: ARG002 - kills by user id
         """See :meth:`Jail.sweep`.
@@ -468,8 +553,7 @@ class UserJail(Jail):
     def reap(self) -> None:
         """See :meth:`Jail.reap`: every child but the sweeper."""
         while True:
-            with open(f"/proc/self/task/{os.getpid()}/children") as line:
-                orphans = set(map(int, line.read().split())) - {self.sweeper}
+            orphans = set(map(int, _children(str(os.getpid())))) - {self.sweeper}
             if not orphans:
                 return
             for pid in orphans:
@@ -550,6 +634,15 @@ def _status(name: str) -> str:
         return next(line.split()[1] for line in lines if line.startswith(name + ":"))
 
 
+def _children(pid: str) -> list[str]:
+    found = []
+    with contextlib.suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{task}/children") as line:
+                found += line.read().split()
+    return found
+
+
 def _others(known: set[str]) -> list[str]:
     return [name for name in os.listdir("/proc") if name.isdigit() and name not in known]
 
@@ -568,17 +661,37 @@ def _children_seconds() -> float:
 
 
 def _resident(pid: str) -> int:
-    with contextlib.suppress(OSError), open(f"/proc/{pid}/statm") as line:
-        return int(line.read().split()[1]) * resource.getpagesize()
+    """Pages and page tables; of any thread, for the first one may have ended before the others."""
+    with contextlib.suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with (
+                contextlib.suppress(OSError),
+                open(f"/proc/{pid}/task/{task}/status", "rb") as file,
+            ):
+                found = re.findall(rb"^(?:VmRSS|VmPTE):\s*(\d+) kB$", file.read(), re.MULTILINE)
+                if found:
+                    return sum(map(int, found)) * 1024
     return 0
 
 
 def _proportional(pid: str) -> int:
-    try:
-        with open(f"/proc/{pid}/smaps_rollup") as lines:
-            return next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) * 1024
-    except (OSError, StopIteration):
-        return _resident(pid)  # it ended (0), or hides its pages: then it owns them all
+    with contextlib.suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with contextlib.suppress(OSError):
+                with open(f"/proc/{pid}/task/{task}/smaps_rollup", "rb") as file:
+                    pages = re.search(rb"^Pss:\s*(\d+) kB$", file.read(), re.MULTILINE)
+                with open(f"/proc/{pid}/task/{task}/status", "rb") as file:
+                    tables = re.search(rb"^VmPTE:\s*(\d+) kB$", file.read(), re.MULTILINE)
+                if pages and tables:
+                    return (int(pages[1]) + int(tables[1])) * 1024
+    return _resident(pid)  # it ended (0), or hides its pages: then it owns them all
+
+
+def _sockets() -> int:
+    """How many there are in this network namespace."""
+    with contextlib.suppress(OSError), open("/proc/net/sockstat") as lines:
+        return int(lines.readline().split()[2])
+    return 0
 
 
 # --- the child -----------------------------------------------------------------------------
@@ -597,6 +710,8 @@ def child(jail: Jail, request: Mapping[str, Any], code: bytes, fds: list[int]) -
         for number in range(5):
             os.dup2(number + 100, number)
         os.closerange(5, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+        os.setsid()  # signals to the group of process 0 end here
+        os.nice(NICE)
         jail.enter([(item["source"], item["target"]) for item in request["mounts"]])
         os.environ.update(HOME=jail.folder, TMPDIR=jail.folder)
         for name, fd in (("stdin", 0), ("stdout", 1), ("stderr", 2)):
@@ -606,8 +721,8 @@ def child(jail: Jail, request: Mapping[str, Any], code: bytes, fds: list[int]) -
             )
             setattr(sys, name, stream)
             setattr(sys, f"__{name}__", stream)
-        with open("main.py", "wb") as file:
-            file.write(code)
+        with contextlib.suppress(OSError), open("main.py", "wb") as file:
+            file.write(code)  # for tracebacks; code larger than the disk runs without
         random.seed()
         if "numpy" in sys.modules:
             sys.modules["numpy"].random.seed()
@@ -761,6 +876,7 @@ class Server:
 
     def __init__(self, requests: int, replies: int) -> None:
         self.requests, self.replies = requests, replies
+        self.kills = 0  # by the kernel for memory, before the run
         self.processor = 0.0  # seconds seen of the run's processes, also those nobody waited for
         self.jail = Jail({"memory_mb": 0, "max_processes": 0, "disk_mb": 0})
 
@@ -832,7 +948,9 @@ class Server:
         for item in request["mounts"]:
             item["source"] = os.path.join(self.jail.inputs, item["key"])
         pipes = [os.pipe() for _ in range(4)]
-        kills = self.jail.oom_kills()
+        self.kills = self.jail.oom_kills()
+        if self.jail.cgroup is not None:
+            self.jail.cgroup.begin()
         started, processor = time.monotonic(), _children_seconds()
         pid = self.jail.fork()
         if pid == 0:
@@ -842,7 +960,7 @@ class Server:
             for _, end in pipes:
                 os.close(end)
             status, reason, clean, streams = self.watch(
-                pid, reads, started + float(request["timeout"])
+                pid, reads, float(request["timeout"]), started + float(request["wall"])
             )
             processor = max(_children_seconds() - processor, self.processor)
         finally:
@@ -852,7 +970,7 @@ class Server:
         *streams, failure = streams
         if failure:
             raise RuntimeError(f"the jail could not be set up:\n{failure.decode(errors='replace')}")
-        if reason is None and self.jail.oom_kills() > kills:
+        if reason is None and self.jail.oom_kills() > self.kills:
             reason = "memory"
         header = {
             "error": None, "seconds": seconds, "cpu_seconds": processor,
@@ -860,8 +978,17 @@ class Server:
         }  # fmt: skip
         return header, streams
 
+    def look(self, timeout: float) -> str | None:
+        """What the running code has used: the reason to end it, or ``None``."""
+        self.processor = max(self.processor, self.jail.processor())
+        if self.processor > timeout:
+            return "timeout"
+        if self.jail.used() > self.jail.memory or self.jail.oom_kills() > self.kills:
+            return "memory"
+        return None
+
     def watch(
-        self, pid: int, reads: list[int], deadline: float
+        self, pid: int, reads: list[int], timeout: float, deadline: float
     ) -> tuple[int, str | None, bool, list[bytes]]:
         """Read the child's pipes until it ends or must be ended; nothing of it lives after."""
         pidfd = os.pidfd_open(pid)
@@ -898,10 +1025,9 @@ class Server:
                 elif sizes[2] > FLOOD:
                     reason = "bad_result"
                 elif time.monotonic() >= deadline:
-                    reason = "timeout"
+                    reason = "wall"
                 elif time.monotonic() >= looked + WATCH_SECONDS:
-                    reason = "memory" if self.jail.used() > self.jail.memory else None
-                    self.processor = max(self.processor, self.jail.processor())
+                    reason = self.look(timeout)
                     looked = time.monotonic()
         finally:
             os.close(pidfd)

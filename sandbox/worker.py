@@ -30,7 +30,7 @@ exec(compile(text, "runner.py", "exec"))
 """
 RUNNER = Path(runner.__file__).read_bytes()
 START_SECONDS = 180.0  # a cold import of the libraries on a slow disk
-GRACE_SECONDS = 30.0  # beyond the code's own timeout, for a machine under load
+GRACE_SECONDS = 30.0  # beyond the code's own wall time, for a machine under load
 MAX_HEADER = 1 << 16
 
 
@@ -136,9 +136,12 @@ class ProcessChannel:
 class Worker:
     """A started fork server. Runs one request at a time."""
 
-    def __init__(self, channel: Channel, tier: str, startup: dict[str, Any]) -> None:
+    def __init__(
+        self, channel: Channel, tier: str, config: SandboxConfig, startup: dict[str, Any]
+    ) -> None:
         self._channel = channel
         self._tier = tier
+        self._config = config
         self._kept: dict[str, int] = {}
         self.startup = startup
         self.runs = 0
@@ -177,7 +180,7 @@ class Worker:
             raise SandboxError(
                 f"the environment {config.env!r} could not be warmed up:\n{header['error']}"
             )
-        return cls(channel, backend.tier, header)
+        return cls(channel, backend.tier, config, header)
 
     async def run(
         self, code: str, entry: str, timeout: float, inputs: Sequence[tuple[Inputs, str]]
@@ -190,9 +193,11 @@ class Worker:
             When the worker failed; it must be closed then.
         """
         new = list({item.key: item for item, _ in inputs if item.key not in self._kept}.values())
+        wall = self._config.wall(timeout)
         request = {
             "entry": entry,
             "timeout": timeout,
+            "wall": wall,
             "mounts": [{"key": item.key, "target": target} for item, target in inputs],
             "inputs": [
                 {"key": item.key, "files": [name for name, _ in item.files]} for item in new
@@ -200,20 +205,22 @@ class Worker:
         }
         blobs = [data for item in new for _, data in item.files]
         try:
-            async with asyncio.timeout(timeout + GRACE_SECONDS):
+            async with asyncio.timeout(wall + GRACE_SECONDS):
                 await self._channel.write(
                     frame(request, code.encode("utf-8", "surrogatepass"), *blobs)
                 )
                 header, streams = await receive(self._channel)
         except TimeoutError:
-            raise WorkerError(f"no answer {GRACE_SECONDS:.0f} s after the timeout") from None
+            raise WorkerError(
+                f"no answer {GRACE_SECONDS:.0f} s after the end of its time"
+            ) from None
         except (EOFError, OSError) as error:
             raise WorkerError(f"the worker died ({type(error).__name__})") from error
         self.runs += 1
         self._kept.update((item.key, item.size) for item in new)
         if header["error"] is not None:
             raise WorkerError(header["error"])
-        return self._execution(header, streams)
+        return self._execution(header, streams, timeout)
 
     def fits(self, inputs: Sequence[tuple[Inputs, str]]) -> bool:
         """Whether the worker can keep these files next to those it already holds."""
@@ -226,7 +233,7 @@ class Worker:
         """Kill the worker; returns its last words."""
         return await self._channel.close()
 
-    def _execution(self, header: dict[str, Any], streams: list[bytes]) -> Execution:
+    def _execution(self, header: dict[str, Any], streams: list[bytes], timeout: float) -> Execution:
         try:
             stdout, stderr, message = streams
             reason, status = header["reason"], int(header["status"])
@@ -239,6 +246,9 @@ class Worker:
         except ValueError:
             caught, message = (), b"?\n"  # no kind of outcome
         outcome, value, payload, text = judge(reason, status, message)
+        if outcome is Outcome.TIMEOUT:
+            wall = self._config.wall(timeout)
+            text = f"{text} (timeout {timeout:g} s of processor time, {wall:g} s of wall time)"
         return Execution(
             outcome=outcome,
             result=value,
@@ -254,7 +264,8 @@ class Worker:
 
 
 _REASONS = {
-    "timeout": (Outcome.TIMEOUT, "the code ran longer than its timeout and was killed"),
+    "timeout": (Outcome.TIMEOUT, "the code used up its processor time and was killed"),
+    "wall": (Outcome.TIMEOUT, "the code used up its wall time and was killed"),
     "memory": (Outcome.MEMORY, "the code used more memory than allowed and was killed"),
     "output_flood": (Outcome.OUTPUT_FLOOD, "the code printed more than 16 MB and was killed"),
     "bad_result": (Outcome.BAD_RESULT, "the result is larger than 16 MB"),

@@ -19,7 +19,7 @@ from sandbox.pool import PooledSandbox
 from sandbox.worker import ProcessChannel
 
 MARKER = "MATSMITH_HOST_MARKER"
-SMALL = SandboxConfig(workers=1, memory_mb=384, max_processes=24, disk_mb=16)
+SMALL = SandboxConfig(workers=1, memory_mb=384, max_processes=24, disk_mb=16, wall_seconds=5.0)
 
 HONEST = """
 import os, random
@@ -98,14 +98,18 @@ class Lab:
     sandbox: PooledSandbox
     before: object
 
-    def processes(self) -> int:
-        """Processes of the only worker, counted from outside."""
+    def servers(self) -> set[int]:
+        """Processes of the only worker while it is idle, seen from outside."""
         (worker,) = self.sandbox._idle
         channel = worker._channel
         if isinstance(channel, ContainerChannel):
-            return len(container_pids(channel))
+            return container_pids(channel)
         assert isinstance(channel, ProcessChannel)
-        return len(descendants(channel.pid))
+        return descendants(channel.pid)
+
+    def processes(self) -> int:
+        """How many they are."""
+        return len(self.servers())
 
     async def attack(
         self, code: str, *expected: Outcome, timeout: float = 2.0, entry: str = "attack"

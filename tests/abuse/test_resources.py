@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from sandbox.base import Outcome
@@ -37,8 +39,50 @@ LOOPS = {
 @pytest.mark.parametrize("code", LOOPS.values(), ids=LOOPS.keys())
 async def test_endless_code_ends_at_its_timeout(lab: Lab, code: str) -> None:
     done = await lab.attack(code, Outcome.TIMEOUT, timeout=1.0)
-    assert done.seconds >= 1.0
-    assert "timeout" in (done.error or "")
+    assert done.cpu_seconds is not None
+    assert done.cpu_seconds >= 1.0
+    assert "used up its processor time" in (done.error or "")
+
+
+async def test_code_that_sleeps_ends_at_its_wall_time(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (worker,) = lab.sandbox._idle
+    short = dataclasses.replace(worker._config, wall_seconds=1.0)
+    monkeypatch.setattr(worker, "_config", short)
+    code = "import time\ndef attack():\n    time.sleep(600)"
+    done = await lab.attack(code, Outcome.TIMEOUT, timeout=0.5)
+    assert done.seconds >= short.wall(0.5) == 3.0
+    assert "used up its wall time" in (done.error or "")
+    assert done.cpu_seconds is not None
+    assert done.cpu_seconds < 0.5
+
+
+async def test_waiting_is_not_counted_as_work(lab: Lab) -> None:
+    """As on a busy machine: much more wall time than the timeout, little processor time."""
+    code = "import time\ndef attack():\n    time.sleep(3)\n    return 'right'"
+    done = await lab.attack(code, Outcome.OK, timeout=1.0)
+    assert done.result == "right"
+    assert done.seconds >= 3.0
+
+
+async def test_work_in_other_processes_is_counted(lab: Lab) -> None:
+    code = """
+        import os, time
+        def burn():
+            while True:
+                pass
+        def attack():
+            for _ in range(3):
+                if os.fork() == 0:
+                    if os.fork() == 0:
+                        burn()
+                    os._exit(0)
+            time.sleep(600)
+        """
+    done = await lab.attack(code, Outcome.TIMEOUT, timeout=1.0)
+    assert "processor time" in (done.error or "")
+    assert done.seconds < 20
 
 
 MEMORY = {

@@ -15,7 +15,7 @@ from sandbox import images
 from sandbox.base import Outcome, SandboxConfig, SandboxError
 from sandbox.docker import LABEL, ContainerChannel
 from sandbox.factory import get_sandbox
-from sandbox.pool import PooledSandbox
+from sandbox.pool import CANARY, PooledSandbox
 from tests.abuse.conftest import BACKENDS, descendants, reason_to_skip
 
 ROOT = str(Path(__file__).resolve().parents[2])
@@ -139,17 +139,29 @@ async def test_39_a_worker_killed_during_a_run_is_replaced(
         assert "trying again" in caplog.text
 
 
-async def test_39_a_worker_that_always_dies_is_an_error_of_the_sandbox(backend: str) -> None:
+@pytest.mark.parametrize("deaths", [2, 3])
+async def test_39_a_canary_tells_code_from_sandbox(
+    backend: str, deaths: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two workers die: the code is to blame when a third one runs other code, else the sandbox."""
+    slow = CANARY.replace("def sing():", "def sing():\n    import time; time.sleep(1.5)")
+    assert slow != CANARY
+    monkeypatch.setattr("sandbox.pool.CANARY", slow)
     code = "import time\ndef f():\n    time.sleep(1.5)\n    return 'right'"
     async with get_sandbox(bare(backend, 1)) as sandbox:
         run = asyncio.create_task(sandbox.run(code, "f", timeout=30))
-        for _ in range(2):
+        for _ in range(deaths):
             await until(lambda: sandbox._busy)
             await asyncio.sleep(0.3)
             kill_worker(sandbox)
             await until(lambda: not sandbox._busy)
-        with pytest.raises(SandboxError, match=r"two .* workers failed"):
-            await run
+        if deaths == 2:
+            done = await run
+            assert done.outcome is Outcome.KILLED
+            assert "two workers" in (done.error or "")
+        else:
+            with pytest.raises(SandboxError, match=r"two .* workers failed .* a third"):
+                await run
         healthy = await sandbox.run("def f():\n    return 1", "f", timeout=30)
         assert healthy.result == 1
 

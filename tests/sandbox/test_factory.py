@@ -145,6 +145,20 @@ async def test_the_hash_seed_of_a_worker_can_be_chosen() -> None:
 
 
 @needs_bubblewrap
+async def test_executions_repeat_the_order_of_sets() -> None:
+    code = "def f(): return list({'halide', 'oxide', 'nitride', 'sulfide', 'carbide', 'boride'})"
+    seen = {}
+    for options in ({}, {}, {"hash_seed": 3}):
+        config = SandboxConfig(
+            backend="bubblewrap", workers=1, options={**options, "warmup": False}
+        )
+        async with get_sandbox(config) as sandbox:
+            order = tuple((await sandbox.run(code, "f", timeout=60)).result)
+        seen.setdefault(order, []).append(options)
+    assert list(seen.values()) == [[{}, {}], [{"hash_seed": 3}]]
+
+
+@needs_bubblewrap
 async def test_a_warmup_that_fails_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environments, "warmup", lambda name: "import not_installed_here")
     sandbox = get_sandbox(SandboxConfig(backend="bubblewrap", workers=1))

@@ -15,12 +15,20 @@ ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x50000
 READ, OPENAT, EXIT = {0: (0, 63), 1: (257, 56), 2: (231, 94)}.values()
 
 
-def decide(machine: str, number: int, argument: int = 0, audit: int | None = None) -> int:
+def decide(
+    machine: str,
+    number: int,
+    argument: int = 0,
+    audit: int | None = None,
+    *,
+    flags: int = 0,
+    counted: bool = True,
+) -> int:
     """What the kernel would answer: a classic BPF interpreter for the five operations used."""
-    program = runner.seccomp_program(machine)
+    program = runner.seccomp_program(machine, counted=counted)
     instructions = list(struct.iter_unpack("HBBI", program))
     audit = runner.MACHINES[machine][0] if audit is None else audit
-    data = struct.pack("<IIQ6Q", number, audit, 0, argument, 0, 0, 0, 0, 0)
+    data = struct.pack("<IIQ6Q", number, audit, 0, argument, 0, 0, flags, 0, 0)
     accumulator = position = 0
     while True:
         code, if_true, if_false, value = instructions[position]
@@ -57,6 +65,25 @@ def test_the_filter(machine: str) -> None:
         assert decide(machine, clone, (1 << bit) | 17) == ERRNO | 1
     for numbers in (READ, OPENAT, EXIT):
         assert decide(machine, numbers[column]) == ALLOW
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_calls_newer_than_the_filter_do_not_exist(machine: str) -> None:
+    for number in (457, 458, 467, 470, 512, 547, 1000, 0x3FFFFFFF, 0x40000000, 0xFFFFFFFF):
+        assert decide(machine, number) == ERRNO | 38  # statmount, listmount, open_tree_attr, ...
+    known = [*runner.REFUSED.values(), *runner.ABSENT.values()]
+    assert max(number for numbers in known for number in numbers if number) < runner.UNKNOWN
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_shared_anonymous_memory_needs_someone_who_counts(machine: str) -> None:
+    mmap = runner.MMAP[runner.MACHINES[machine][1]]
+    private, shared, validated, anonymous = 2, 1, 3, 0x20
+    for kind in (shared, validated):
+        assert decide(machine, mmap, flags=kind | anonymous, counted=False) == ERRNO | 12
+        assert decide(machine, mmap, flags=kind | anonymous) == ALLOW
+        assert decide(machine, mmap, flags=kind, counted=False) == ALLOW
+    assert decide(machine, mmap, flags=private | anonymous | 0x4000, counted=False) == ALLOW
 
 
 def test_other_machines_are_killed_or_refused() -> None:
