@@ -45,9 +45,9 @@ class EvidenceConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    members: NonNegativeFloat = Field(0.25, description="from its methods to a class")
+    members: NonNegativeFloat = Field(0.75, description="from its best method to a class")
+    functions: NonNegativeFloat = Field(0.5, description="for module-level functions")
     types: NonNegativeFloat = Field(0.2, description="from a symbol to its parameters' classes")
-    modules: NonNegativeFloat = Field(0.7, description="factor for module documents")
     links: NonNegativeFloat = Field(1.0, description="for symbols that the query names")
     packages: NonNegativeFloat = Field(0.2, description="for what is in a package it names")
 

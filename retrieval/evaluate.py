@@ -5,7 +5,9 @@ measures on the questions of a benchmark; gold is what its reference solutions u
 ``gold=FILE`` takes queries from a JSONL file (``id``, ``query``, ``gold``: qualified name -> kind).
 ``retrieval=NAME:MODE`` is ``conf/retrieval/NAME.yaml`` with another mode; ``all`` is every source
 with every mode. Every query is also asked with the gold names that stand in it masked, because a
-setup code that imports what is looked for makes retrieval easy.
+setup code that imports what is looked for makes retrieval easy. For the same reason the first
+columns are about *hidden* names, gold names that do not stand in the text of their question, and
+the last row lists the names that do stand there, without retrieving anything.
 """
 
 from __future__ import annotations
@@ -34,10 +36,10 @@ from retrieval.budget import fit
 from retrieval.factory import get_retriever
 from retrieval.gold import FileGold, GoldSource, Kinds, Query, benchmark_sources, queries
 from retrieval.linking import covered
-from retrieval.measures import bootstrap, paired, recall, reciprocal_rank
+from retrieval.measures import bootstrap, paired, recall, reciprocal_rank, share
 from retrieval.rerank import RerankCounts
-from retrieval.retriever import CorpusRetriever
-from retrieval.tables import Row, markdown, put
+from retrieval.retriever import CorpusRetriever, NamesInQuery
+from retrieval.tables import NAMES, Row, markdown, put
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.environments import site_packages
 from sandbox.factory import get_sandbox
@@ -114,6 +116,8 @@ class Options(BaseModel):
 class Measured:
     """One value per query."""
 
+    hidden: dict[int, list[int]]
+    hidden_names: list[int]
     recall: dict[int, list[float]]
     within: dict[int, list[float]]
     rank: list[float] = field(default_factory=list)
@@ -131,15 +135,22 @@ async def evaluate(
         When the retriever fails.
     """
     depth = max([*options.k, *([_DEPTH] if options.tokens else [])])
-    measured = Measured({k: [] for k in options.k}, {t: [] for t in options.tokens})
+    measured = Measured(
+        {k: [] for k in options.k},
+        [len(query.hidden(options.kinds)) for query in asked],
+        {k: [] for k in options.k},
+        {t: [] for t in options.tokens},
+    )
     with meter(retriever.name + (" masked" if masked else ""), len(asked), show=True) as progress:
         for query in asked:
             text = query.masked() if masked else query.text
             documents = await retriever.search(text, k=depth)
             found = [frozenset(covered(document)) for document in documents]
             gold = query.wanted(options.kinds)
+            hidden = query.hidden(options.kinds)
             for k in options.k:
                 measured.recall[k].append(recall(found, gold, k))
+                measured.hidden[k].append(len(hidden.intersection(frozenset().union(*found[:k]))))
             for budget in options.tokens:
                 fitting = len(fit(documents, text, budget))
                 measured.within[budget].append(recall(found, gold, fitting))
@@ -165,8 +176,11 @@ async def table(
     smallest = min(options.k)
     rows: list[Row] = []
     reference: list[float] | None = None
-    for choice in options.retrieval:
-        retriever = await build(choice, source, options)
+    built = [(choice, await build(choice, source, options)) for choice in options.retrieval]
+    known = next((r for _, r in built if isinstance(r, CorpusRetriever)), None)
+    if known is not None:
+        built.append((NAMES, NamesInQuery(known)))
+    for choice, retriever in built:
         plain = await evaluate(retriever, asked, options, masked=False)
         masked = await evaluate(retriever, asked, options, masked=True)
         first = plain.recall[smallest]
@@ -175,11 +189,11 @@ async def table(
                 questions=name,
                 retriever=choice,
                 queries=len(asked),
+                hidden={k: share(n, plain.hidden_names) for k, n in plain.hidden.items()},
                 recall={k: bootstrap(values) for k, values in plain.recall.items()},
                 within={t: bootstrap(values) for t, values in plain.within.items()},
                 mrr=bootstrap(plain.rank),
                 masked_recall=bootstrap(masked.recall[smallest]),
-                masked_mrr=bootstrap(masked.rank),
                 difference=None if reference is None else paired(first, reference),
                 characters=sum(plain.characters) / len(asked),
                 unreadable=_unreadable(retriever),

@@ -15,7 +15,6 @@ from langchain_core.documents import Document
 from retrieval.linking import Linker
 from retrieval.scorers import Ranking, Scorer, Scores, top
 
-_BEST_MEMBERS = 3  # of a class that count as evidence for it
 _TYPE_SOURCES = 30  # best documents whose parameter types are followed
 _COVERED = 0.7  # of its score keeps a base class below a subclass that lists all it offers
 
@@ -27,12 +26,13 @@ class Evidence:
     Attributes
     ----------
     members
-        A class gains this part of the scores of its three best own methods.
+        A class gains this part of the score of its best own method.
+    functions
+        A module-level function gains this part of its own score: it has no methods that could
+        speak for it, and would stand behind every class that matches half as well.
     types
-        A class gains this part of the score of each of the ten best documents whose
+        A class gains this part of the score of each of the thirty best documents whose
         parameters need it: who needs a ``Vacancy`` needs a ``Structure`` and a ``PeriodicSite``.
-    modules
-        Factor for module documents, which repeat what their members say.
     links
         A symbol that the query names (in its code, or as an identifier) gains this part of the
         best score.
@@ -41,9 +41,9 @@ class Evidence:
         times the logarithm of how rare the package is in the corpus.
     """
 
-    members: float = 0.25
+    members: float = 0.75
+    functions: float = 0.5
     types: float = 0.2
-    modules: float = 0.7
     links: float = 1.0
     packages: float = 0.2
 
@@ -61,7 +61,7 @@ class SymbolRanker:
         position = {str(m["qualname"]): i for i, m in enumerate(metadata)}
         self._position = position
         self._classes = np.array([i for i, m in enumerate(metadata) if m["kind"] == "class"], int)
-        self._modules = np.array([m["kind"] == "module" for m in metadata])
+        self._functions = np.array([m["kind"] == "function" for m in metadata])
         self._types = [_positions(m.get("types", ()), position) for m in metadata]
         self._own = _padded(
             [_own_members(metadata[i], position) for i in self._classes], len(documents)
@@ -79,11 +79,11 @@ class SymbolRanker:
         """
         scores = await self._scorer.scores(query)
         evidence = self._evidence
-        scores = np.where(self._modules, evidence.modules * scores, scores).astype(np.float32)
         if evidence.packages:
             scores = self._with_packages(scores, query)
         if evidence.members and len(self._classes):
             scores = self._with_members(scores)
+        scores = np.where(self._functions, (1 + evidence.functions) * scores, scores)
         if evidence.types:
             scores = self._with_types(scores)
         if evidence.links:
@@ -100,9 +100,8 @@ class SymbolRanker:
 
     def _with_members(self, scores: Scores) -> Scores:
         padded = np.append(scores, np.float32(0))  # the padding points at this zero
-        best = -np.partition(-padded[self._own], _BEST_MEMBERS - 1, axis=1)[:, :_BEST_MEMBERS]
         result = scores.copy()
-        result[self._classes] += self._evidence.members * best.sum(axis=1)
+        result[self._classes] += self._evidence.members * padded[self._own].max(axis=1)
         return result
 
     def _with_types(self, scores: Scores) -> Scores:
@@ -142,8 +141,8 @@ def _own_members(metadata: dict[str, object], position: dict[str, int]) -> list[
 
 
 def _padded(rows: list[list[int]], padding: int) -> np.typing.NDArray[np.intp]:
-    """Rows of unequal length as a matrix; at least three columns, filled with ``padding``."""
-    width = max([_BEST_MEMBERS, *(len(row) for row in rows)])
+    """Rows of unequal length as a matrix of at least one column, filled with ``padding``."""
+    width = max([1, *(len(row) for row in rows)])
     matrix = np.full((len(rows), width), padding, dtype=np.intp)
     for i, row in enumerate(rows):
         matrix[i, : len(row)] = row

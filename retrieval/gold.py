@@ -63,13 +63,21 @@ class Query:
         """Gold names: classes and functions only, or methods and properties too."""
         return frozenset(n for n, kind in self.gold.items() if kinds == "all" or kind in API)
 
+    def hidden(self, kinds: Kinds) -> frozenset[str]:
+        """Gold names that do not stand in the text: only these show what retrieval finds."""
+        return frozenset(n for n in self.wanted(kinds) if not _word(n).search(self.text))
+
     def masked(self) -> str:
         """The query with every gold name replaced by ``[MASK]``."""
         text = self.text
-        names = {name.rpartition(".")[2] for name in self.gold}
-        for name in sorted(names, key=lambda n: (-len(n), n)):
-            text = re.sub(rf"\b{re.escape(name)}\b", "[MASK]", text)
+        for name in sorted(self.gold, key=lambda n: (-len(n.rpartition(".")[2]), n)):
+            text = _word(name).sub("[MASK]", text)
         return text
+
+
+def _word(qualname: str) -> re.Pattern[str]:
+    """The short name of a symbol as a whole word."""
+    return re.compile(rf"\b{re.escape(qualname.rpartition('.')[2])}\b")
 
 
 class FileGold:

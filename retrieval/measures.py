@@ -57,6 +57,34 @@ def bootstrap(values: Sequence[float], *, seed: int = 0) -> Estimate:
     return Estimate(float(data.mean()), float(low), float(high))
 
 
+@dataclass(frozen=True)
+class Share:
+    """``found`` of ``of`` names over all queries, with the interval over queries."""
+
+    found: int
+    of: int
+    estimate: Estimate
+
+
+def share(found: Sequence[int], of: Sequence[int], *, seed: int = 0) -> Share | None:
+    """Part of the names of all queries that was found; ``None`` when there are no names.
+
+    Parameters
+    ----------
+    found, of
+        Per query: names that were found, and that there are. Queries are resampled with all
+        their names, because the names of one query are not independent.
+    """
+    pairs = np.array([(f, n) for f, n in zip(found, of, strict=True) if n], dtype=float)
+    if not pairs.size:
+        return None
+    rng = np.random.default_rng(seed)
+    sums = pairs[rng.integers(0, len(pairs), (_RESAMPLES, len(pairs)))].sum(axis=1)
+    low, high = np.quantile(sums[:, 0] / sums[:, 1], [0.025, 0.975])
+    mean = float(pairs[:, 0].sum() / pairs[:, 1].sum())
+    return Share(sum(found), sum(of), Estimate(mean, float(low), float(high)))
+
+
 def paired(values: Sequence[float], reference: Sequence[float], *, seed: int = 0) -> Estimate:
     """Mean difference per query with its interval; zero outside it is a real difference."""
     return bootstrap([a - b for a, b in zip(values, reference, strict=True)], seed=seed)

@@ -75,7 +75,29 @@ class CorpusRetriever:
         document = self._by_qualname.get(qualname) if qualname is not None else None
         return None if document is None else document.model_copy(deep=True)
 
+    def named(self, query: str) -> list[Document]:
+        """Documents of the symbols that a query names, in order of appearance."""
+        names = self._linker.named(query)
+        return [self._by_qualname[name] for name in names if name in self._by_qualname]
+
     def _answer(self, position: int, score: float) -> Document:
         document = self.corpus.documents[position].model_copy(deep=True)
         document.metadata["score"] = score
         return document
+
+
+class NamesInQuery:
+    """Lists the symbols that stand in the query: the baseline that does not retrieve anything."""
+
+    name = "names in the query"
+
+    def __init__(self, retriever: CorpusRetriever) -> None:
+        self._retriever = retriever
+
+    async def search(self, query: str, *, k: int) -> Sequence[Document]:
+        """The first ``k`` named symbols."""
+        return self._retriever.named(query)[:k]
+
+    async def lookup(self, name: str) -> Document | None:
+        """See :meth:`CorpusRetriever.lookup`."""
+        return await self._retriever.lookup(name)

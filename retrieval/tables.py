@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from docgen.command import UsageError
-from retrieval.measures import Estimate
+from retrieval.measures import Estimate, Share
+
+NAMES = "names in the question"  # the row of a list of these, without retrieval
 
 
 @dataclass(frozen=True)
@@ -15,10 +17,13 @@ class Row:
 
     Attributes
     ----------
+    hidden
+        Gold names that do not stand in the text of their question, and how many of them are among
+        the first k documents; ``None`` where every name stands in its question.
     recall, within
         Recall of the first k documents, and of what fits a number of tokens.
-    masked_recall, masked_mrr
-        Recall of the smallest k, and MRR, with the gold names masked.
+    masked_recall
+        Recall of the smallest k with the gold names masked.
     difference
         Recall of the smallest k less that of the first retriever, question by question.
     characters
@@ -30,11 +35,11 @@ class Row:
     questions: str
     retriever: str
     queries: int
+    hidden: Mapping[int, Share | None]
     recall: Mapping[int, Estimate]
     within: Mapping[int, Estimate]
     mrr: Estimate
     masked_recall: Estimate
-    masked_mrr: Estimate
     difference: Estimate | None
     characters: float
     unreadable: float | None = None
@@ -44,17 +49,20 @@ def markdown(rows: Sequence[Row]) -> str:
     """The rows of one set of questions as a table."""
     first = rows[0]
     smallest = min(first.recall)
-    head = ["retriever", *(f"R@{k}" for k in first.recall), "MRR"]
+    head = ["retriever", *(f"hidden names @{k}" for k in first.hidden)]
+    head += [*(f"R@{k}" for k in first.recall), "MRR"]
     head += [f"R in {tokens} tokens" for tokens in first.within]
-    head += [f"R@{smallest} masked", "MRR masked", f"R@{smallest} less the first"]
+    head += [f"R@{smallest} masked", f"R@{smallest} less the first"]
     reranked = any(row.unreadable is not None for row in rows)
     if reranked:
         head.append("unreadable replies")
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     for row in rows:
-        cells = [f"`{row.retriever}`", *map(cell, row.recall.values()), cell(row.mrr)]
+        cells = [row.retriever if row.retriever == NAMES else f"`{row.retriever}`"]
+        cells += [_share(share) for share in row.hidden.values()]
+        cells += [*map(cell, row.recall.values()), cell(row.mrr)]
         cells += map(cell, row.within.values())
-        cells += [cell(row.masked_recall), cell(row.masked_mrr)]
+        cells.append(cell(row.masked_recall))
         cells.append("" if row.difference is None else cell(row.difference))
         if reranked:
             cells.append("" if row.unreadable is None else f"{100 * row.unreadable:.0f} %")
@@ -65,6 +73,12 @@ def markdown(rows: Sequence[Row]) -> str:
 def cell(estimate: Estimate) -> str:
     """A mean with its interval, as narrow as it can be read."""
     return f"{estimate.mean:.3f} [{estimate.low:.2f}, {estimate.high:.2f}]"
+
+
+def _share(share: Share | None) -> str:
+    if share is None:
+        return "none"
+    return f"{share.found} of {share.of}: {cell(share.estimate)}"
 
 
 def put(document: str, name: str, table: str) -> str:

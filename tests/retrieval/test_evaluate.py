@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from retrieval.evaluate import ALL, Options, main
 from retrieval.gold import Query
-from retrieval.measures import bootstrap, paired, recall, reciprocal_rank
+from retrieval.measures import bootstrap, paired, recall, reciprocal_rank, share
 
 A, B, C, D = (frozenset({name}) for name in "abcd")
 
@@ -52,6 +52,22 @@ def test_a_paired_difference_sees_what_separate_intervals_do_not() -> None:
     assert bootstrap(better).low < bootstrap(reference).mean
 
 
+def test_names_that_do_not_stand_in_the_question_are_hidden() -> None:
+    query = Query("q", "Use a Wall, not Bricks or mix_it.", {
+        "m.Wall": "class", "m.Brick": "class", "m.mix": "function", "m.Wall.volume": "method",
+    })  # fmt: skip
+    assert query.hidden("api") == {"m.Brick", "m.mix"}
+    assert query.hidden("all") == {"m.Brick", "m.mix", "m.Wall.volume"}
+
+
+def test_a_share_counts_names_and_resamples_queries() -> None:
+    found = share([1, 0, 3], [1, 0, 9])
+    assert found is not None
+    assert (found.found, found.of, found.estimate.mean) == (4, 10, 0.4)
+    assert (found.estimate.low, found.estimate.high) == pytest.approx((1 / 3, 1.0))
+    assert share([0, 0], [0, 0]) is None
+
+
 def test_no_queries_is_an_error() -> None:
     with pytest.raises(ValueError, match="no queries"):
         bootstrap([])
@@ -78,6 +94,7 @@ def test_command(
     rows = [
         {"id": "1", "query": "volume of a wall", "gold": {"brickwork.wall.Wall": "class"}},
         {"id": "2", "query": "what joins bricks", "gold": {"brickwork.shapes.Mortar": "class"}},
+        {"id": "3", "query": "`brickwork.wall.Wall`", "gold": {"brickwork.wall.Wall": "class"}},
     ]
     gold.write_text("".join(json.dumps(row) + "\n" for row in rows))
     out = tmp_path / "table.json"
@@ -92,13 +109,19 @@ def test_command(
     ]
     assert main(arguments) == 0
     table = json.loads(out.read_text())
-    assert [r["retriever"] for r in table] == ["llm_doc", "llm_doc_hybrid"]
-    assert table[0]["recall"]["1"]["mean"] == 1.0
-    assert table[0]["queries"] == 2
+    assert [r["retriever"] for r in table] == [
+        "llm_doc", "llm_doc_hybrid", "names in the question",
+    ]  # fmt: skip
+    assert table[0]["recall"]["3"]["mean"] == 1.0
+    assert table[0]["queries"] == 3
     assert (table[0]["difference"], table[1]["difference"] is None) == (None, False)
     printed = capsys.readouterr().out
-    assert "gold: 2 questions" in printed
-    assert "| `llm_doc` | 1.000 [1.00, 1.00] |" in printed
+    assert "gold: 3 questions" in printed
+    assert "| 2 of 2: 1.000 [1.00, 1.00] |" in printed
+    # listing what stands in the question finds none of what does not
+    names = table[-1]
+    assert names["hidden"]["1"]["found"] == names["hidden"]["3"]["found"] == 0
+    assert names["recall"]["1"]["mean"] == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize(
@@ -171,9 +194,11 @@ def test_a_mode_a_reranker_and_a_document_to_write(
     ]
     assert main(arguments) == 0
     text = document.read_text()
-    assert text.startswith("before\n<!-- walls -->\n| retriever | R@5 | R@10 | MRR |")
+    assert text.startswith(
+        "before\n<!-- walls -->\n| retriever | hidden names @5 | hidden names @10 | R@5 |"
+    )
     assert text.endswith("<!-- end -->\nafter\n")
-    assert "| `code:dense` | 1.000" in text
+    assert "| `code:dense` | 1 of 1: 1.000" in text
     assert "| 0 % |" in text  # unreadable replies
     document.write_text("no marks")
     assert main(arguments) == 2

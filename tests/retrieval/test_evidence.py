@@ -11,7 +11,7 @@ from retrieval.linking import Linker
 from retrieval.scorers import PerPropertyScorer, Scores, fuse, top
 from tests.retrieval.conftest import Make
 
-NONE = Evidence(members=0, types=0, modules=1, links=0, packages=0)
+NONE = Evidence(members=0, types=0, functions=0, links=0, packages=0)
 
 
 class Fixed:
@@ -57,21 +57,25 @@ async def test_without_evidence_the_scores_stand() -> None:
     assert list(found.items()) == [("m", 0.7), ("m.Tool.run", 0.5)]
 
 
-async def test_a_class_gains_from_its_own_best_methods() -> None:
+async def test_a_class_gains_from_its_own_best_method() -> None:
     scores = {"m.Tool.run": 0.4, "m.Tool.stop": 0.2, "m.Base.size": 0.9}
-    found = await ranking(scores, Evidence(members=0.5, types=0, modules=1, links=0))
-    assert found["m.Tool"] == 0.5 * (0.4 + 0.2)
+    found = await ranking(scores, Evidence(members=0.5, types=0, functions=0, links=0))
+    assert found["m.Tool"] == 0.5 * 0.4
     assert found["m.Base"] == 0.5 * 0.9
 
 
 async def test_parameter_types_are_followed() -> None:
-    found = await ranking({"m.Tool": 0.5}, Evidence(members=0, types=0.2, modules=1, links=0))
+    found = await ranking({"m.Tool": 0.5}, Evidence(members=0, types=0.2, functions=0, links=0))
     assert found == {"m.Tool": 0.5, "m.Input": 0.1}
 
 
-async def test_modules_weigh_less() -> None:
-    found = await ranking({"m": 0.5}, Evidence(members=0, types=0, modules=0.5, links=0))
-    assert found == {"m": 0.25}
+async def test_a_function_is_not_pushed_down_by_what_only_classes_gain() -> None:
+    # the best match of all; a class whose method matches half as well does not stand before it
+    scores = {"m.make_tool": 0.6, "m.Tool.run": 0.5, "m.Tool": 0.3, "m.Input": 0.1}
+    assert next(iter(await ranking(scores, Evidence()))) == "m.make_tool"
+    assert next(iter(await ranking(scores, Evidence(functions=0)))) == "m.Tool"
+    found = await ranking({"m.make_tool": 0.4}, Evidence(members=0, types=0, functions=0.5))
+    assert found == {"m.make_tool": 0.6}
 
 
 async def test_a_base_class_stands_behind_the_subclass_that_covers_it() -> None:
@@ -99,7 +103,7 @@ def test_names_in_a_query_are_linked(query: str, named: list[str]) -> None:
 
 
 async def test_named_symbols_come_first_even_when_nothing_matches() -> None:
-    weights = Evidence(members=0, types=0, modules=1, links=1)
+    weights = Evidence(members=0, types=0, functions=0, links=1)
     found = await ranking({"m.Input": 0.3, "m.make_tool": 0.1}, weights, "make_tool")
     assert list(found) == ["m.make_tool", "m.Input"]
     assert list(await ranking({}, weights, "make_tool")) == ["m.make_tool"]
@@ -122,7 +126,7 @@ async def test_what_is_in_a_package_that_the_query_names_gains(
     given = {"m": 0.5, "m.Tool": 0.4, "m.Input": 0.3, "x.Other": 0.45}
     library = [*LIBRARY, *(symbol(f"x.{n}", "class") for n in ("Other", *"abcdefg"))]
     names = [str(d.metadata["qualname"]) for d in library]
-    evidence = Evidence(members=0, types=0, modules=1, links=0, packages=1)
+    evidence = Evidence(members=0, types=0, functions=0, links=0, packages=1)
     ranker = SymbolRanker(Fixed(given, names), library, Linker(library, {}), evidence)
     found = {names[i]: score for i, score in await ranker.rank(query, 9)}
     rarity = np.log(16 / 8)  # half of the documents are in m
