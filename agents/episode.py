@@ -7,8 +7,8 @@ record and fail in the same way.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from agents import prompts
 from agents.answer import Answer, parse_answer
+from agents.asking_chat import AskingChat
 from agents.base import Question, Step, StopReason, Trajectory
 from agents.budget import EXECUTION_LIMITS, Budget, BudgetExceeded, Meter
 from agents.models import ModelClient, ModelError
@@ -24,8 +25,6 @@ from retrieval.base import RetrievalError, Retriever
 from retrieval.budget import shorten
 from sandbox.base import Execution, Mount, Sandbox, SandboxError
 
-#: The episode that the running task belongs to, for :class:`agents.episode_chat.EpisodeChat`.
-CURRENT: ContextVar[Episode | None] = ContextVar("episode", default=None)
 SHOWN_CHARACTERS = 4000  # of stdout, of a traceback, of the returned values in a record
 
 
@@ -71,7 +70,8 @@ class Episode:
         if retriever is None or k == 0 or not query.strip():
             return []
         try:
-            found = await retriever.search(query, k=k)
+            chat = AskingChat(ask=partial(self.ask, "rerank"))
+            found = await retriever.search(query, k=k, chat=chat)
         except RetrievalError as error:
             # One that reranks with the model meets the model's limits and failures.
             if isinstance(error.__cause__, BudgetExceeded | ModelError):
@@ -211,7 +211,6 @@ async def run_episode(
 ) -> Trajectory:
     """Run ``architecture`` on a question; every failure of a part becomes a stop reason."""
     episode = Episode(parts, question, seed)
-    token = CURRENT.set(episode)
     try:
         reason = await architecture(episode)
     except BudgetExceeded as limit:
@@ -222,8 +221,6 @@ async def run_episode(
         return episode.finish("sandbox_error", str(error))
     except RetrievalError as error:
         return episode.finish("retrieval_error", str(error))
-    finally:
-        CURRENT.reset(token)
     return episode.finish(reason)
 
 

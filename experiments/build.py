@@ -15,7 +15,6 @@ from rich.console import Console
 from agents.base import Agent
 from agents.budget import Budget
 from agents.episode import Parts
-from agents.episode_chat import EpisodeChat
 from agents.models import ModelClient, ModelConfig, build_model
 from experiments.config import ConfigError, RunConfig, load_class
 from experiments.tasks import Benchmark, RunsItself, Task
@@ -228,5 +227,4 @@ async def build_retriever(
         cache=environments.cache_folder(),
         progress=True,
         open_sandbox=open_sandbox,
-        chat=EpisodeChat(client=client),
     )

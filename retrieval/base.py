@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # slow to import
     from langchain_core.documents import Document
+    from langchain_core.language_models import BaseChatModel
 
 
 class RetrievalError(Exception):
@@ -28,8 +29,16 @@ class Retriever(Protocol):
 
     name: str
 
-    async def search(self, query: str, *, k: int) -> Sequence[Document]:
+    async def search(
+        self, query: str, *, k: int, chat: BaseChatModel | None = None
+    ) -> Sequence[Document]:
         """The ``k`` best documents for ``query``, best first; ties broken by ``id``.
+
+        Parameters
+        ----------
+        chat
+            Asked by a retriever that is configured to rerank, so that whoever searches pays for
+            it and records it; without one the order of the search stands.
 
         Raises
         ------

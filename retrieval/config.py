@@ -81,7 +81,7 @@ class RetrievalConfig(BaseModel):
         Weights of what the structure of the library adds; see
         :class:`retrieval.evidence.Evidence`. Sources of chunks do not use it.
     rerank
-        ``model``: the chat model puts the best ``candidates`` documents in order; see
+        ``model``: the chat model chooses among the best ``candidates`` documents; see
         :class:`retrieval.rerank.ModelReranker`.
     default_embedding
         Used with ``embedding=none``, for what cannot do without vectors.

@@ -134,6 +134,9 @@ async def evaluate(
     RetrievalError
         When the retriever fails.
     """
+    chat = _chat(options.reranker) if options.reranker else None
+    if chat is None and isinstance(retriever, CorpusRetriever) and retriever.reranker is not None:
+        raise UsageError("set.rerank=model needs a chat model: reranker=NAME")
     depth = max([*options.k, *([_DEPTH] if options.tokens else [])])
     measured = Measured(
         {k: [] for k in options.k},
@@ -144,7 +147,7 @@ async def evaluate(
     with meter(retriever.name + (" masked" if masked else ""), len(asked), show=True) as progress:
         for query in asked:
             text = query.masked() if masked else query.text
-            documents = await retriever.search(text, k=depth)
+            documents = await retriever.search(text, k=depth, chat=chat)
             found = [frozenset(covered(document)) for document in documents]
             gold = query.wanted(options.kinds)
             hidden = query.hidden(options.kinds)
@@ -227,7 +230,6 @@ async def build(choice: str, source: GoldSource, options: Options) -> Retriever:
         cache=cache_root(),
         progress=True,
         open_sandbox=partial(get_sandbox, SandboxConfig(options.backend, environment)),
-        chat=_chat(options.reranker) if options.reranker else None,
     )
     if retriever is None:
         raise UsageError(f"retrieval={name}: retrieves nothing, there is nothing to measure")

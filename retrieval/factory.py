@@ -50,7 +50,6 @@ async def get_retriever(
     cache: Path,
     progress: bool,
     open_sandbox: OpenSandbox | None = None,
-    chat: BaseChatModel | None = None,
 ) -> Retriever | None:
     """Build what the configuration asks for; ``None`` for ``retrieval=none``.
 
@@ -71,8 +70,6 @@ async def get_retriever(
     open_sandbox
         Starts a sandbox in whose environment ``packages`` are installed; for ``source=live``,
         and only when that is not cached.
-    chat
-        Model that is asked by ``rerank=model``.
 
     Raises
     ------
@@ -109,7 +106,9 @@ async def get_retriever(
         ranker,
         linker,
         tokens=settings.tokens,
-        reranker=_reranker(settings, chat),
+        reranker=(
+            ModelReranker(candidates=settings.candidates) if settings.rerank == "model" else None
+        ),
     )
 
 
@@ -165,14 +164,6 @@ async def _corpus(
         cache=cache,
         show_progress=progress,
     )
-
-
-def _reranker(settings: RetrievalConfig, chat: BaseChatModel | None) -> ModelReranker | None:
-    if settings.rerank == "none":
-        return None
-    if chat is None:
-        raise RetrievalConfigError("retrieval.rerank=model needs a chat model")
-    return ModelReranker(chat, candidates=settings.candidates)
 
 
 def _ranker(settings: RetrievalConfig, scorer: Scorer, corpus: Corpus, linker: Linker) -> Ranker:

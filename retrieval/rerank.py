@@ -1,8 +1,9 @@
 """A second look at the best documents: a chat model puts them in order.
 
-The model is given in (any LangChain chat model); it sees the names and first lines of the
-candidates and answers with numbers. A reply without a usable number leaves the order as it is,
-is counted, and marks the documents; an endpoint that fails is an error.
+Whoever searches hands in the model (any LangChain chat model); it sees the names and first lines
+of the candidates and answers with numbers. Only what it names stays. A reply without a usable
+number leaves the order as it is, is counted, and marks the documents; an endpoint that fails is an
+error.
 """
 
 from __future__ import annotations
@@ -39,28 +40,29 @@ class RerankCounts:
 
 
 class ModelReranker:
-    """Puts documents in the order that a chat model gives.
+    """Keeps the documents that a chat model names, in its order.
 
     Parameters
     ----------
-    model
-        Any LangChain chat model.
     candidates
         Documents that it sees.
     """
 
-    def __init__(self, model: BaseChatModel, *, candidates: int) -> None:
+    def __init__(self, *, candidates: int) -> None:
         self.candidates = candidates
         self.counts = RerankCounts()
-        self._model = model
 
-    async def order(self, query: str, documents: Sequence[Document], k: int) -> list[Document]:
-        """The documents, those first that the model names; ``metadata["reranked"]`` tells.
+    async def order(
+        self, query: str, documents: Sequence[Document], k: int, model: BaseChatModel
+    ) -> list[Document]:
+        """The documents that the model names, or the first ``k`` when it names none.
+
+        ``metadata["reranked"]`` tells which of the two it was.
 
         Parameters
         ----------
         k
-            How many the model may name; the others follow in their order.
+            How many the model may name; it may name fewer.
 
         Raises
         ------
@@ -68,23 +70,22 @@ class ModelReranker:
             When the model failed.
         """
         if len(documents) < 2:
-            return list(documents)
+            return list(documents)[:k]
         self.counts.asked += 1
         try:
-            reply = await self._model.ainvoke([HumanMessage(request(query, documents, k))])
+            reply = await model.ainvoke([HumanMessage(request(query, documents, k))])
         except Exception as error:
             raise RetrievalError(f"the model that reranks failed: {error}") from error
-        first = read_order(str(reply.text), len(documents))[:k]
-        if not first:
+        named = read_order(str(reply.text), len(documents))[:k]
+        if not named:
             self.counts.unreadable += 1
             _log.warning(
                 "rerank: no candidate could be read from %d of %d replies; their order is kept",
                 self.counts.unreadable, self.counts.asked,
             )  # fmt: skip
         for document in documents:
-            document.metadata["reranked"] = bool(first)
-        rest = [position for position in range(len(documents)) if position not in first]
-        return [documents[position] for position in (*first, *rest)]
+            document.metadata["reranked"] = bool(named)
+        return [documents[position] for position in named or range(min(k, len(documents)))]
 
 
 def request(question: str, documents: Sequence[Document], most: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from langchain_core.documents import Document
 
@@ -13,6 +13,9 @@ from retrieval.budget import fit
 from retrieval.linking import Linker, covered
 from retrieval.rerank import ModelReranker
 from retrieval.scorers import DEPTH, Ranking
+
+if TYPE_CHECKING:  # slow to import
+    from langchain_core.language_models import BaseChatModel
 
 
 class Ranker(Protocol):
@@ -47,23 +50,27 @@ class CorpusRetriever:
             for qualname in covered(document):
                 self._by_qualname.setdefault(qualname, document)
 
-    async def search(self, query: str, *, k: int) -> Sequence[Document]:
+    async def search(
+        self, query: str, *, k: int, chat: BaseChatModel | None = None
+    ) -> Sequence[Document]:
         """The ``k`` best documents for ``query``; fewer when fewer match, or fit the budget.
+
+        One that reranks with ``chat`` returns only what the model names, and nothing from behind
+        the candidates.
 
         Raises
         ------
         RetrievalError
             When an index or an endpoint behind it failed.
         """
-        reranker = self.reranker
         if k < 1:
             raise RetrievalError(f"k must be at least 1, not {k}")
         ranking = await self._ranker.rank(query, max(k, DEPTH))
+        reranker = self.reranker if chat is not None else None
         count = k if reranker is None else max(k, reranker.candidates)
         documents = [self._answer(position, score) for position, score in ranking[:count]]
-        if reranker is not None:
-            first, rest = documents[: reranker.candidates], documents[reranker.candidates :]
-            documents = [*await reranker.order(query, first, k), *rest][:k]
+        if reranker is not None and chat is not None:
+            documents = await reranker.order(query, documents, k, chat)
         return documents if self._tokens is None else fit(documents, query, self._tokens)
 
     async def lookup(self, name: str) -> Document | None:
@@ -94,7 +101,13 @@ class NamesInQuery:
     def __init__(self, retriever: CorpusRetriever) -> None:
         self._retriever = retriever
 
-    async def search(self, query: str, *, k: int) -> Sequence[Document]:
+    async def search(
+        self,
+        query: str,
+        *,
+        k: int,
+        chat: BaseChatModel | None = None,  # noqa: ARG002 -- the protocol's signature
+    ) -> Sequence[Document]:
         """The first ``k`` named symbols."""
         return self._retriever.named(query)[:k]
 

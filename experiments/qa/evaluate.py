@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import BaseMessage, HumanMessage
 from rich.console import Console
 
+from agents.asking_chat import AskingChat
 from agents.models import ModelConfig, ModelError, Reply, build_model
 from experiments.build import build_client, build_retriever
 from experiments.config import ConfigError, RunConfig
@@ -261,12 +262,17 @@ async def _writer(
     retriever = await build_retriever(config, packages, site, client, open_sandbox)
     if retriever is None:
         return None
+
+    async def ask(messages: Sequence[BaseMessage]) -> str:
+        return (await client.ask(messages, sample="0")).text
+
+    chat = AskingChat(ask=ask)
     k = int(config.system.params.get("k") or config.model.documents)
     longest = config.model.document_characters
 
     async def write(question: QAQuestion) -> str:
         query = "\n".join([question.question, *question.choices.values()])
-        documents = await retriever.search(query, k=k)
+        documents = await retriever.search(query, k=k, chat=chat)
         return answering_prompt(question, shorten(documents, query, longest))
 
     return write

@@ -63,7 +63,7 @@ class ListRetriever:
         self.fail = fail
         self.queries: list[str] = []
 
-    async def search(self, query: str, *, k: int) -> Sequence[Document]:
+    async def search(self, query: str, *, k: int, chat: object = None) -> Sequence[Document]:
         if self.fail:
             raise RetrievalError("the index is gone; build it again")
         self.queries.append(query)

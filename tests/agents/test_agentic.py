@@ -21,7 +21,7 @@ GOOD = code_reply("return {'a': 8.0}")
 class TwoQueries(ListRetriever):
     """The query decides what is found."""
 
-    async def search(self, query: str, *, k: int) -> Sequence[Document]:
+    async def search(self, query: str, *, k: int, chat: object = None) -> Sequence[Document]:
         await super().search(query, k=k)
         start = 2 if "second" in query else 0
         return self.documents[start : start + k]

@@ -156,7 +156,7 @@ def test_names_that_a_draft_uses():
 class ByName(ListRetriever):
     """A query that names documents finds those, any other the first."""
 
-    async def search(self, query: str, *, k: int) -> Sequence[Document]:
+    async def search(self, query: str, *, k: int, chat: object = None) -> Sequence[Document]:
         named = [d for d in self.documents if d.metadata["qualname"] in query]
         return (named or self.documents)[:k]
 

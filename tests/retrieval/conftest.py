@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 import pytest
 from langchain_core.embeddings import Embeddings
-from langchain_core.language_models import BaseChatModel
 
 from docgen.rules_model import RulesDocModel
 from retrieval.base import Retriever
@@ -21,12 +20,7 @@ PLAIN = SandboxConfig(env="live", workers=1, options={"warmup": False})
 
 
 class Make(Protocol):
-    async def __call__(
-        self,
-        embedding: Embeddings | None = None,
-        chat: BaseChatModel | None = None,
-        **config: Any,
-    ) -> Retriever: ...
+    async def __call__(self, embedding: Embeddings | None = None, **config: Any) -> Retriever: ...
 
 
 @pytest.fixture
@@ -39,9 +33,7 @@ def package(tmp_path: Path) -> Path:
 def make(package: Path, tmp_path: Path) -> Make:
     """Makes a retriever over ``brickwork`` from configuration keys."""
 
-    async def build(
-        embedding: Embeddings | None = None, chat: BaseChatModel | None = None, **config: Any
-    ) -> Retriever:
+    async def build(embedding: Embeddings | None = None, **config: Any) -> Retriever:
         retriever = await get_retriever(
             {"name": "test", "source": "llm_doc", **config},
             packages=["brickwork"],
@@ -52,7 +44,6 @@ def make(package: Path, tmp_path: Path) -> Make:
             cache=tmp_path / "cache",
             progress=False,
             open_sandbox=partial(get_sandbox, PLAIN),
-            chat=chat,
         )
         assert retriever is not None
         return retriever

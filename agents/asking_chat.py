@@ -1,33 +1,28 @@
-"""The model of an episode as a LangChain chat model, for parts that know nothing of episodes.
+"""A question to the model, counted and recorded by whoever asks, as a LangChain chat model.
 
-A retriever that reranks with the model must not spend past the budget or the record: what it
-asks counts like any other call of the question that is being worked on.
+A retriever that reranks knows nothing of episodes, and yet must not spend past the budget of the
+question or beside its record: it is handed this.
 """
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
-from pydantic import ConfigDict
-
-from agents.episode import CURRENT
-from agents.models import ModelClient
 
 
-class EpisodeChat(BaseChatModel):
-    """Asks through the episode that is under way; without one, through the client alone."""
+class AskingChat(BaseChatModel):
+    """Passes every request on to ``ask``, which returns the text of the reply."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
-
-    client: ModelClient
+    ask: Callable[[Sequence[BaseMessage]], Awaitable[str]]
 
     @property
     def _llm_type(self) -> str:
-        return self.client.name
+        return "asking"
 
     async def _agenerate(
         self,
@@ -36,11 +31,7 @@ class EpisodeChat(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,  # noqa: ARG002
         **kwargs: Any,  # noqa: ARG002
     ) -> ChatResult:
-        episode = CURRENT.get()
-        if episode is not None:
-            text = await episode.ask("rerank", messages)
-        else:
-            text = (await self.client.ask(messages, sample="0")).text
+        text = await self.ask(messages)
         return ChatResult(generations=[ChatGeneration(message=AIMessage(text))])
 
     def _generate(
@@ -50,4 +41,4 @@ class EpisodeChat(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        raise NotImplementedError("the client is asynchronous: use ainvoke")
+        raise NotImplementedError("asking is asynchronous: use ainvoke")
