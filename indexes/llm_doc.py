@@ -163,5 +163,5 @@ def _demand_complete(report: WriteReport, writer: Writer, checkpoint: Path) -> N
     raise CorpusError(
         f"{story}. {len(report.texts)} are kept in {checkpoint}; "
         "the same command goes on from there. To go without the missing ones: "
-        "retrieval.accept_missing=true"
+        "retrieval.writer.accept_missing=true"
     )

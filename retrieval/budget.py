@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from langchain_core.documents import Document
 
@@ -12,6 +15,9 @@ from indexes.tokens import tokens
 CHARACTERS_PER_TOKEN = 4  # an estimate: English and code, usual tokenizers
 _SHARE = 5  # no document takes more than a fifth of the budget
 _BY_NAME = "  and by name: "
+_SIGNATURE = 2_000  # characters; a longer one is not read
+# of a member list: name, signature, kind, and what it says
+_MEMBER = re.compile(r"  (\w+)((?: ?\(.*?| -> .*?)?) \[[a-z ]+\](?::|$)")
 _SMALLEST = 200  # characters; less of a document is not worth its place
 
 
@@ -58,8 +64,9 @@ def shorten(documents: Sequence[Document], query: str, characters: int | None) -
 def condense(document: Document, wanted: frozenset[str], room: int) -> Document:
     """A document of at most ``room`` characters.
 
-    Of a long member list the lines that share most words with the query stay whole, the other
-    members stay by name; then the written text is cut, then everything.
+    Of a long member list the lines that share most words with the query stay whole; the other
+    members stay as they are called, ``name(argument, argument=default)``, or where even that is
+    too long by name. Then the written text is cut, then everything.
     """
     content = document.page_content
     if len(content) <= room:
@@ -78,21 +85,51 @@ def condense(document: Document, wanted: frozenset[str], room: int) -> Document:
 
 
 def _with_members(lines: list[str], members: list[int], wanted: frozenset[str], room: int) -> str:
-    """The facts with the member lines that matter, the others by name."""
-    names = {i: lines[i].strip().split("(")[0].split(" ")[0] for i in members}
-    left = room - sum(len(name) + 2 for name in names.values())
+    """The facts with the member lines that matter, the others as they are called."""
+    forms = {i: _forms(lines[i]) for i in members}
+    left = room - sum(len(names) + 2 for names, *_ in forms.values())
     relevance = {i: len(wanted.intersection(tokens(lines[i]))) for i in members}
-    kept: set[int] = set()
-    for i in sorted(members, key=lambda i: (-relevance[i], i)):
-        gain = len(lines[i]) + 1 - len(names[i]) - 2
-        if gain <= left:
-            kept.add(i)
-            left -= gain
+    by_relevance = sorted(members, key=lambda i: (-relevance[i], i))
+    level = dict.fromkeys(members, 0)
+    # whole lines in half of the room, then arguments for as many as can be, then whole lines again
+    for better, reserve in ((2, left // 2), (1, 0), (2, 0)):
+        for i in by_relevance:
+            gain = len(forms[i][better]) - len(forms[i][level[i]])
+            if level[i] < better and gain <= left - reserve:
+                level[i] = better
+                left -= gain
     first = members[0]
-    shown = [*lines[:first], *(lines[i] for i in members if i in kept)]
-    if others := [names[i] for i in members if i not in kept]:
+    shown = [*lines[:first], *(lines[i] for i in members if level[i] == 2)]
+    if others := [forms[i][level[i]] for i in members if level[i] < 2]:
         shown.append(f"{_BY_NAME}{', '.join(others)}")
     return "\n".join([*shown, *lines[members[-1] + 1 :]])
+
+
+def _forms(line: str) -> tuple[str, str, str]:
+    """A member's name, how it is called, and its whole line; of a list of names always that."""
+    if line.startswith(_BY_NAME):
+        names = line.removeprefix(_BY_NAME)
+        return names, names, names
+    name = line.strip().split("(")[0].split(" ")[0]
+    return name, _call(line) or name, line
+
+
+@lru_cache(maxsize=20_000)
+def _call(line: str) -> str | None:
+    """``name(argument, argument=default)`` of a member line; ``None`` for what is not called."""
+    match = _MEMBER.match(line[:_SIGNATURE])
+    if match is None or not match[2].startswith("("):
+        return None
+    try:
+        (function,) = ast.parse(f"def _{match[2]}: ...").body
+        if not isinstance(function, ast.FunctionDef):
+            return None
+        for argument in ast.walk(function.args):
+            if isinstance(argument, ast.arg):
+                argument.annotation = None
+        return f"{match[1]}({ast.unparse(function.args)})"
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None  # written by a library: whatever Python cannot read stays a name
 
 
 def _cut(content: str, room: int) -> str:

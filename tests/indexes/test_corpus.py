@@ -115,6 +115,7 @@ async def test_an_incomplete_corpus_is_an_error_that_says_what_to_do(
     message = str(caught.value)
     assert "brickwork.shapes.Brick: ConnectionError: refused" in message
     assert "goes on from there" in message
+    assert message.endswith("retrieval.writer.accept_missing=true")
     assert not list((cache / "corpora").glob("llm_doc-*/documents.jsonl"))
     healed = StubbornModel()
     corpus = await build(package, cache, healed)

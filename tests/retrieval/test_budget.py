@@ -23,6 +23,33 @@ def test_relevant_members_stay_whole_the_others_by_name() -> None:
     assert all(f"thing_{i}" in short for i in range(40))
 
 
+def test_members_that_do_not_fit_keep_their_arguments() -> None:
+    lines = [
+        f"  get_{i}(structure: Structure, tol: float = 0.1, *names: str) -> dict[str, float] "
+        f"[method]: {'Says much about nothing. ' * 5}"
+        for i in range(20)
+    ]
+    lines[3] = "  size -> int [property]: " + "Long. " * 200
+    lines[4] = "  odd(x: = 3) -> int [method]: " + "Long. " * 200  # not Python
+    lines.append("  and by name: last, of_all")
+    members = "\n".join(lines)
+    document = Document(page_content=f"m.L\nkind: class\nmembers:\n{members}\n---\ntext\n")
+    short = condense(document, frozenset({"get_7", "7"}), 1800).page_content
+    assert len(short) <= 1800
+    assert lines[7] in short
+    assert "get_19(structure, tol=0.1, *names)" in short
+    assert " size, odd, get_" in short
+    assert short.endswith("last, of_all\n---\ntext\n")
+
+
+@given(st.text(max_size=300), st.integers(60, 400))
+def test_any_text_can_stand_in_a_member_list(signature: str, room: int) -> None:
+    line = "  f(" + signature.replace("\n", " ")
+    facts = f"m.L\nmembers:\n{line}) [method]: x\n  g(a: int) [method]: y"
+    document = Document(page_content=f"{facts}\n---\n{'text ' * 50}")
+    assert len(condense(document, frozenset(), room).page_content) <= room
+
+
 def test_a_short_document_is_left_alone() -> None:
     assert condense(LONG, frozenset(), 100_000) is LONG
 
