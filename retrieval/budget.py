@@ -95,7 +95,7 @@ def _with_members(lines: list[str], members: list[int], wanted: frozenset[str], 
     for better, reserve in ((2, left // 2), (1, 0), (2, 0)):
         for i in by_relevance:
             gain = len(forms[i][better]) - len(forms[i][level[i]])
-            if level[i] < better and gain <= left - reserve:
+            if 0 < gain <= left - reserve:
                 level[i] = better
                 left -= gain
     first = members[0]

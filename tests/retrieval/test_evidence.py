@@ -93,7 +93,9 @@ async def test_a_base_class_stands_behind_the_subclass_that_covers_it() -> None:
         ("call make_tool first", ["m.make_tool"]),
         ("what does Tool.run return?", ["m.Tool.run"]),
         ("what does m.Base.size() return?", ["m.Base.size"]),
-        ("the Tool in my hand", []),  # an English word
+        ("the Tool in my hand", []),  # an English word, also where it stands alone
+        ("Tool", []),
+        ("input keyword: run, size; hello", []),
         ("from m import *", []),
         ("import the m", []),
     ],
