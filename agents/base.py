@@ -81,8 +81,8 @@ class Step:
     """One thing an agent did, as plain JSON-able data.
 
     ``kind`` is ``retrieve`` (query, hits with id and score), ``model`` (purpose, messages,
-    reply, usage), ``parse`` (status), ``check`` (findings) or ``execute`` (outcome, result,
-    stdout, stderr, error, seconds).
+    reply, usage; where there is one, reasoning, fault and adjusted), ``parse`` (status),
+    ``check`` (findings) or ``execute`` (outcome, result, stdout, stderr, error, seconds).
     """
 
     kind: Literal["retrieve", "model", "parse", "check", "execute"]
@@ -103,6 +103,9 @@ class Trajectory:
         Why the agent stopped; see :data:`StopReason`.
     format_status
         ``strict`` (the tag contract was kept), ``repaired`` or ``error``.
+    fault
+        Why the last reply of an episode without code was none (:data:`agents.models.Fault`);
+        ``None`` where the model just did not write any.
     """
 
     question_id: str
@@ -117,6 +120,7 @@ class Trajectory:
     sandbox_seconds: float = 0.0
     seconds: float = 0.0
     error: str | None = None
+    fault: str | None = None
 
 
 class Agent(Protocol):

@@ -20,7 +20,7 @@ from agents.answer import Answer, parse_answer
 from agents.asking_chat import AskingChat
 from agents.base import Question, Step, StopReason, Trajectory
 from agents.budget import EXECUTION_LIMITS, Budget, BudgetExceeded, Meter
-from agents.models import ModelClient, ModelError
+from agents.models import Fault, ModelClient, ModelError
 from retrieval.base import RetrievalError, Retriever
 from retrieval.budget import shorten
 from sandbox.base import Execution, Mount, Sandbox, SandboxError
@@ -62,6 +62,7 @@ class Episode:
         self.steps: list[Step] = []
         self.answer: Answer | None = None
         self.reply = ""
+        self.fault: Fault | None = None
         self._asked = 0
 
     async def retrieve(self, query: str, k: int) -> list[Document]:
@@ -114,12 +115,16 @@ class Episode:
         sample = f"{self.seed}:{self._asked}"
         self._asked += 1
         sent = [{"role": message.type, "content": message.text} for message in messages]
+        calls = self.parts.budget.calls
+        extend = calls is None or self.meter.usage.calls + 1 < calls
         try:
-            reply = await self.parts.model.ask(messages, sample=sample)
+            reply = await self.parts.model.ask(messages, sample=sample, extend=extend)
         except ModelError as error:
             self._record("model", purpose=purpose, messages=sent, error=str(error))
             raise
         self.meter.usage += reply.usage
+        self.fault = reply.fault
+        notes = {"reasoning": reply.reasoning, "fault": reply.fault, "adjusted": reply.adjusted}
         self._record(
             "model",
             purpose=purpose,
@@ -128,6 +133,7 @@ class Episode:
             usage=asdict(reply.usage),
             cached=reply.cached,
             seconds=reply.seconds,
+            **{name: note for name, note in notes.items() if note},
         )
         return reply.text
 
@@ -200,6 +206,7 @@ class Episode:
             sandbox_seconds=self.meter.sandbox_seconds,
             seconds=self.meter.seconds,
             error=error,
+            fault=self.fault if answer is None else None,
         )
 
 

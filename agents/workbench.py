@@ -6,15 +6,15 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from agents.agentic import Agentic
 from agents.base import Agent, Question, Step
 from agents.budget import Budget
 from agents.episode import Parts
 from agents.graphrag import GraphRag
-from agents.models import ModelClient, ModelConfig, build_model
+from agents.models import ModelClient, ModelConfig, build_model, read_config
 from agents.rag import Rag
 from agents.reflect import Reflect
 from agents.reretrieve import Reretrieve
@@ -55,6 +55,10 @@ class Settings:
         gpt-4o where there is a key or an endpoint, else ``rules``.
     base_url
         OpenAI-compatible endpoint; ``None``: ``OPENAI_BASE_URL``, else OpenAI's own.
+    provider
+        Who serves the model; see :class:`agents.models.ModelConfig`.
+    settings
+        Further keys of :class:`agents.models.ModelConfig`.
     environment
         Folder of ``sandbox/envs``, or path of one's own: the versions that the code runs on.
     packages
@@ -66,6 +70,8 @@ class Settings:
     system: str = "reflect"
     model: str | None = None
     base_url: str | None = None
+    provider: str = "openai"
+    settings: Mapping[str, Any] = field(default_factory=dict)
     environment: str = "live"
     packages: tuple[str, ...] = LIBRARIES
     retrieval: Literal["llm_doc", "none"] = "llm_doc"
@@ -73,19 +79,30 @@ class Settings:
     calls: int = 20
 
     def model_config(self, variables: Mapping[str, str] = os.environ) -> ModelConfig:
-        """Which model to build."""
-        base_url = self.base_url or variables.get("OPENAI_BASE_URL") or None
+        """Which model to build.
+
+        Raises
+        ------
+        ValueError
+            When a setting does not exist or cannot have its value.
+        """
+        base_url = self.base_url
+        if self.provider == "openai":
+            base_url = base_url or variables.get("OPENAI_BASE_URL") or None
+        elif self.model is None:
+            raise ValueError(f"--provider {self.provider}: say which model with --model NAME")
         reachable = base_url is not None or bool(variables.get("OPENAI_API_KEY"))
         name = self.model or (variables.get("OPENAI_MODEL", "gpt-4o") if reachable else "rules")
         if name == "rules":
             return _RULES
-        return ModelConfig(
-            provider="openai",
-            name=name,
-            base_url=base_url,
-            documents=DOCUMENTS,
-            document_characters=DOCUMENT_CHARACTERS,
-        )
+        values: dict[str, Any] = {
+            "provider": self.provider,
+            "name": name,
+            "base_url": base_url,
+            "documents": DOCUMENTS,
+            "document_characters": DOCUMENT_CHARACTERS,
+        }
+        return read_config({**values, **self.settings})
 
 
 @dataclass(frozen=True)

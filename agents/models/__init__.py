@@ -3,13 +3,16 @@
 Importing this package imports no LangChain: ``--help`` must answer at once.
 """
 
-from agents.models.client import CHARACTERS_PER_TOKEN, ModelClient, ModelError, Reply
-from agents.models.config import ModelConfig, Price
+from agents.models.client import CHARACTERS_PER_TOKEN, ModelClient, ModelError
+from agents.models.config import ModelConfig, Price, read_config
 from agents.models.prices import find_price
 from agents.models.providers import build_model
+from agents.models.reply import FAULTS, Fault, Reply
 
 __all__ = [
     "CHARACTERS_PER_TOKEN",
+    "FAULTS",
+    "Fault",
     "ModelClient",
     "ModelConfig",
     "ModelError",
@@ -17,4 +20,5 @@ __all__ = [
     "Reply",
     "build_model",
     "find_price",
+    "read_config",
 ]

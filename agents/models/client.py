@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agents.base import Usage
 from agents.models.cache import ReplyCache, request_key
 from agents.models.config import ModelConfig, Price
+from agents.models.parameters import adjusted, reply_limit, with_limit
+from agents.models.reply import Reply, fault_of, reasoning_of
 from agents.models.traffic import Recorder, Replay
 
 if TYPE_CHECKING:  # slow to import
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessage, BaseMessage
+    from langchain_core.messages.ai import UsageMetadata
 
 CHARACTERS_PER_TOKEN = 4.0  # only where an endpoint reports no usage; such counts say so
 
@@ -26,18 +30,14 @@ NOT_IDENTITY = {
 }  # fmt: skip
 
 
+#: Statuses after which it is worth to try again, besides 5xx.
+_TRANSIENT = frozenset({408, 409, 429})
+
+_LOG = logging.getLogger(__name__)
+
+
 class ModelError(Exception):
     """The endpoint failed after its retries: infrastructure, never a wrong answer."""
-
-
-@dataclass(frozen=True)
-class Reply:
-    """A model's text and what it took."""
-
-    text: str
-    usage: Usage
-    seconds: float
-    cached: bool = False
 
 
 class ModelClient:
@@ -57,6 +57,13 @@ class ModelClient:
         Where traffic is kept, and where it comes from instead of ``chat``.
     concurrency
         Requests in flight at once.
+    retries
+        Whether ``chat`` itself tries again after a passing failure; else it is done here.
+
+    Attributes
+    ----------
+    adjustments
+        What endpoint and client have agreed to change about the requests, in order.
     """
 
     def __init__(
@@ -69,6 +76,7 @@ class ModelClient:
         record: Recorder | None = None,
         replay: Replay | None = None,
         concurrency: int = 8,
+        retries: bool = True,
     ) -> None:
         self.chat = chat
         self.config = config
@@ -79,11 +87,15 @@ class ModelClient:
         self._record = record
         self._replay = replay
         self._slots = asyncio.Semaphore(concurrency)
+        self.adjustments: list[str] = []
+        self._tries = 1 if retries else config.max_retries + 1
         # Backoff of the client is at most 8 s per retry; the rest of the margin is for queues.
-        self._deadline = (config.timeout + 10.0) * (config.max_retries + 1)
+        self._deadline = (config.timeout + 10.0) * (config.max_retries + 1 if retries else 1)
         self._identity = config.model_dump(exclude=NOT_IDENTITY)
 
-    async def ask(self, messages: Sequence[BaseMessage], *, sample: str) -> Reply:
+    async def ask(
+        self, messages: Sequence[BaseMessage], *, sample: str, extend: bool = True
+    ) -> Reply:
         """Send ``messages`` and return the reply.
 
         Parameters
@@ -92,6 +104,9 @@ class ModelClient:
             The conversation.
         sample
             Which sample of the same request this is (seed and position in the trajectory).
+        extend
+            Whether a reply that was cut off at the limit may be asked for once more, with twice
+            the limit; that is a second call.
 
         Raises
         ------
@@ -101,13 +116,13 @@ class ModelClient:
         if self._replay is not None:
             return self._replayed(self._replay, messages, sample)
         try:
-            reply = await self._answer(messages, sample)
+            reply = await self._answer(messages, sample, extend=extend)
         except ModelError as error:
             if self._record is not None:
                 self._record.failure(self._identity, messages, sample, str(error))
             raise
         if self._record is not None:
-            self._record.reply(self._identity, messages, sample, vars(reply))
+            self._record.reply(self._identity, messages, sample, reply.stored())
         return reply
 
     def _replayed(self, replay: Replay, messages: Sequence[BaseMessage], sample: str) -> Reply:
@@ -119,39 +134,91 @@ class ModelClient:
             )
         if "error" in found:
             raise ModelError(found["error"])
-        return Reply(**{**found["reply"], "usage": Usage(**found["reply"]["usage"])})
+        return Reply.load(found["reply"])
 
-    async def _answer(self, messages: Sequence[BaseMessage], sample: str) -> Reply:
+    async def _answer(self, messages: Sequence[BaseMessage], sample: str, *, extend: bool) -> Reply:
         key = request_key(self._identity, messages, sample)
         if self._cache is not None and (stored := self._cache.get(key)) is not None:
-            usage = replace(Usage(**stored["usage"]), calls=0, cached_calls=1, cost_usd=0.0)
-            return Reply(stored["text"], usage, 0.0, cached=True)
+            reply = Reply.load(stored)
+            usage = replace(reply.usage, calls=0, cached_calls=1, cost_usd=0.0)
+            return replace(reply, usage=usage, seconds=0.0, cached=True)
         async with self._slots:
-            started = time.monotonic()
-            message = await self._send(list(messages))
-            seconds = time.monotonic() - started
-        text = message.text if isinstance(message.text, str) else str(message.content)
-        usage = self._usage(messages, text, message)
-        if self._cache is not None and text.strip():
-            self._cache.put(key, {"text": text, "usage": vars(usage)})
-        return Reply(text, usage, seconds)
+            reply = await self._exchange(messages)
+            limit = reply_limit(self.chat)
+            if reply.fault == "length" and limit is not None and extend:
+                reply = await self._longer(messages, reply, 2 * limit)
+        if self._cache is not None and reply.text.strip():
+            self._cache.put(key, reply.stored())
+        return reply
 
-    async def _send(self, messages: list[BaseMessage]) -> AIMessage:
+    async def _longer(self, messages: Sequence[BaseMessage], cut: Reply, limit: int) -> Reply:
+        """The reply once more with another limit; ``cut`` when the endpoint does not accept it."""
+        note = f"max_tokens {limit // 2} -> {limit} after a reply that was cut off"
         try:
-            async with asyncio.timeout(self._deadline):
-                return await self.chat.ainvoke(messages)
-        except TimeoutError as error:
-            raise ModelError(f"{self.name}: no reply within {self._deadline:.0f} s") from error
-        # An endpoint can send anything; clients raise accordingly (openai errors, JSON and
-        # pydantic errors, TypeErrors on missing fields). All of them mean: no reply.
-        except Exception as error:
-            reason = " ".join(str(error).split())[:500]
-            url = getattr(getattr(error, "request", None), "url", "")
-            where = f" ({url})" if url else ""
-            raise ModelError(f"{self.name}: {type(error).__name__}: {reason}{where}") from error
+            reply = await self._exchange(messages, limit)
+        except ModelError as error:
+            return replace(cut, adjusted=(*cut.adjusted, f"{note}: {error}"))
+        return replace(
+            reply,
+            usage=cut.usage + reply.usage,
+            seconds=cut.seconds + reply.seconds,
+            adjusted=(*reply.adjusted, note),
+        )
+
+    async def _exchange(self, messages: Sequence[BaseMessage], limit: int | None = None) -> Reply:
+        started = time.monotonic()
+        message = await self._send(list(messages), limit)
+        text = message.text if isinstance(message.text, str) else str(message.content)
+        return Reply(
+            text,
+            self._usage(messages, text, message),
+            time.monotonic() - started,
+            reasoning=reasoning_of(message),
+            fault=fault_of(message),
+            adjusted=tuple(self.adjustments),
+        )
+
+    async def _send(self, messages: list[BaseMessage], limit: int | None) -> AIMessage:
+        """Send, and again without the parameters that the endpoint refuses."""
+        while True:
+            chat = self.chat
+            try:
+                return await self._try(messages, chat if limit is None else with_limit(chat, limit))
+            # An endpoint can send anything; clients raise accordingly (openai errors, JSON and
+            # pydantic errors, TypeErrors on missing fields). All of them mean: no reply.
+            except Exception as error:
+                change = adjusted(chat, error)
+                if change is None:
+                    raise self._failure(error) from error
+                if self.chat is chat:  # else another request in flight has changed it already
+                    self.chat, what = change
+                    self.adjustments.append(what)
+                    _LOG.warning("%s: %s", self.name, what)
+
+    async def _try(self, messages: list[BaseMessage], chat: BaseChatModel) -> AIMessage:
+        """Send, and again after passing failures where the chat model does not do that itself."""
+        for attempt in range(self._tries):
+            try:
+                async with asyncio.timeout(self._deadline):
+                    return await chat.ainvoke(messages)
+            except Exception as error:
+                if attempt + 1 == self._tries or not _passing(error):
+                    raise
+            await asyncio.sleep(min(0.5 * 2**attempt, 8.0))
+        raise AssertionError("unreachable: the last try returns or raises")
+
+    def _failure(self, error: Exception) -> ModelError:
+        if isinstance(error, TimeoutError):
+            return ModelError(f"{self.name}: no reply within {self._deadline:.0f} s")
+        reason = " ".join(str(error).split())[:500]
+        url = getattr(getattr(error, "request", None), "url", "")
+        where = f" ({url})" if url else ""
+        return ModelError(f"{self.name}: {type(error).__name__}: {reason}{where}")
 
     def _usage(self, messages: Sequence[BaseMessage], text: str, message: AIMessage) -> Usage:
         reported = message.usage_metadata
+        if reported is not None and not _plausible(reported, text):
+            reported = None
         if reported is not None:
             prompt, completion = reported["input_tokens"], reported["output_tokens"]
         else:
@@ -170,3 +237,17 @@ class ModelClient:
             estimated=reported is None,
             cost_usd=cost,
         )
+
+
+def _plausible(usage: UsageMetadata, text: str) -> bool:
+    """Whether reported counts can be true: some endpoints report zeros, or less."""
+    prompt, completion = usage["input_tokens"], usage["output_tokens"]
+    return prompt > 0 and (completion > 0 or (completion == 0 and not text))
+
+
+def _passing(error: Exception) -> bool:
+    """Whether the same request may succeed later."""
+    status = getattr(error, "status_code", None) or getattr(error, "code", None)
+    if isinstance(status, int):
+        return status >= 500 or status in _TRANSIENT
+    return isinstance(error, OSError) or type(error).__module__.startswith("httpx")

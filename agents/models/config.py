@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 
 class Price(BaseModel):
@@ -22,18 +23,26 @@ class ModelConfig(BaseModel):
     Attributes
     ----------
     provider
-        ``openai`` for any OpenAI-compatible endpoint, ``rules`` for the model without an LLM,
-        ``class`` for any LangChain chat model named by ``path`` (built with ``options``).
+        ``openai`` for any OpenAI-compatible endpoint, another provider of LangChain's
+        ``init_chat_model`` (``anthropic``, ``google_genai``, ``azure_openai``, ``ollama``, ...),
+        ``rules`` for the model without an LLM, ``class`` for the LangChain chat model that
+        ``path`` names.
     name
         Name of the model as the endpoint knows it; also the name in every table.
     base_url
-        Address of the endpoint; else ``OPENAI_BASE_URL``, else OpenAI's own.
+        Address of the endpoint; ``None``: the vendor's (for ``openai``: ``OPENAI_BASE_URL``, else
+        OpenAI's own).
+    temperature
+        ``None`` sends none: what models that refuse one need.
+    max_tokens
+        Tokens of a reply at most; ``None`` leaves it to the endpoint. A reply that is cut off
+        there is asked for once more with twice as many.
     timeout
         Seconds for one request.
     max_retries
         Further tries (with exponential backoff) after a 429, a 5xx or a timeout.
     price
-        Overrides the price table; unknown stays unknown.
+        Overrides the price table (see :mod:`agents.models.prices`); unknown stays unknown.
     cache
         Keep replies, so that a repeated run asks nothing twice.
     documents
@@ -44,13 +53,17 @@ class ModelConfig(BaseModel):
         JSONL file to which all traffic is appended (see :mod:`agents.models.traffic`).
     replay
         JSONL file that answers in place of the model.
+    path
+        Dotted name of the chat model of ``provider=class``.
+    options
+        Further arguments of the provider's chat model.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    provider: Literal["openai", "rules", "class"]
+    provider: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     name: str
     base_url: str | None = None
-    temperature: float = Field(default=0.7, ge=0, le=2)
+    temperature: float | None = Field(default=0.7, ge=0, le=2)
     max_tokens: int | None = Field(default=None, gt=0)
     timeout: float = Field(default=120.0, gt=0)
     max_retries: int = Field(default=4, ge=0, le=20)
@@ -67,3 +80,22 @@ class ModelConfig(BaseModel):
     def llm(self) -> bool:
         """Whether a language model is behind it."""
         return self.provider != "rules"
+
+
+def read_config(values: Mapping[str, Any]) -> ModelConfig:
+    """The configuration of plain ``values``.
+
+    Raises
+    ------
+    ValueError
+        In one line, which names the key as a user types it.
+    """
+    try:
+        return ModelConfig.model_validate(dict(values))
+    except ValidationError as error:
+        first = error.errors(include_input=False)[0]
+        key = ".".join(["model", *map(str, first["loc"])])
+        if first["type"] == "extra_forbidden":
+            known = ", ".join(ModelConfig.model_fields)
+            raise ValueError(f"{key}: no such key; there are: {known}") from error
+        raise ValueError(f"{key}: {first['msg']}") from error

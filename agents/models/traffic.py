@@ -41,9 +41,8 @@ class Recorder:
         sample: str,
         reply: Mapping[str, Any],
     ) -> None:
-        """Keep a reply (the fields of :class:`agents.models.Reply`)."""
-        plain = {**reply, "usage": vars(reply["usage"])}
-        self._write(identity, messages, sample, {"reply": plain})
+        """Keep a reply (what :meth:`agents.models.Reply.stored` returns)."""
+        self._write(identity, messages, sample, {"reply": reply})
 
     def failure(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,24 +9,11 @@ from langchain_core.messages import HumanMessage
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from agents.models import ModelConfig, ModelError, Price, build_model
+from agents.models import ModelConfig, ModelError, build_model
+from tests.endpoint import Endpoint, closed, status, text
 
 MESSAGES = [HumanMessage("hello")]
-
-
-def completion(text: str, usage: bool = True) -> dict[str, object]:
-    body: dict[str, object] = {
-        "id": "x",
-        "object": "chat.completion",
-        "created": 1,
-        "model": "local",
-        "choices": [
-            {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
-        ],
-    }
-    if usage:
-        body["usage"] = {"prompt_tokens": 1000, "completion_tokens": 500, "total_tokens": 1500}
-    return body
+USAGE = {"prompt_tokens": 1000, "completion_tokens": 500, "total_tokens": 1500}
 
 
 def config(server: HTTPServer, **changes: object) -> ModelConfig:
@@ -41,41 +27,26 @@ def config(server: HTTPServer, **changes: object) -> ModelConfig:
     return ModelConfig.model_validate(values | changes)
 
 
-def respond(server: HTTPServer, *responses: Response | dict[str, object]) -> list[Request]:
-    """Serve the responses in order, the last one for ever; return the requests."""
-    seen: list[Request] = []
-
-    def handler(request: Request) -> Response:
-        seen.append(request)
-        response = responses[min(len(seen), len(responses)) - 1]
-        if isinstance(response, Response):
-            return response
-        return Response(json.dumps(response), content_type="application/json")
-
-    server.expect_request("/v1/chat/completions", method="POST").respond_with_handler(handler)
-    return seen
-
-
 async def test_reply_usage_and_price_come_from_the_endpoint(httpserver: HTTPServer):
-    seen = respond(httpserver, completion("hi"))
+    endpoint = Endpoint(httpserver).play(text("hi", usage=USAGE))
     model = build_model(config(httpserver, price={"prompt": 2.0, "completion": 10.0}))
     reply = await model.ask(MESSAGES, sample="0")
     assert reply.text == "hi"
     assert (reply.usage.prompt_tokens, reply.usage.completion_tokens) == (1000, 500)
     assert reply.usage.estimated is False
     assert reply.usage.cost_usd == pytest.approx((1000 * 2 + 500 * 10) / 1e6)
-    sent = json.loads(seen[0].data)
+    (sent,) = endpoint.bodies
     assert (sent["model"], sent["temperature"]) == ("local", 0.7)
 
 
 async def test_an_unknown_price_is_null_and_never_invented(httpserver: HTTPServer):
-    respond(httpserver, completion("hi"))
+    Endpoint(httpserver).play(text("hi"))
     model = build_model(config(httpserver, name="gpt-4o"))  # a local server with a famous name
     assert (await model.ask(MESSAGES, sample="0")).usage.cost_usd is None
 
 
 async def test_without_reported_usage_the_count_says_it_is_an_estimate(httpserver: HTTPServer):
-    respond(httpserver, completion("hi there", usage=False))
+    Endpoint(httpserver).play(text("hi there", usage=None))
     model = build_model(config(httpserver, price={"prompt": 1, "completion": 1}))
     usage = (await model.ask(MESSAGES, sample="0")).usage
     assert usage.estimated
@@ -84,30 +55,31 @@ async def test_without_reported_usage_the_count_says_it_is_an_estimate(httpserve
 
 
 async def test_a_429_is_retried(httpserver: HTTPServer):
-    seen = respond(httpserver, Response(status=429, headers={"retry-after": "0"}), completion("ok"))
+    endpoint = Endpoint(httpserver).play(status(429, retry_after="0"), text("ok"))
     model = build_model(config(httpserver))
     assert (await model.ask(MESSAGES, sample="0")).text == "ok"
-    assert len(seen) == 2
+    assert len(endpoint.bodies) == 2
 
 
 @pytest.mark.parametrize(
     "response",
     [
-        Response(status=429, headers={"retry-after": "0"}),
-        Response("boom", status=500),
+        status(429, retry_after="0"),
+        status(500, "boom"),
         Response("<html>not an endpoint</html>", content_type="text/html"),
         Response("{", content_type="application/json"),
         Response("{}", content_type="application/json"),
         Response('{"choices": []}', content_type="application/json"),
-        Response(status=401),
+        status(401),
+        closed(),
     ],
-    ids=["429 storm", "500", "html", "cut json", "empty json", "no choices", "401"],
+    ids=["429 storm", "500", "html", "cut json", "empty json", "no choices", "401", "cut"],
 )
 async def test_what_is_no_reply_is_a_model_error(httpserver: HTTPServer, response: Response):
-    seen = respond(httpserver, response)
+    endpoint = Endpoint(httpserver).play(response)
     with pytest.raises(ModelError, match="local"):
         await build_model(config(httpserver)).ask(MESSAGES, sample="0")
-    assert 1 <= len(seen) <= 2  # bounded retries
+    assert 1 <= len(endpoint.bodies) <= 2  # bounded retries
 
 
 async def test_a_hang_ends_in_a_model_error(httpserver: HTTPServer):
@@ -141,7 +113,7 @@ async def test_a_server_that_is_not_there_is_a_model_error(httpserver: HTTPServe
 
 
 async def test_the_cache_keeps_samples_apart(httpserver: HTTPServer, tmp_path: Path):
-    seen = respond(httpserver, completion("one"), completion("two"), completion("three"))
+    endpoint = Endpoint(httpserver).play(text("one"), text("two"), text("three"))
     model = build_model(config(httpserver), cache=tmp_path)
     first = await model.ask(MESSAGES, sample="0")
     again = await model.ask(MESSAGES, sample="0")
@@ -149,7 +121,7 @@ async def test_the_cache_keeps_samples_apart(httpserver: HTTPServer, tmp_path: P
     assert [first.text, again.text, other.text] == ["one", "one", "two"]
     assert (again.cached, again.usage.calls, again.usage.cached_calls) == (True, 0, 1)
     assert again.usage.cost_usd == 0.0
-    assert len(seen) == 2
+    assert len(endpoint.bodies) == 2
     # A new process finds the same replies; another temperature is another request.
     assert (await build_model(config(httpserver), cache=tmp_path).ask(MESSAGES, sample="1")).cached
     warmer = build_model(config(httpserver, temperature=1.0), cache=tmp_path)
@@ -157,11 +129,11 @@ async def test_the_cache_keeps_samples_apart(httpserver: HTTPServer, tmp_path: P
 
 
 async def test_an_empty_reply_is_not_cached(httpserver: HTTPServer, tmp_path: Path):
-    seen = respond(httpserver, completion(""))
+    endpoint = Endpoint(httpserver).play(text(""))
     model = build_model(config(httpserver), cache=tmp_path)
     await model.ask(MESSAGES, sample="0")
     await model.ask(MESSAGES, sample="0")
-    assert len(seen) == 2
+    assert len(endpoint.bodies) == 2
 
 
 def test_no_key_and_no_endpoint_says_what_to_do(monkeypatch: pytest.MonkeyPatch):
@@ -169,12 +141,3 @@ def test_no_key_and_no_endpoint_says_what_to_do(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     with pytest.raises(ValueError, match="model=rules"):
         build_model(ModelConfig(provider="openai", name="gpt-4o"))
-
-
-def test_the_price_table_holds_for_the_vendors_endpoint_only(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    vendor = build_model(ModelConfig(provider="openai", name="gpt-4o"))
-    assert vendor._price == Price(prompt=2.5, completion=10.0)
-    unknown = build_model(ModelConfig(provider="openai", name="a-model-of-tomorrow"))
-    assert unknown._price is None
