@@ -13,7 +13,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import yaml
 from rich.console import Console
 from rich.markup import escape
 from rich.syntax import Syntax
@@ -21,6 +23,7 @@ from rich.syntax import Syntax
 from agents import prompts
 from agents.base import Question, Step, Trajectory
 from agents.episode import mounts_of, show
+from agents.models import FAULTS
 from agents.workbench import (
     EXECUTION_SECONDS,
     LIBRARIES,
@@ -60,6 +63,14 @@ class Solution:
     def works(self) -> bool:
         """Whether the code ran and returned something."""
         return self.execution is not None and self.execution.outcome == Outcome.OK
+
+    @property
+    def instead(self) -> str:
+        """What there is in place of code that works."""
+        trajectory = self.trajectory
+        happened = trajectory.error or FAULTS.get(trajectory.fault or "")
+        said = [part for part in (happened, trajectory.answer.strip()) if part]
+        return "\n".join(said) or "the model wrote none"
 
     @property
     def sources(self) -> list[str]:
@@ -155,7 +166,7 @@ def print_solution(solution: Solution, bench: Workbench, console: Console) -> No
     """Result, code, sources, what was tried, what it cost."""
     trajectory, execution = solution.trajectory, solution.execution
     if execution is None or trajectory.code is None:
-        console.print("[bold]No code.[/bold]", escape(trajectory.error or trajectory.answer))
+        console.print("[bold]No code:[/bold]", escape(solution.instead))
     else:
         versions = [f"{n} {bench.versions[n]}" for n in _LIBRARIES if n in bench.versions]
         ran = f"executed in the {execution.tier} sandbox on {', '.join(versions)}"
@@ -252,12 +263,31 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
         system=arguments.system,
         model=arguments.model,
         base_url=arguments.base_url,
+        provider=arguments.provider,
+        settings=dict(arguments.set),
         environment=arguments.env,
         packages=arguments.packages,
         retrieval=arguments.retrieval,
         backend=arguments.sandbox,
         calls=arguments.calls,
     )
+
+
+def setting(text: str) -> tuple[str, Any]:
+    """A key and its value, written as in the configuration.
+
+    Raises
+    ------
+    argparse.ArgumentTypeError
+        When it is something else.
+    """
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
+    try:
+        return key, yaml.safe_load(value)
+    except yaml.YAMLError as error:
+        raise argparse.ArgumentTypeError(f"{text!r}: the value is not YAML") from error
 
 
 def parser() -> argparse.ArgumentParser:
@@ -267,6 +297,15 @@ def parser() -> argparse.ArgumentParser:
     add("--system", choices=sorted(SYSTEMS), default="reflect", help="architecture [reflect]")
     add("--model", help="name of a model, or rules (no LLM) [gpt-4o with a key, else rules]")
     add("--base-url", help="OpenAI-compatible endpoint [OPENAI_BASE_URL, else OpenAI's]")
+    add("--provider", default="openai", help="openai, anthropic, google_genai, ... [openai]")
+    add(
+        "--set",
+        type=setting,
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a further setting of the model, such as temperature=null; may be repeated",
+    )
     listed = ", ".join(environments.names())
     add("--env", default="live", help=f"installed versions: {listed} or ./FOLDER [live]")
     add(

@@ -177,7 +177,7 @@ def build_server(settings: Settings) -> MCPServer[None]:
             tried=solution.tried,
             model=made.model.name if made.model.llm else f"{made.model.name} (no LLM)",
             stop_reason=trajectory.stop_reason,
-            message="" if solution.works else (trajectory.error or trajectory.answer),
+            message="" if solution.works else solution.instead,
         )
 
     return server

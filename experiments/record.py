@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
@@ -45,6 +46,8 @@ def make_row(config_hash: str, task: Task, trajectory: Trajectory, verdict: Verd
         sandbox_seconds=round(trajectory.sandbox_seconds + final_seconds, 3),
         tier=tiers[-1] or None if tiers else None,
         error=verdict.error or trajectory.error,
+        fault=trajectory.fault,
+        reply_faults=Counter(s.detail["fault"] for s in trajectory.steps if "fault" in s.detail),
     )
 
 
@@ -67,6 +70,7 @@ def make_trajectory(task: Task, trajectory: Trajectory, verdict: Verdict) -> dic
         "answer": trajectory.answer,
         "stop_reason": trajectory.stop_reason,
         "format_status": trajectory.format_status,
+        "fault": trajectory.fault,
         "usage": asdict(trajectory.usage),
         "seconds": trajectory.seconds,
         "error": verdict.error or trajectory.error,

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.base import INFRASTRUCTURE, Trajectory
+from agents.models import FAULTS
 from experiments import verify
 from experiments.published import verify_by_unit_test
 from experiments.tasks import Property, Score, Task
@@ -65,7 +66,8 @@ async def score_answer(
     if trajectory.stop_reason in INFRASTRUCTURE:
         return _unknown(task, trajectory, trajectory.error or trajectory.stop_reason)
     if trajectory.code is None or trajectory.entry is None:
-        return _failed(task, trajectory, "no_code", "the reply holds no code that can be read")
+        reason = FAULTS.get(trajectory.fault or "", "the reply holds no code that can be read")
+        return _failed(task, trajectory, "no_code", reason)
     mounts = [Mount(Path(source), target) for target, source in task.question.mounts.items()]
     try:
         execution = await sandbox.run(

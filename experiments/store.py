@@ -40,6 +40,10 @@ class Row(BaseModel):
         Spent on this answer; ``cost_usd`` is ``None`` when the price is unknown.
     seconds, sandbox_seconds
         Wall time of the agent; of its executions and of the final one.
+    fault
+        Why the last reply of an answer without code was none (`agents.models.Fault`).
+    reply_faults
+        How many of all replies were none, by kind.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -66,6 +70,8 @@ class Row(BaseModel):
     sandbox_seconds: float
     tier: str | None
     error: str | None
+    fault: str | None = None
+    reply_faults: dict[str, int] = {}
 
     @property
     def infra(self) -> bool:

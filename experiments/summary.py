@@ -69,7 +69,8 @@ def summarise(
         JSON-able. Counts of verdicts are sums over seeds; ``answers`` is what they are out of
         (``properties_total`` for properties); ``verified`` leaves out the properties that are
         known to be faulty themselves (``faulty`` names them, by question), and is ``None`` where
-        there are none.
+        there are none. ``reply_faults`` counts replies of all stored lines that were no whole
+        answer, by kind (`agents.models.Fault`).
     """
     latest = {(row.question_id, row.seed): row for row in rows}
     available = [task for task in tasks if task.unavailable is None]
@@ -99,6 +100,7 @@ def summarise(
         "faulty": _faulty(tasks),
         "format_errors": sum(row.format_status == "error" for row in scored),
         "format_repaired": sum(row.format_status == "repaired" for row in scored),
+        "reply_faults": _counts(k for row in rows for k in Counter(row.reply_faults).elements()),
         "outcomes": _counts(row.outcome for row in latest.values()),
         "stop_reasons": _counts(str(row.stop_reason) for row in latest.values()),
         "calls": sum(row.calls for row in rows),

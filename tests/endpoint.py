@@ -1,7 +1,7 @@
 """The one OpenAI-compatible endpoint of the tests, on loopback: it plays well, or badly.
 
 ``Endpoint(httpserver).play(text("hi"), status(429), ...)`` serves the plays in order, the last one
-for ever. A play is a response or a function of the request's body.
+for ever. A play is a text, a response, or a function of the request's body.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 Body = dict[str, Any]
-Play = Response | Callable[[Body], Response]
+Play = str | Response | Callable[[Body], Response]
 USAGE = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
 
 
@@ -32,7 +32,7 @@ class Endpoint:
         self.url = server.url_for("/v1")
         self.bodies: list[Body] = []
         self.requests: list[Request] = []
-        self._plays: tuple[Play, ...] = (text("hi"),)
+        self._plays: tuple[Play, ...] = ("hi",)
         server.expect_request("/v1/chat/completions", method="POST").respond_with_handler(
             self._answer
         )
@@ -53,8 +53,14 @@ class Endpoint:
         body = json.loads(request.get_data())
         self.bodies.append(body)
         self.requests.append(request)
-        play = self._plays[min(len(self.bodies), len(self._plays)) - 1]
-        return play if isinstance(play, Response) else play(body)
+        return respond(self._plays[min(len(self.bodies), len(self._plays)) - 1], body)
+
+
+def respond(play: Play, body: Body) -> Response:
+    """What a play answers to a request."""
+    if isinstance(play, str):
+        return text(play)
+    return play if isinstance(play, Response) else play(body)
 
 
 def message(
@@ -125,7 +131,7 @@ def status(code: int, text: str = "", **headers: str) -> Response:
     return Response(text, status=code, headers=named)
 
 
-def refusing(*names: str, then: Play | None = None, instead: str | None = None) -> Play:
+def refusing(*names: str, then: Play = "hi", instead: str | None = None) -> Play:
     """A 400 as OpenAI words it as long as one of the parameters is sent, else ``then``."""
 
     def play(body: Body) -> Response:
@@ -142,8 +148,7 @@ def refusing(*names: str, then: Play | None = None, instead: str | None = None) 
                 return Response(
                     json.dumps({"error": error}), status=400, content_type="application/json"
                 )
-        following = then if then is not None else text("hi")
-        return following if isinstance(following, Response) else following(body)
+        return respond(then, body)
 
     return play
 
@@ -163,6 +168,6 @@ def late(seconds: float, then: Play) -> Play:
 
     def play(body: Body) -> Response:
         time.sleep(seconds)
-        return then if isinstance(then, Response) else then(body)
+        return respond(then, body)
 
     return play

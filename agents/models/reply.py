@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # slow to import
 Fault = Literal["length", "content_filter", "refusal", "tool_call", "empty"]
 
 #: What happened, for a user.
-FAULTS: Mapping[Fault, str] = {
+FAULTS: Mapping[str, str] = {
     "length": "the reply was cut off at its token limit (model.max_tokens, or the endpoint's own)",
     "content_filter": "the endpoint's content filter withheld the reply",
     "refusal": "the model refused to answer",

@@ -94,6 +94,7 @@ class Answers(RunFolder):
                 "completion_tokens": usage.completion_tokens,
                 "tokens_estimated": usage.estimated, "cost_usd": usage.cost_usd,
                 "seconds": round(reply.seconds, 4),
+                **({"fault": reply.fault} if reply.fault else {}),
             }
         )  # fmt: skip
         return lenient == question.correct_answer

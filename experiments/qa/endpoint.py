@@ -18,14 +18,16 @@ import ssl
 import time
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Self, cast
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from agents.base import Usage
-from agents.models import CHARACTERS_PER_TOKEN, ModelConfig, ModelError, Reply, find_price
-
-OPENAI = "https://api.openai.com/v1"
+from agents.models import CHARACTERS_PER_TOKEN, Fault, ModelConfig, ModelError, Reply, find_price
+from agents.models.parameters import RENAMED, refused_parameter
+from agents.models.prices import OPENAI
+from agents.models.prices import address as configured
+from agents.models.reply import named_fault
 
 #: Statuses after which it is worth to try again, besides 5xx.
 TRANSIENT = frozenset({408, 409, 429})
@@ -216,11 +218,16 @@ class Endpoint:
         ).encode("latin-1")
         self._tries = config.max_retries + 1
         self._timeout = config.timeout
-        fixed: dict[str, Any] = {"model": config.name, "temperature": config.temperature}
-        if config.max_tokens is not None:
-            fixed["max_completion_tokens"] = config.max_tokens
-        fixed.update(config.options)
-        self._fixed = json.dumps(fixed)[:-1]
+        sent = {
+            "model": config.name,
+            "temperature": config.temperature,
+            "max_completion_tokens": config.max_tokens,
+            **config.options,
+        }
+        self._sent = {name: value for name, value in sent.items() if value is not None}
+        self._fixed = json.dumps(self._sent)[:-1]
+        #: What the endpoint made the client change about the requests.
+        self.adjustments: list[str] = []
         self._price = find_price(config)
         self._idle: list[Connection] = []
 
@@ -257,18 +264,23 @@ class Endpoint:
             When every try failed, or the endpoint refuses the request.
         """
         started = time.monotonic()
-        body = self.body(prompt)
         reason, wait = "", 0.0
         for attempt in range(self._tries):
             if attempt > 0:
                 await asyncio.sleep(wait)
             wait = min(0.5 * 2**attempt, MAX_WAIT) * random.uniform(0.75, 1.25)  # noqa: S311
             try:
-                response = await self.post(body)
+                response = await self._accepted(prompt)
                 if response.status == 200:
-                    text, counts = read_completion(response.body)
-                    usage = self._usage(prompt, text, counts)
-                    return Reply(text, usage, time.monotonic() - started)
+                    found = read_completion(response.body)
+                    return Reply(
+                        found.text,
+                        self._usage(prompt, found.text, found.counts),
+                        time.monotonic() - started,
+                        reasoning=found.reasoning,
+                        fault=found.fault,
+                        adjusted=tuple(self.adjustments),
+                    )
                 shown = response.body[:300].decode(errors="replace")
                 reason = f"status {response.status}: {shown}"
                 if response.status < 500 and response.status not in TRANSIENT:
@@ -279,6 +291,26 @@ class Endpoint:
             except (OSError, ProtocolError, ValueError) as error:
                 reason = f"{type(error).__name__}: {error}"
         raise ModelError(f"{self.url}: {attempt + 1} tries, the last one failed with {reason}")
+
+    async def _accepted(self, prompt: str) -> Response:
+        """The response to a question, sent again without the parameters that are refused."""
+        while True:
+            sent = self._sent
+            response = await self.post(self.body(prompt))
+            said = response.body[:4000].decode(errors="replace")
+            name = refused_parameter(response.status, said, sent.keys() - {"model"})
+            if name is None:
+                return response
+            if self._sent is not sent:
+                continue  # another request in flight has changed it already
+            rest = {key: value for key, value in sent.items() if key != name}
+            other = RENAMED.get(name)
+            what = f"{name} not sent: the endpoint refuses it"
+            if other is not None and not any(" sent as " in note for note in self.adjustments):
+                rest[other] = sent[name]
+                what = f"{name} sent as {other}"
+            self._sent, self._fixed = rest, json.dumps(rest)[:-1]
+            self.adjustments.append(what)
 
     def _usage(self, prompt: str, text: str, counts: tuple[int, int] | None) -> Usage:
         """What it took; cost is unknown without reported tokens, or without a price."""
@@ -324,7 +356,7 @@ class Endpoint:
 
 def address(config: ModelConfig) -> str:
     """Where the endpoint is."""
-    return config.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
+    return configured(config) or OPENAI
 
 
 def behind_proxy(config: ModelConfig) -> bool:
@@ -340,8 +372,18 @@ def _asked_wait(header: str | None, otherwise: float) -> float:
         return otherwise
 
 
-def read_completion(raw: bytes) -> tuple[str, tuple[int, int] | None]:
-    """Text, and prompt and reply tokens if they are reported, of a chat completion.
+@dataclass(frozen=True)
+class Completion:
+    """What is read of a chat completion; ``counts`` are prompt and reply tokens, if reported."""
+
+    text: str
+    counts: tuple[int, int] | None
+    reasoning: str
+    fault: Fault | None
+
+
+def read_completion(raw: bytes) -> Completion:
+    """Read a chat completion.
 
     Raises
     ------
@@ -350,12 +392,23 @@ def read_completion(raw: bytes) -> tuple[str, tuple[int, int] | None]:
     """
     try:
         plain = json.loads(raw)
-        text = plain["choices"][0]["message"]["content"]
+        choice = plain["choices"][0]
+        message = choice["message"]
+        content = message["content"]
         usage = plain.get("usage") or {}
         prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+        thoughts = message.get("reasoning_content") or message.get("reasoning")
+        refused, called = bool(message.get("refusal")), bool(message.get("tool_calls"))
+        ended = str(choice.get("finish_reason") or "")
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise ValueError("the reply is no chat completion") from error
-    text = text if isinstance(text, str) else ""
-    if isinstance(prompt, int) and isinstance(completion, int):
-        return text, (prompt, completion)
-    return text, None
+    text = content if isinstance(content, str) else ""
+    counts = None
+    if isinstance(prompt, int) and isinstance(completion, int) and prompt > 0 <= completion:
+        counts = (prompt, completion)
+    return Completion(
+        text,
+        counts,
+        thoughts if isinstance(thoughts, str) else "",
+        named_fault(ended, text=text, refused=refused, called=called),
+    )

@@ -210,6 +210,9 @@ def _print_runs(runs: Sequence[Run], console: Console) -> None:
                     f"{run.label}: without the {faulty} properties known to be faulty {_sound(run)}"
                 )
             )
+        if faults := run.summary.get("reply_faults"):
+            counted = ", ".join(f"{count} {kind}" for kind, count in faults.items())
+            console.print(Text(f"{run.label}: replies that were no whole answer: {counted}"))
         if (missing := _without_verdict(run)) != "0":
             console.print(Text(f"{run.label}: without verdict and not counted: {missing}"))
         if failed := [row for row in run.rows if row.infra and row.error]:

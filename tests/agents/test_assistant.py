@@ -13,8 +13,8 @@ from pytest_httpserver import HTTPServer
 from agents.assistant import main
 from agents.workbench import Settings
 from sandbox.factory import available
-from tests.agents.endpoint import scripted
 from tests.agents.scripted import code_reply
+from tests.endpoint import Endpoint, refusal
 
 RUTILE = "How many symmetry operations has rutile TiO2, and what is its space group?"
 DRAFT = """\
@@ -50,7 +50,7 @@ def options(server: HTTPServer, name: str = "scripted") -> list[str]:
 def test_a_question_is_answered_with_code_that_was_executed(
     httpserver: HTTPServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    prompts = scripted(httpserver, MISSPELT, CRITIQUE, GOOD)
+    endpoint = Endpoint(httpserver).play(MISSPELT, CRITIQUE, GOOD)
     script = tmp_path / "rutile.py"
     assert main(["ask", RUTILE, *options(httpserver), "--out", str(script)]) == 0
     shown, progress = capsys.readouterr()
@@ -61,9 +61,9 @@ def test_a_question_is_answered_with_code_that_was_executed(
     assert "2. ok" in shown
     assert "scripted: 3 calls, 30 tokens, price unknown" in shown
     assert "executed a draft: exception" in progress
-    assert RUTILE in prompts[0]
-    assert "AttributeError" in prompts[2]
-    assert "`get_space_group_symbol`" in prompts[2]  # by introspection
+    assert RUTILE in endpoint.prompts[0]
+    assert "AttributeError" in endpoint.prompts[2]
+    assert "`get_space_group_symbol`" in endpoint.prompts[2]  # by introspection
     ran = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     assert "P4_2/mnm" in ran.stdout
 
@@ -89,14 +89,32 @@ def test_files_are_shown_to_the_code_read_only(
         "else:\n    writable = True\n"
         "return {'sum': sum(map(float, text.split())), 'writable': writable}"
     )
-    prompts = scripted(httpserver, code_reply(body))
+    endpoint = Endpoint(httpserver).play(code_reply(body))
     assert main(["ask", "Add them.", *options(httpserver), "--files", str(data)]) == 0
-    assert "- `lengths.txt`" in prompts[0]
-    assert str(tmp_path) not in prompts[0]
+    assert "- `lengths.txt`" in endpoint.prompts[0]
+    assert str(tmp_path) not in endpoint.prompts[0]
     shown, _ = capsys.readouterr()
     assert "'sum': 4.0" in shown
     assert "'writable': False" in shown
     assert data.read_text() == "1.5 2.5"
+
+
+def test_a_reply_without_code_is_explained(
+    httpserver: HTTPServer, capsys: pytest.CaptureFixture[str]
+):
+    Endpoint(httpserver).play(refusal("I would rather not."))
+    assert main(["ask", RUTILE, "--system", "single", *options(httpserver, "refuses")]) == 1
+    assert "No code: the model refused to answer" in capsys.readouterr().out
+
+
+def test_settings_of_the_model_are_those_of_the_bench(
+    httpserver: HTTPServer, capsys: pytest.CaptureFixture[str]
+):
+    endpoint = Endpoint(httpserver).play(code_reply("return {'edge': 1}"))
+    given = ["--set", "temperature=null", "--set", "max_tokens=77", "--set", "cache=false"]
+    assert main(["ask", "x", "--system", "single", *options(httpserver), *given]) == 0
+    assert "temperature" not in endpoint.bodies[0]
+    assert endpoint.bodies[0]["max_completion_tokens"] == 77
 
 
 @pytest.mark.long
@@ -104,12 +122,12 @@ def test_a_conversation_keeps_what_was_found(
     httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     first, second = code_reply("return {'edge': 4.25}"), code_reply("return {'twice': 8.5}")
-    prompts = scripted(httpserver, first, second)
+    endpoint = Endpoint(httpserver).play(first, second)
     monkeypatch.setattr("sys.stdin", io.StringIO("What is the edge?\n\nAnd twice that?\nquit\n"))
     assert main(["ask", *options(httpserver)]) == 0
-    assert "Earlier in this conversation" not in prompts[0]
-    assert "Question: What is the edge?" in prompts[1]
-    assert "'edge': 4.25 (float)" in prompts[1]
+    assert "Earlier in this conversation" not in endpoint.prompts[0]
+    assert "Question: What is the edge?" in endpoint.prompts[1]
+    assert "'edge': 4.25 (float)" in endpoint.prompts[1]
     assert "'twice': 8.5" in capsys.readouterr().out
 
 
@@ -121,6 +139,8 @@ def test_a_conversation_keeps_what_was_found(
         (["ask", "x", "--model", "gpt-4o", "--retrieval", "none"], "OPENAI_API_KEY"),
         (["ask", "x", "--env", "nowhere", "--retrieval", "none"], "no environment 'nowhere'"),
         (["ask", "x", "--packages", "pymatgen,nopackage"], "nopackage is not installed in 'live'"),
+        (["ask", "x", "--model", "m", "--set", "temprature=1"], "model.temprature: no such key"),
+        (["ask", "x", "--provider", "anthropic"], "--model NAME"),
         (["ask", "x", "--sandbox", "nowhere", "--retrieval", "none"], "no backend 'nowhere'"),
     ],
 )

@@ -12,8 +12,8 @@ from mcp.client.stdio import StdioServerParameters
 from pytest_httpserver import HTTPServer
 
 from sandbox.factory import available
-from tests.agents.endpoint import scripted
 from tests.agents.scripted import code_reply
+from tests.endpoint import Endpoint
 
 pytestmark = [
     pytest.mark.long,
@@ -71,7 +71,7 @@ async def test_tools_from_the_documents_and_the_sandbox():
 
 async def test_a_question_is_solved_with_an_endpoint(httpserver: HTTPServer):
     body = "from pymatgen.core import Lattice\nreturn {'volume_A3': Lattice.cubic(3).volume}"
-    prompts = scripted(httpserver, code_reply(body))
+    endpoint = Endpoint(httpserver).play(code_reply(body))
     options = ["--base-url", httpserver.url_for("/v1"), "--model", "m", "--retrieval", "none"]
     async with Client(server(*options)) as client:
         solved = await call(client, "solve", question="Volume of a cube with an edge of 3?")
@@ -80,4 +80,4 @@ async def test_a_question_is_solved_with_an_endpoint(httpserver: HTTPServer):
         assert "Lattice.cubic(3)" in solved["code"]
         refused = await client.call_tool("search_docs", {"query": "x"})
         assert refused.is_error
-    assert "edge of 3" in prompts[0]
+    assert "edge of 3" in endpoint.prompts[0]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 from langchain_core.messages import HumanMessage
 from pytest_httpserver import HTTPServer
-from werkzeug import Request, Response
 
 from agents.base import Question
 from agents.episode import Parts
@@ -18,28 +16,14 @@ from experiments.command import compose_plain
 from experiments.config import validate
 from sandbox.base import Sandbox
 from tests.agents.scripted import code_reply
+from tests.endpoint import Endpoint, status
 
 MESSAGES = [HumanMessage("hello")]
 
 
-def answers(server: HTTPServer, *texts: str) -> list[str]:
-    """Serve the texts in order, a 500 after the last; returns the paths that were asked."""
-    seen: list[str] = []
-
-    def handler(request: Request) -> Response:
-        seen.append(request.path)
-        if len(seen) > len(texts):
-            return Response("out of order", status=500)
-        message = {"role": "assistant", "content": texts[len(seen) - 1]}
-        body = {
-            "id": "x", "object": "chat.completion", "created": 1, "model": "local",
-            "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
-            "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
-        }  # fmt: skip
-        return Response(json.dumps(body), content_type="application/json")
-
-    server.expect_request("/v1/chat/completions", method="POST").respond_with_handler(handler)
-    return seen
+def answers(server: HTTPServer, *texts: str) -> Endpoint:
+    """Serve the texts in order, a 500 after the last."""
+    return Endpoint(server).play(*texts, status(500, "out of order"))
 
 
 def config(server: HTTPServer, **changes: object) -> ModelConfig:
@@ -49,7 +33,7 @@ def config(server: HTTPServer, **changes: object) -> ModelConfig:
 
 
 async def test_a_recording_replaces_the_endpoint(httpserver: HTTPServer, tmp_path: Path):
-    seen = answers(httpserver, "one", "two")
+    endpoint = answers(httpserver, "one", "two")
     file = tmp_path / "sub" / "traffic.jsonl"
     live = build_model(config(httpserver, record=file))
     first = await live.ask(MESSAGES, sample="0:0")
@@ -63,7 +47,7 @@ async def test_a_recording_replaces_the_endpoint(httpserver: HTTPServer, tmp_pat
     assert (first.usage.calls, first.usage.tokens) == (1, 10)
     with pytest.raises(ModelError, match=r"out of order|500|Internal"):
         await replayed.ask(MESSAGES, sample="2:0")
-    assert len(seen) == 3
+    assert len(endpoint.bodies) == 3
 
 
 async def test_what_was_not_recorded_is_a_failure_not_an_answer(
@@ -103,7 +87,7 @@ async def test_a_replayed_episode_is_the_recorded_one(
 ):
     critique = "<feedback>x</feedback><query></query>"
     # An object without a value shows its address, which differs from run to run.
-    seen = answers(
+    endpoint = answers(
         httpserver,
         code_reply("return {'a': object()}"),
         critique,
@@ -121,7 +105,7 @@ async def test_a_replayed_episode_is_the_recorded_one(
     assert recorded.stop_reason == replayed.stop_reason == "answered"
     assert recorded.code == replayed.code
     assert recorded.usage == replayed.usage
-    assert recorded.usage.calls == len(seen) == 5
+    assert recorded.usage.calls == len(endpoint.bodies) == 5
     kinds = [[step.kind for step in trajectory.steps] for trajectory in made]
     assert kinds[0] == kinds[1]
 

@@ -16,7 +16,7 @@ from experiments.benchmarks.folder import FolderBenchmark
 from experiments.benchmarks.question_format import QuestionError
 from experiments.build_tasks.__main__ import main
 from sandbox import environments
-from tests.experiments.test_endpoint import completion
+from tests.endpoint import message
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "your-own-library.md"
@@ -118,15 +118,15 @@ def test_a_second_version_and_an_endpoint(
         if "Write two texts" in text and ("pickers" in text or leaking):
             goal = "Six trees stand in two rows of three; two people pick them. "
             told = f"By the way, it is {secret}." if "pickers" in text else "It is tall."
-            return completion(json.dumps({"introduction": f"An orchard. {told}", "goal": goal}))
+            return message(json.dumps({"introduction": f"An orchard. {told}", "goal": goal}))
         if "verified by comparing" in text:
             rule = {"number": 0, "compare": "close", "rtol": 1e-3, "atol": 0.0}
-            return completion(json.dumps({"verification": [rule]}))
+            return message(json.dumps({"verification": [rule]}))
         if good or "crown_volume" in text:
             described = "A quantity of the orchard in its usual unit."
             row = {"number": 0, "name": "wanted_quantity", "description": described}
-            return completion(json.dumps({"properties": [row]}))
-        return completion("I would rather talk about apples.")
+            return message(json.dumps({"properties": [row]}))
+        return message("I would rather talk about apples.")
 
     httpserver.expect_request("/v1/chat/completions").respond_with_handler(answer)
     second = tmp_path / "second"

@@ -1,27 +1,19 @@
 """What an endpoint can do to a run: every misbehaviour is a recorded outcome, the run goes on."""
 
-import json
 import threading
 
 import pytest
-from werkzeug import Request, Response
+from rich.console import Console
+from werkzeug import Response
 
 from experiments.config import validate
+from experiments.report import print_table
 from experiments.store import read_rows
+from tests.endpoint import Body, Endpoint, cut_off, refusal, status, text
 from tests.experiments.test_run import run
 from tests.experiments.tiny import CODE
 
 GOOD = "<answer><code>```python\n{code}```</code><name>answer</name></answer>"
-
-
-def completion(text):
-    body = {
-        "id": "1", "object": "chat.completion", "created": 1, "model": "m",
-        "choices": [{"index": 0, "finish_reason": "stop",
-                     "message": {"role": "assistant", "content": text}}],
-        "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
-    }  # fmt: skip
-    return Response(json.dumps(body), content_type="application/json")
 
 
 @pytest.fixture
@@ -31,31 +23,31 @@ def endpoint(httpserver, monkeypatch):
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     release = threading.Event()
     mood = {"well": False}
-    useless = iter(["", "\u0000{{{ <answer><code> lorem ipsum"])  # nothing, then garbage
+    useless = iter([refusal(), cut_off("\u0000{{{ <answer><code> lorem ipsum")])
 
-    def answer(request: Request) -> Response:
-        text = request.get_data(as_text=True)
-        question = next(key for key in CODE if f"Question {key} " in text)
+    def answer(body: Body) -> Response:
+        asked = str(body["messages"])
+        question = next(key for key in CODE if f"Question {key} " in asked)
         if mood["well"] or question == "cubic":
-            return completion(GOOD.format(code=CODE["cubic"]))
+            return text(GOOD.format(code=CODE["cubic"]))
         if question == "formula":
-            return completion(next(useless))
+            return next(useless)
         if question == "lists":
-            return completion(f"Sure!\n```python\n{CODE['lists']}```\n")
+            return text(f"Sure!\n```python\n{CODE['lists']}```\n")
         if question == "loop":
-            return Response("slow down", status=429, headers={"retry-after": "0"})
+            return status(429, "slow down", retry_after="0")
         if question == "plain":
-            return Response("<html>oops</html>", status=500)
+            return status(500, "<html>oops</html>")
         release.wait(20)
-        return completion("too late")
+        return text("too late")
 
-    httpserver.expect_request("/v1/chat/completions").respond_with_handler(answer)
+    played = Endpoint(httpserver).play(answer)
 
     def recover() -> None:
         mood["well"] = True
         release.set()  # the server answers one request at a time: nothing may hang in it
 
-    yield httpserver.url_for("/v1"), recover
+    yield played.url, recover
     release.set()
 
 
@@ -82,6 +74,12 @@ async def test_misbehaviour_is_recorded_and_the_run_goes_on(endpoint, tmp_path, 
     assert rows["lists"].whole
     assert (rows["formula"].outcome, rows["formula"].runnable) == ("no_code", False)
     assert rows["formula"].calls == 2
+    assert rows["formula"].fault == "length"
+    assert "cut off" in rows["formula"].reasons["reduced"]
+    assert summary["reply_faults"] == {"length": 1, "refusal": 1}
+    shown = Console(record=True, width=100)
+    print_table([folder], shown)
+    assert "replies that were no whole answer: 1 length, 1 refusal" in shown.export_text()
     for question in ("loop", "plain", "words"):
         assert rows[question].runnable is None
         assert rows[question].error

@@ -1,0 +1,153 @@
+"""The check of an endpoint, against one that behaves and several that do not."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from pytest_httpserver import HTTPServer
+from werkzeug import Response
+
+from agents import conformance
+from agents.conformance import CHECKS, COUNTED, main
+from tests.endpoint import (
+    Body,
+    Endpoint,
+    Play,
+    closed,
+    cut_off,
+    filtered,
+    reasoned,
+    refusing,
+    respond,
+    status,
+    text,
+    thought_aloud,
+    tool_call,
+)
+
+
+def well(body: Body) -> Response:
+    """What a good model replies to the questions of the check."""
+    asked, limit = str(body["messages"]), body.get("max_completion_tokens") or 10_000
+    if body.get("tools"):
+        return tool_call("get_density", '{"formula": "NaCl"}')
+    if "FELDSPAR" in asked:
+        return text("Feldspar.")
+    if "image_url" in asked:
+        return text("Red")
+    if "integers" in asked:
+        numbers = ", ".join(map(str, range(1, COUNTED + 1)))
+        return text(numbers) if limit > COUNTED else cut_off(numbers[:limit])
+    if added := re.search(r"(\d+) plus (\d+)", asked):
+        return text(str(int(added[1]) + int(added[2])))
+    return text("42")
+
+
+@pytest.fixture
+def examine(httpserver: HTTPServer, monkeypatch, capsys):
+    """Examine an endpoint that plays something; exit code, results by check, and the output."""
+    monkeypatch.setenv("COLUMNS", "200")
+    endpoint = Endpoint(httpserver)
+
+    def run(play: Play, *more: str) -> tuple[int, dict[str, str], str]:
+        endpoint.play(play)
+        code = main(
+            ["model=openai", "model.name=local", f"model.base_url={endpoint.url}",
+             "model.max_retries=0", "model.timeout=5", *more]
+        )  # fmt: skip
+        shown = capsys.readouterr().out
+        lines = [line.split("│") for line in shown.splitlines() if line.startswith("│")]
+        return code, {line[1].strip(): line[2].strip() for line in lines}, shown
+
+    return run
+
+
+def test_a_good_endpoint(examine):
+    code, found, shown = examine(well)
+    assert code == 0
+    assert list(found) == list(CHECKS)
+    assert set(found.values()) == {"works", "not tried"}
+    assert [name for name, result in found.items() if result == "not tried"] == ["reasoning"]
+    assert re.search(r"model=openai model.name=local model.base_url=http://localhost:\d+/v1", shown)
+    assert "model.temperature" not in shown
+
+
+def test_a_reasoning_model_that_refuses_a_temperature(examine):
+    def play(body: Body) -> Response:
+        made = json.loads(well(body).get_data())["choices"][0]["message"]
+        return reasoned("I think", made["content"]) if made["content"] else well(body)
+
+    code, found, shown = examine(refusing("temperature", then=play))
+    assert code == 0
+    assert (found["temperature"], found["reasoning"]) == ("fails", "works")
+    assert "model.temperature=null" in shown
+    _, again, _ = examine(refusing("temperature", then=play), "model.temperature=null")
+    assert again["temperature"] == "not tried"
+
+
+@pytest.mark.parametrize(
+    ("asked", "play", "check", "usable"),
+    [
+        ("6 times 7", status(500, "boom"), "plain answer", False),
+        ("6 times 7", closed(), "plain answer", False),
+        ("6 times 7", filtered(), "plain answer", False),
+        ("FELDSPAR", text("Paris"), "system prompt", False),
+        ("Write the integers from 1 to 200, ", cut_off("1, 2, 3"), "long answer", False),
+        ("Write the integers from 1 to 200.", text("1, 2, 3"), "length behaviour", True),
+        (" plus ", status(429, retry_after="0"), "parallel requests", True),
+        ("density", text("I have no tools"), "tool calls", True),
+        ("image_url", status(400, "no images"), "images", True),
+    ],
+)
+def test_what_does_not_work_is_named(examine, asked, play, check, usable):
+    def mostly_well(body: Body) -> Response:
+        return respond(play if asked in str(body["messages"]) else well, body)
+
+    code, found, _ = examine(mostly_well)
+    assert [name for name, result in found.items() if result == "fails"] == [check]
+    assert code == (0 if usable else 1)
+
+
+def test_usage_that_is_missing_or_wrong(examine):
+    def play(body: Body) -> Response:
+        made = json.loads(well(body).get_data())
+        made["usage"] = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+        return Response(json.dumps(made), content_type="application/json")
+
+    code, found, _ = examine(play)
+    assert (code, found["usage"]) == (0, "differs")
+
+
+def test_thoughts_in_the_text_are_noticed(examine):
+    def play(body: Body) -> Response:
+        asked = str(body["messages"])
+        return thought_aloud("six sevens", "42") if "6 times 7" in asked else well(body)
+
+    assert examine(play)[1]["reasoning"] == "differs"
+
+
+def test_it_ends_when_its_time_is_over(examine, monkeypatch):
+    monkeypatch.setattr(conformance, "LIMIT", 0.0)
+    code, found, _ = examine(well)
+    assert (code, found["plain answer"], found["images"]) == (1, "not tried", "not tried")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["modle=openai"], "expected model=CHOICE"),
+        (["model=nosuch"], "no such configuration"),
+        (["model=openai", "model.temprature=1"], "model.temprature: no such key"),
+        (["model=openai", "model.temperature=hot"], "model.temperature"),
+        (["model=rules"], "no endpoint"),
+        (["model=openai", "model.provider=nosuch"], "Supported model providers"),
+    ],
+)
+def test_a_mistake_is_one_line(arguments, says, capsys, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    assert main(arguments) == 2
+    message = capsys.readouterr().err
+    assert says in message
+    assert message.count("\n") == 1
