@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from sandbox.base import Execution, Outcome
+from sandbox.representation import type_name
+from sandbox.wire import Members
 
 
 def contract_findings(execution: Execution, formats: Mapping[str, str]) -> list[str]:
@@ -59,7 +61,7 @@ _SIMPLE: dict[str, tuple[type, ...]] = {
     "complex": (int, float, complex, np.number),
     "str": (str,),
     "dict": (Mapping,),
-    "set": (set, frozenset),
+    "set": (set, frozenset, Members),
 }
 _FORMAT = re.compile(r"\W*(bool|int|float|str|list|dict|tuple|set|complex)\b")
 
@@ -92,5 +94,5 @@ def _flat(wanted: str) -> bool:
 
 def _kind(value: Any) -> str:
     if isinstance(value, Sequence) and not isinstance(value, str) and value:
-        return f"{type(value).__name__} of {type(value[0]).__name__}"
-    return type(value).__name__
+        return f"{type_name(value)} of {type_name(value[0])}"
+    return type_name(value)

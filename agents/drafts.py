@@ -15,8 +15,11 @@ from agents.checks import contract_findings, fulfilled
 from agents.episode import Episode
 from agents.introspect import Miss, find_misses
 from sandbox.base import Execution
+from sandbox.representation import represent
 
 Select = Literal["last", "best", "agreement"]
+_REAL = (int, float, np.integer, np.floating)
+_COMPARED = 1 << 16  # characters of two values that are neither numbers nor containers
 SAME = 1e-3  # relative difference at which two drafts still return the same number
 
 
@@ -44,7 +47,7 @@ class Draft:
     def values(self) -> Mapping[str, Any]:
         """What it returned, empty when it returned no dict."""
         result = self.execution.result
-        return result if isinstance(result, Mapping) else {}
+        return result if isinstance(result, dict) else {}
 
 
 class Drafts:
@@ -88,7 +91,8 @@ class Drafts:
         execution = await episode.execute(answer)
         formats = self._formats
         if not formats and isinstance(execution.result, Mapping):
-            formats = dict.fromkeys(map(str, execution.result), "")  # a question of the user's own
+            names = [key for key in execution.result if isinstance(key, str)]
+            formats = dict.fromkeys(names, "")  # a question of the user's own
         findings = contract_findings(execution, formats)
         episode.check(findings)
         misses: list[Miss] = []
@@ -146,10 +150,15 @@ def same(one: Any, other: Any) -> bool:
         other = list(other)
     if isinstance(one, bool | np.bool_) or isinstance(other, bool | np.bool_):
         return type(one) is type(other) and bool(one == other)
-    if isinstance(one, int | float | np.number) and isinstance(other, int | float | np.number):
-        return math.isclose(float(one), float(other), rel_tol=SAME)
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
+    if isinstance(one, _REAL) and isinstance(other, _REAL):
+        if isinstance(one, int) and isinstance(other, int):
+            return abs(one - other) * round(1 / SAME) <= max(abs(one), abs(other))
+        try:
+            return math.isclose(float(one), float(other), rel_tol=SAME)
+        except OverflowError:  # an integer beyond every float
+            return False
+    if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(same, one, other))
-    return type(one) is type(other) and repr(one) == repr(other)
+    return type(one) is type(other) and represent(one, _COMPARED) == represent(other, _COMPARED)

@@ -24,6 +24,7 @@ from agents.models import Fault, ModelClient, ModelError
 from retrieval.base import RetrievalError, Retriever
 from retrieval.budget import shorten
 from sandbox.base import Execution, Mount, Sandbox, SandboxError
+from sandbox.representation import represent, type_name
 
 SHOWN_CHARACTERS = 4000  # of stdout, of a traceback, of the returned values in a record
 
@@ -125,17 +126,19 @@ class Episode:
         self.meter.usage += reply.usage
         self.fault = reply.fault
         notes = {"reasoning": reply.reasoning, "fault": reply.fault, "adjusted": reply.adjusted}
+        # JSON can name half a character; no prompt, file or hash could hold it.
+        text = reply.text.encode("utf-8", "replace").decode()
         self._record(
             "model",
             purpose=purpose,
             messages=sent,
-            reply=reply.text,
+            reply=text,
             usage=asdict(reply.usage),
             cached=reply.cached,
             seconds=reply.seconds,
             **{name: note for name, note in notes.items() if note},
         )
-        return reply.text
+        return text
 
     async def draft(self, messages: Sequence[BaseMessage]) -> Answer | None:
         """Ask for code; one repair prompt when nothing can be read from the reply."""
@@ -238,15 +241,24 @@ def mounts_of(question: Question) -> list[Mount]:
 
 def show(value: Any, limit: int = SHOWN_CHARACTERS) -> str:
     """Value as a prompt or a record shows it: one line per key of a dict, cut at ``limit``."""
-    if isinstance(value, Mapping):
-        each = max(200, limit // max(1, len(value)))
-        lines = [f"{key!r}: {_short(item, each)}" for key, item in value.items()]
-        text = "\n".join(lines)
-    else:
-        text = _short(value, limit)
+    if not isinstance(value, Mapping):
+        return _cut(_short(value, limit), limit)
+    each = max(200, limit // max(1, len(value)))
+    lines: list[str] = []
+    size = 0
+    for key, item in value.items():
+        lines.append(f"{_cut(represent(key, each), each)}: {_short(item, each)}")
+        size += len(lines[-1]) + 1
+        if size > limit + 1:
+            break
+    return _cut("\n".join(lines), limit)
+
+
+def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[:limit] + " ..."
 
 
 def _short(value: Any, limit: int) -> str:
-    text = f"{value!r} ({type(value).__name__})"
-    return text if len(text) <= limit else f"{text[:limit]} ... ({type(value).__name__})"
+    name = type_name(value)
+    text = f"{represent(value, limit)} ({name})"
+    return text if len(text) <= limit else f"{text[:limit]} ... ({name})"
