@@ -107,7 +107,10 @@ def _build(words: Sequence[str]) -> int:
             show(f"environment {config.env}: {line}")
 
         say("is it there?")
-        built = environments.build(config.env, say=say)
+        if bubblewrap.problem() is None:
+            built = bubblewrap.Bubblewrap(config).prepare(say=say)
+        else:
+            built = environments.build(config.env, say=say)
         console.print(f"{built.folder} ({time.monotonic() - started:.1f} s)", highlight=False)
         for engine in _engines(config.backend):
             started = time.monotonic()

@@ -12,10 +12,11 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from sandbox import cgroups, environments, launcher
+from sandbox import bytecode, cgroups, environments, launcher
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.inputs import INPUTS_LIMIT
 from sandbox.worker import LOADER, Channel, ProcessChannel
@@ -74,26 +75,45 @@ class Bubblewrap:
 
     async def open(self) -> tuple[Channel, dict[str, Any]]:
         """See :class:`sandbox.worker.Backend`."""
-        program = require()
-        environment = await asyncio.to_thread(environments.build, self._config.env)
+        require()
+        environment = await asyncio.to_thread(self.prepare)
+        limit = (self._config.memory_mb + FORK_SERVER_MB) * 1024**2 + INPUTS_LIMIT
+        group = cgroups.make(limit, self._config.options.get("cgroup"))
+        joined = "\n".join(map(str, (group.folder / "cgroup.procs", *group.files))) if group else ""
+        command = self._jailed(environment, ["-s", "-P", "-c", LOADER], joined)
+        channel = await BubblewrapChannel.open(command, {}, Path("/"))
+        channel.group = group
+        return channel, {"cgroup": list(launcher.CGROUP_FDS) if group else []}
+
+    def prepare(self, *, say: Callable[[str], None] = lambda _: None) -> environments.Environment:
+        """Build the environment and compile its packages, unless that is done.
+
+        Raises
+        ------
+        SandboxError
+            When it cannot be built.
+        """
+        environment = environments.build(self._config.env, say=say)
+        bytecode.precompile(environment, lambda words: self._jailed(environment, words))
+        return environment
+
+    def _jailed(
+        self, environment: environments.Environment, arguments: Sequence[str], joined: str = ""
+    ) -> list[str]:
+        """The command that runs the environment's interpreter isolated, in a cgroup's files."""
         sources = [environment.folder]
         if environment.base != environments.SYSTEM:
             sources += [environment.prefix / "lib", environment.prefix / "bin"]
         root = os.geteuid() == 0
         shown = [f"@{index}" if root else str(path) for index, path in enumerate(sources)]
-        command = self._command(program, environment, shown)
-        limit = (self._config.memory_mb + FORK_SERVER_MB) * 1024**2 + INPUTS_LIMIT
-        group = cgroups.make(limit, self._config.options.get("cgroup"))
-        joined = "\n".join(map(str, (group.folder / "cgroup.procs", *group.files))) if group else ""
-        if root or group:
+        command = [*self._command(require(), environment, shown), *arguments]
+        if root or joined:
             hidden = list(map(str, sources)) if root else []
             command = [
                 sys.executable, "-I", "-S", launcher.__file__, str(os.getpid()),
                 str(FIRST_USER + os.getpid()), joined, str(len(hidden)), *hidden, *command,
             ]  # fmt: skip
-        channel = await BubblewrapChannel.open(command, {}, Path("/"))
-        channel.group = group
-        return channel, {"cgroup": list(launcher.CGROUP_FDS) if group else []}
+        return command
 
     def _command(
         self, program: str, environment: environments.Environment, shown: list[str]
@@ -132,7 +152,7 @@ class Bubblewrap:
             variables["LD_LIBRARY_PATH"] = f"{environment.base}/lib"
         for key, value in variables.items():
             command += ["--setenv", key, value]
-        return [*command, "--chdir", "/", "/env/bin/python", "-s", "-P", "-c", LOADER]
+        return [*command, "--chdir", "/", "/env/bin/python"]
 
 
 def problem() -> str | None:

@@ -6,6 +6,10 @@ cache, keyed by the content of the lock file and the Python version; building ag
 
 A name with a slash in it is the path of such a folder elsewhere (``python -m sandbox.own`` makes
 one for a package of the user's own); its lock file may name wheels beside it.
+
+Whoever wrote such a folder must not get code to run on the host by it: only wheels are unpacked,
+and no interpreter that would see them is started here. What has to run (compiling, warm-up,
+imports) runs in a sandbox.
 """
 
 from __future__ import annotations
@@ -14,22 +18,29 @@ import fcntl
 import hashlib
 import importlib.metadata
 import json
+import logging
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from sandbox.base import SandboxError
+from sandbox.terminal import printable
 
 ENVS = Path(__file__).parent / "envs"
 SYSTEM = "/usr"  # the base of a Python that the system's folders already show
 INSIDE = "inside.cfg"  # pyvenv.cfg as it must read inside
 STAMP = ".complete.json"
+_VERSION = re.compile(r"\d+\.\d+(\.\d+)?")
+_PIN = re.compile(r"([A-Za-z0-9][\w.-]*)\s*==")
+_WHEEL = re.compile(r"([A-Za-z0-9][\w.-]*\s*@\s*)?\S+\.whl(\s|$)")
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -87,7 +98,12 @@ def warmup(name: str) -> str:
 def wanted_python(name: str) -> str | None:
     """The Python version that the lock file is for, ``None`` when any supported one will do."""
     file = lock_file(name).parent / "python"
-    return file.read_text().strip() if file.exists() else None
+    if not file.exists():
+        return None
+    version = file.read_text().strip()
+    if _VERSION.fullmatch(version) is None:  # uv would start a program of that name
+        raise SandboxError(f"{file}: holds no version of Python, like 3.11")
+    return version
 
 
 def folder(name: str) -> Path:
@@ -135,6 +151,14 @@ def _usable(target: Path) -> bool:
 
 
 def _install(name: str, target: Path, say: Callable[[str], None]) -> None:
+    lock = lock_file(name)
+    options = build_options(name)
+    if not lock.is_relative_to(ENVS):
+        log.warning(
+            "%s does not come with matsmith: the packages that it names are installed now; they run"
+            " in the sandbox only",
+            printable(lock.parent),
+        )
     python = wanted_python(name)
     current = "{}.{}".format(*sys.version_info)
     interpreter = sys.executable if python in {None, current} else str(python)
@@ -146,15 +170,22 @@ def _install(name: str, target: Path, say: Callable[[str], None]) -> None:
         if python
         else "",
     )
-    say("installing the pinned packages")
-    install = ["pip", "install", "--compile-bytecode", "--require-hashes", "--python", str(target)]
-    lock = lock_file(name)
-    _uv([*install, "--requirement", str(lock)], folder=lock.parent)  # wheels are named from there
+    # Asked while the environment is empty: a package could have itself started by any later start.
     describe = "import sys; print(sys.base_prefix, 'python%d.%d' % sys.version_info[:2])"
     answer = subprocess.run(  # noqa: S603 - our own interpreter
-        [target / "bin/python", "-I", "-c", describe], capture_output=True, text=True, check=True
+        [target / "bin/python", "-I", "-S", "-c", describe],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     prefix, binary = answer.stdout.rsplit(maxsplit=1)
+    say("installing the pinned packages")
+    install = ["pip", "install", *options, "--require-hashes", "--python", str(target)]
+    with tempfile.TemporaryDirectory() as folder:  # no uv.toml of the folder has a say
+        copy = Path(shutil.copy(lock, folder))
+        if (lock.parent / "wheels").is_dir():  # wheels are named from there
+            shutil.copytree(lock.parent / "wheels", copy.parent / "wheels")
+        _uv([*install, "--requirement", str(copy)], folder=copy.parent)
     base = SYSTEM if prefix == SYSTEM else "/python"
     inside = f"home = {base}/bin\ninclude-system-site-packages = false\n"
     (target / INSIDE).write_text(inside)
@@ -163,6 +194,50 @@ def _install(name: str, target: Path, say: Callable[[str], None]) -> None:
     unfinished = target / "stamp.json"
     unfinished.write_text(json.dumps(facts, indent=1))
     unfinished.rename(target / STAMP)  # last: a half-built environment has no stamp
+
+
+def _pins(lock: Path) -> dict[str, set[str]]:
+    """Names of the packages in a lock file, with their hashes; wheels by their file.
+
+    Raises
+    ------
+    SandboxError
+        When it holds anything else: options, paths of sources, editable projects.
+    """
+    pins: dict[str, set[str]] = {}
+    for line in lock.read_text(encoding="utf-8").replace("\\\n", " ").splitlines():
+        text = line.partition(" #")[0].strip()
+        if not text or text.startswith("#"):
+            continue
+        name = _PIN.match(text)
+        if name is None and _WHEEL.match(text) is None:
+            raise SandboxError(
+                f"{lock}: {printable(text[:60])!r} is neither name==version nor a wheel;"
+                " make the file again with `python -m sandbox.own`"
+            )
+        if name is not None:
+            key = re.sub(r"[-_.]+", "-", name[1]).lower()
+            pins.setdefault(key, set()).update(re.findall(r"--hash=(\S+)", text))
+    return pins
+
+
+def build_options(name: str) -> list[str]:
+    """Options of an installer that refuse to build any package from source.
+
+    Except what exists as source only and stands in matsmith's own lock files in the very same
+    bytes: these few (``envs/*/sdists``) are built as by any installation of matsmith.
+    """
+    ours = {
+        (package, digest)
+        for file in ENVS.glob("*/sdists")
+        for package in file.read_text().split()
+        for digest in _pins(file.with_name("requirements.lock"))[package]
+    }
+    options = ["--only-binary", ":all:"]
+    for package, digests in sorted(_pins(lock_file(name)).items()):
+        if digests and all((package, digest) in ours for digest in digests):
+            options += ["--no-binary", package]
+    return options
 
 
 def _uv(arguments: list[str], hint: str = "", folder: Path | None = None) -> None:

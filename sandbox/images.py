@@ -127,7 +127,7 @@ def build(
     name = tag(env)
     if exists(engine, env):
         return name
-    arguments = {"BASE": base or _base(env)}
+    arguments = {"BASE": base or _base(env), "OPTIONS": " ".join(environments.build_options(env))}
     for key in ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"):
         if key in os.environ:
             arguments[key] = os.environ[key]

@@ -1,4 +1,4 @@
-"""Decoded results as text: what ``repr`` says, but never an error, and never more than asked for."""
+"""Decoded results as text: what ``repr`` says, but never an error, and no longer than needed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def represent(value: Any, limit: int) -> str:
     return "".join(_limited(_parts(value, limit, 0), limit))
 
 
-def _parts(value: Any, limit: int, depth: int) -> Iterator[str]:  # noqa: C901, PLR0912 - by type
+def _parts(value: Any, limit: int, depth: int) -> Iterator[str]:
     kind = type(value)
     if depth > _DEEP:
         yield "..."

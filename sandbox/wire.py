@@ -281,7 +281,8 @@ def _dtype(plain: Mapping[str, Any]) -> np.dtype[Any]:
     text = _typed(plain, "dtype", str)
     if _DTYPE.fullmatch(text) is None:
         raise WireError(f"dtype {text!r:.40} is not sent")
-    return np.dtype(text)
+    dtype: np.dtype[Any] = np.dtype(text)
+    return dtype
 
 
 def _scalar(decoder: _Decoder, plain: Mapping[str, Any]) -> Any:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import environments
+from sandbox import bubblewrap, environments
 from sandbox.base import SandboxError
 from sandbox.own import main
+from tests.sandbox.wheels import make_wheel
 
 
 def test_mistakes_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -20,6 +21,40 @@ def test_mistakes_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert main(["project=x"]) == 2
     assert main(["project=x", "out=y", "colour=red"]) == 2
     assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.skipif(bubblewrap.problem() is not None, reason=str(bubblewrap.problem()))
+def test_a_project_is_built_in_the_sandbox(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The backend is the project's own, so that nothing has to be fetched."""
+    monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
+    marker = tmp_path / "was-here"
+    wheel = make_wheel(tmp_path / "ready", "mine", {"mine.py": ""})
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "pyproject.toml").write_text(
+        '[project]\nname = "mine"\nversion = "1.0"\n[build-system]\nrequires = []\n'
+        'build-backend = "backend"\nbackend-path = ["."]\n'
+    )
+    (project / "backend.py").write_text(
+        "import shutil\nfrom pathlib import Path\n"
+        f"def build_wheel(folder, *_):\n    try:\n        Path({str(marker)!r}).touch()\n"
+        f"    except OSError:\n        pass\n    shutil.copy({wheel.name!r}, folder)\n"
+        f"    return {wheel.name!r}\n"
+    )
+    (project / wheel.name).write_bytes(wheel.read_bytes())
+    out = tmp_path / "env"
+    assert main([f"project={project}", f"out={out}"]) == 0, capsys.readouterr().err
+    assert (out / "wheels" / wheel.name).read_bytes() == wheel.read_bytes()
+    assert not marker.exists()
+    assert environments.installed_versions(str(out)) == {"mine": "1.0"}
+    (project / "backend.py").write_text("raise RuntimeError('no \\x1b compiler')")
+    assert main([f"project={project}", f"out={out}"]) == 2
+    error = capsys.readouterr().err
+    assert "build=host" in error
+    assert "\x1b" not in error
+    assert main([f"project={project}", f"out={out}", "build=cloud"]) == 2
 
 
 def test_a_path_is_an_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

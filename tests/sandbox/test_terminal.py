@@ -18,6 +18,6 @@ def test_nothing_is_left_that_drives_a_terminal(text: str) -> None:
 
 
 def test_what_is_to_be_seen_stays() -> None:
-    assert printable("Å × 2\n\tfür 材料\u00a0α\r\n") == "Å × 2\n\tfür 材料\u00a0α\n"
+    assert printable("Å² 2\n\tfür 材料\u00a0é\r\n") == "Å² 2\n\tfür 材料\u00a0é\n"
     assert printable("\x1b[2J\x9b\u202e\r\ud800") == r"\x1b[2J\x9b\u202e\r\ud800"
     assert printable(ValueError("\x07")) == r"\x07"
