@@ -22,10 +22,11 @@ from sandbox.base import Execution, Mount, Outcome, Sandbox, SandboxError
 #: Seconds for a unit test; it compares data.
 UNIT_TEST_TIMEOUT = 60.0
 
-#: Ends of a unit test that an answer can bring about by its sheer size.
+#: Ends of a verification that an answer can bring about by its sheer size.
 ANSWERS_FAULT = frozenset(
-    {Outcome.TIMEOUT, Outcome.MEMORY, Outcome.OUTPUT_FLOOD, Outcome.KILLED, Outcome.NO_RESULT}
-)
+    {Outcome.TIMEOUT, Outcome.MEMORY, Outcome.OUTPUT_FLOOD, Outcome.KILLED, Outcome.NO_RESULT,
+     Outcome.BAD_RESULT}
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -156,19 +157,23 @@ def _ran(execution: Execution) -> Ran:
     node = json.loads(execution.payload).get("answer")
     reason = value.get("reason")
     returned = value.get("returned")
-    error = str(value.get("error") or "").strip()
+    error = _text(value.get("error"))
     found = node is not None and reason is None
     cpu = value.get("cpu")
     return Ran(
         answer=json.dumps(node) if found else None,
-        reason="" if found else str(reason or Outcome.BAD_RESULT),
-        detail=error or str(value.get("stdout") or "").strip(),
+        reason="" if found else _text(reason) or str(Outcome.BAD_RESULT),
+        detail=error or _text(value.get("stdout")),
         returned=returned if isinstance(returned, str) else None,
-        stage=str(value.get("stage") or ""),
+        stage=_text(value.get("stage")),
         error=error,
         seconds=execution.seconds,
         cpu=cpu if isinstance(cpu, float) else None,
     )
+
+
+def _text(value: object) -> str:
+    return value.strip() if isinstance(value, str) else ""
 
 
 async def score_published(

@@ -14,6 +14,8 @@ from experiments.tasks import Task
 
 #: Characters of a returned value in a trajectory.
 SHOWN = 20_000
+#: Characters of a reason or an error in a row; the trajectory holds more.
+TOLD = 4000
 
 
 def make_row(config_hash: str, task: Task, trajectory: Trajectory, verdict: Verdict) -> Row:
@@ -32,7 +34,7 @@ def make_row(config_hash: str, task: Task, trajectory: Trajectory, verdict: Verd
         outcome=score.outcome,
         runnable=score.runnable,
         passed=None if score.passed is None else dict(score.passed),
-        reasons=dict(score.reasons),
+        reasons={name: _told(reason) for name, reason in score.reasons.items()},
         stop_reason=trajectory.stop_reason,
         format_status=trajectory.format_status,
         calls=usage.calls,
@@ -45,10 +47,16 @@ def make_row(config_hash: str, task: Task, trajectory: Trajectory, verdict: Verd
         seconds=round(trajectory.seconds, 3),
         sandbox_seconds=round(trajectory.sandbox_seconds + final_seconds, 3),
         tier=tiers[-1] or None if tiers else None,
-        error=verdict.error or trajectory.error,
+        error=_told(error) if (error := verdict.error or trajectory.error) else None,
         fault=trajectory.fault,
         reply_faults=Counter(s.detail["fault"] for s in trajectory.steps if "fault" in s.detail),
     )
+
+
+def _told(text: str) -> str:
+    """What a row can hold of any text: not without end, and no halves of characters."""
+    whole = text.encode("utf-8", "backslashreplace").decode()
+    return whole if len(whole) <= TOLD else f"{whole[: TOLD // 2]} ... {whole[-TOLD // 2 :]}"
 
 
 def make_trajectory(task: Task, trajectory: Trajectory, verdict: Verdict) -> dict[str, Any]:

@@ -15,15 +15,12 @@ from typing import Any
 from agents.base import INFRASTRUCTURE, Trajectory
 from agents.models import FAULTS
 from experiments import verify
-from experiments.published import verify_by_unit_test
+from experiments.published import ANSWERS_FAULT, verify_by_unit_test
 from experiments.tasks import Property, Score, Task
 from sandbox.base import Execution, Mount, Outcome, Sandbox, SandboxError
 
 #: Seconds for one verification; comparing the largest permitted answer takes a fraction.
 VERIFY_TIMEOUT = 30.0
-
-#: Ends of a verification that an answer can bring about by its sheer size.
-_ANSWERS_FAULT = frozenset({Outcome.TIMEOUT, Outcome.MEMORY, Outcome.OUTPUT_FLOOD})
 
 
 @dataclass(frozen=True)
@@ -148,7 +145,7 @@ async def verify_apart(
     execution = await verifier.run(
         verification_code(properties, payload), "verdict", timeout=VERIFY_TIMEOUT
     )
-    if execution.outcome in _ANSWERS_FAULT:
+    if execution.outcome in ANSWERS_FAULT:
         reason = f"the answer cannot be verified: {execution.outcome}"
         return {prop.name: (False, reason) for prop in properties}
     if execution.outcome is not Outcome.OK:

@@ -21,6 +21,9 @@ _TYPES: dict[str, Any] = {
     "tuple": tuple, "set": set, "complex": complex,
 }  # fmt: skip
 
+#: Messages of a unit test that are reported, and characters of each.
+MESSAGES, MESSAGE = 1000, 4000
+
 
 class Opaque:
     """What is neither data nor array nor Element; equal to nothing but itself."""
@@ -99,10 +102,15 @@ def _read(result: Any) -> dict[str, Any]:
     *errors, wrong, count = result
     return {
         "ok": False,
-        "errors": [str(error) for error in errors],
+        "errors": [_cut(str(error)) for error in errors[:MESSAGES]],
         "wrong": int(wrong),
         "properties": int(count),
     }
+
+
+def _cut(text: str) -> str:
+    """A message shows values of the answer, which may be megabytes; its ends say what it is."""
+    return text if len(text) <= MESSAGE else f"{text[: MESSAGE // 2]} ... {text[-MESSAGE // 2 :]}"
 
 
 def _passes(test: Callable[[dict[Any, Any]], Any], payload: str, name: str) -> bool | None:

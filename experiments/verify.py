@@ -25,6 +25,9 @@ _UNREADABLE = (
     struct.error,
 )
 
+#: Characters of a reason.
+REASON = 1000
+
 
 class Items(NamedTuple):
     """A sequence; ``kind`` is list, tuple or ndarray."""
@@ -89,9 +92,9 @@ def verify(wanted: str, payload: str) -> dict[str, list[Any]]:
     for prop in properties:
         try:
             fault = judge(prop, answers.get(prop["name"], []))
-        except (RecursionError, OverflowError) as error:
+        except _UNREADABLE as error:
             fault = f"cannot be compared ({type(error).__name__})"
-        verdicts[prop["name"]] = [fault is None, fault or ""]
+        verdicts[prop["name"]] = [fault is None, (fault or "")[:REASON]]  # it may quote the answer
     return verdicts
 
 

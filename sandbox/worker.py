@@ -32,6 +32,7 @@ RUNNER = Path(runner.__file__).read_bytes()
 START_SECONDS = 180.0  # a cold import of the libraries on a slow disk
 GRACE_SECONDS = 30.0  # beyond the code's own wall time, for a machine under load
 MAX_HEADER = 1 << 16
+AT_ONCE = 1 << 16  # bytes of an answer that are decoded in less time than another thread costs
 
 
 class WorkerError(Exception):
@@ -220,7 +221,9 @@ class Worker:
         self._kept.update((item.key, item.size) for item in new)
         if header["error"] is not None:
             raise WorkerError(header["error"])
-        return self._execution(header, streams, timeout)
+        if sum(map(len, streams)) < AT_ONCE:
+            return self._execution(header, streams, timeout)
+        return await asyncio.to_thread(self._execution, header, streams, timeout)
 
     def fits(self, inputs: Sequence[tuple[Inputs, str]]) -> bool:
         """Whether the worker can keep these files next to those it already holds."""
