@@ -18,7 +18,6 @@ from typing import Any
 import yaml
 from rich.console import Console
 from rich.markup import escape
-from rich.syntax import Syntax
 
 from agents import prompts
 from agents.base import Question, Step, Trajectory
@@ -35,6 +34,8 @@ from agents.workbench import (
 from retrieval.base import RetrievalError
 from sandbox import environments
 from sandbox.base import Execution, Outcome, SandboxError
+from sandbox.colours import coloured
+from sandbox.terminal import printable
 
 TURNS = 5  # earlier questions that a prompt of a conversation shows
 INTERRUPTED = 130
@@ -162,35 +163,40 @@ def describe_step(step: Step) -> str:
     return f"read the reply: {detail['status']}"
 
 
+def _safe(text: str) -> str:
+    """Text that neither drives the terminal nor is read as markup."""
+    return escape(printable(text))
+
+
 def print_solution(solution: Solution, bench: Workbench, console: Console) -> None:
     """Result, code, sources, what was tried, what it cost."""
     trajectory, execution = solution.trajectory, solution.execution
     if execution is None or trajectory.code is None:
-        console.print("[bold]No code:[/bold]", escape(solution.instead))
+        console.print("[bold]No code:[/bold]", _safe(solution.instead))
     else:
         versions = [f"{n} {bench.versions[n]}" for n in _LIBRARIES if n in bench.versions]
         ran = f"executed in the {execution.tier} sandbox on {', '.join(versions)}"
         if solution.works:
             console.print("[bold]Result[/bold]")
-            console.print(escape(show(execution.result)))
+            console.print(_safe(show(execution.result)))
         else:
             console.print(f"[bold]The code does not work:[/bold] {execution.outcome}")
-            console.print(escape((execution.error or "")[-2000:]))
+            console.print(_safe((execution.error or "")[-2000:]))
         console.print(
             f"\n[bold]Code[/bold] ({ran}: {execution.outcome}, {execution.seconds:.1f} s)"
         )
-        console.print(Syntax(trajectory.code, "python", background_color="default"))
+        console.print(coloured(trajectory.code))
     if solution.sources:
-        console.print("\n[bold]Sources[/bold]\n" + escape("\n".join(solution.sources[:12])))
+        console.print("\n[bold]Sources[/bold]\n" + _safe("\n".join(solution.sources[:12])))
     if solution.tried:
         listed = [f"{number}. {text}" for number, text in enumerate(solution.tried, 1)]
-        console.print("\n[bold]Tried[/bold]\n" + escape("\n".join(listed)))
+        console.print("\n[bold]Tried[/bold]\n" + _safe("\n".join(listed)))
     usage = trajectory.usage
     cost = "price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
     about = "" if usage.estimated is False else " (estimated)"
     name = bench.model.name if bench.model.llm else f"{bench.model.name} (no LLM)"
     spent = f"{name}: {usage.calls} calls, {usage.tokens} tokens{about}, {cost}"
-    console.print(f"\n[dim]{escape(spent)}; {trajectory.stop_reason}[/dim]")
+    console.print(f"\n[dim]{_safe(spent)}; {trajectory.stop_reason}[/dim]")
     if not bench.model.llm and not solution.works:
         console.print(
             "model=rules is no LLM: it only answers questions that list properties (`- `name`: "
@@ -205,6 +211,7 @@ def write_script(solution: Solution, path: Path) -> None:
         f"{str(trajectory.code).rstrip()}\n\n\n"
         f'if __name__ == "__main__":\n    print({trajectory.entry}())\n',
         encoding="utf-8",
+        errors="backslashreplace",
     )
 
 
@@ -217,7 +224,7 @@ async def ask(arguments: argparse.Namespace) -> int:
     output = Console(soft_wrap=True)
 
     def on_step(_: Question, step: Step) -> None:
-        progress.print(f"[dim]{escape(describe_step(step))}[/dim]", highlight=False)
+        progress.print(f"[dim]{_safe(describe_step(step))}[/dim]", highlight=False)
 
     async with open_workbench(settings_of(arguments), say=progress.print, on_step=on_step) as bench:
         if arguments.question:
@@ -356,7 +363,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         return asyncio.run(ask(given))
     except (UsageError, ValueError, SandboxError, RetrievalError) as error:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(f"error: {printable(error)}\n")
         return 2
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -23,6 +23,7 @@ from agents.models import ModelConfig, build_model
 from agents.reflect import Reflect
 from sandbox.base import Sandbox, SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
+from sandbox.terminal import printable
 
 PROMPT = "Question {number}.\n- `volume`: volume of a cubic cell of edge 2. Format: `float`."
 FAULTY = "from pymatgen.core import Lattice\ndef f():\n    return {'volume': Lattice.cubic(2).size}"
@@ -220,7 +221,7 @@ def main(given: Sequence[str] | None = None) -> int:
     try:
         found = asyncio.run(run(arguments))
     except SandboxError as error:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(f"error: {printable(error)}\n")
         return 2
     sys.stdout.write(
         f"{found.answered} of {found.questions} questions answered, {found.requests} requests of "

@@ -12,6 +12,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticUndefined
 from yaml import YAMLError
 
+from sandbox.terminal import printable
+
 Options = TypeVar("Options", bound=BaseModel)
 
 
@@ -55,7 +57,7 @@ def run(
     try:
         return action(read_options(given, model))
     except UsageError as error:
-        print(f"{program}: {error}", file=sys.stderr)
+        print(f"{program}: {printable(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(f"\n{program}: stopped; the same command goes on", file=sys.stderr)

@@ -13,6 +13,7 @@ from experiments.command import compose_plain, expand, help_text, parse
 from experiments.config import ConfigError, RunConfig, effective, validate
 from retrieval.base import RetrievalError
 from sandbox.base import SandboxError
+from sandbox.terminal import printable
 
 #: Faults that a user can mend; the message says how.
 USER_ERRORS = (ConfigError, SandboxError, RetrievalError)
@@ -44,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         return _run_all(_separate(configs))
     except USER_ERRORS as error:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(f"error: {printable(error)}\n")
         return 2
     except KeyboardInterrupt:
         sys.stderr.write(

@@ -11,7 +11,6 @@ from typing import Any
 from rich.console import Console, Group, RenderableType
 from rich.panel import Panel
 from rich.rule import Rule
-from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
@@ -21,6 +20,8 @@ from experiments.qa.questions import QAQuestion
 from experiments.report.choice import find_questions, is_choice
 from experiments.report.steps import describe_step
 from experiments.store import read_json, trajectory_path
+from sandbox.colours import coloured
+from sandbox.terminal import printable
 
 #: Characters of one block unless ``--full``.
 SHORT = 1500
@@ -44,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             parts = describe(_find(given.run, given.question, given.seed), limit=limit)
     except ConfigError as error:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(f"error: {printable(error)}\n")
         return 2
     console = Console()
     for part in parts:
@@ -68,7 +69,7 @@ def describe_choice(
     row: Mapping[str, Any], question: QAQuestion, limit: int | None
 ) -> Iterator[RenderableType]:
     """Question, choices, reply and verdict."""
-    yield Rule(Text(f"{row['number']}, seed {row['seed']}, {row['source']}"))
+    yield Rule(_text(f"{row['number']}, seed {row['seed']}, {row['source']}", None))
     yield Panel(_text(question.question, limit), title="question", title_align="left")
     for letter, text in question.choices.items():
         yield _text(f"{letter}. {text}", limit)
@@ -97,7 +98,7 @@ def describe(
     Everything of a model is plain `Text`: markup and control sequences in it do nothing.
     """
     question = trajectory["question"]
-    yield Rule(Text(f"{question['id']}, seed {trajectory['seed']}"))
+    yield Rule(_text(f"{question['id']}, seed {trajectory['seed']}", None))
     yield Panel(_text(question["prompt"], limit), title="prompt", title_align="left")
     for number, step in enumerate(trajectory["steps"], start=1):
         described = describe_step(step)
@@ -105,18 +106,18 @@ def describe(
         title = _text(f"{number}. {described['title']}", None)
         yield Panel(Group(*blocks), title=title, title_align="left") if blocks else title
     if trajectory["code"]:
-        code = Syntax(_clean(trajectory["code"]), "python", word_wrap=True)
+        code = coloured(trajectory["code"])
         yield Panel(code, title="final code", title_align="left")
     if trajectory["execution"]:
         yield _execution(trajectory["execution"], limit)
-    yield Text(f"stopped because: {trajectory['stop_reason']}")
+    yield _text(f"stopped because: {trajectory['stop_reason']}", None)
     if trajectory["error"]:
         yield _text(trajectory["error"], limit)
     yield _verdict(trajectory)
 
 
 def _block(block: Mapping[str, Any], limit: int | None) -> RenderableType:
-    title = Text(f"{block['title']}:" if block["title"] else "", style="dim")
+    title = Text(printable(f"{block['title']}:" if block["title"] else ""), style="dim")
     if "lines" not in block:
         return Group(title, _text(block["text"], limit))
     table = Table.grid(padding=(0, 2))
@@ -135,7 +136,7 @@ def _execution(execution: Mapping[str, Any], limit: int | None) -> Panel:
         if execution[part]
     ]
     title = f"execution: {execution['outcome']}, {execution['seconds']:.2f} s, {execution['tier']}"
-    return Panel(Group(*blocks), title=Text(title), title_align="left")
+    return Panel(Group(*blocks), title=_text(title, None), title_align="left")
 
 
 def _verdict(trajectory: Mapping[str, Any]) -> RenderableType:
@@ -154,15 +155,10 @@ def _verdict(trajectory: Mapping[str, Any]) -> RenderableType:
 
 
 def _text(value: object, limit: int | None) -> Text:
-    text = _clean(str(value))
+    text = printable(value)
     if limit is not None and len(text) > limit:
         text = text[:limit] + f" ... ({len(text) - limit} more characters; --full)"
     return Text(text)
-
-
-def _clean(text: str) -> str:
-    """Text without control characters: a reply must not drive the terminal."""
-    return "".join(sign if sign.isprintable() or sign in "\n\t" else "�" for sign in text)
 
 
 if __name__ == "__main__":

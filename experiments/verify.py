@@ -90,21 +90,21 @@ def verify(wanted: str, payload: str) -> dict[str, list[Any]]:
         return {prop["name"]: [False, reason] for prop in properties}
     verdicts = {}
     for prop in properties:
+        gold = read(json.loads(prop["expected"]))  # a broken one is no fault of the answer
         try:
-            fault = judge(prop, answers.get(prop["name"], []))
+            fault = judge(prop, gold, answers.get(prop["name"], []))
         except _UNREADABLE as error:
             fault = f"cannot be compared ({type(error).__name__})"
         verdicts[prop["name"]] = [fault is None, (fault or "")[:REASON]]  # it may quote the answer
     return verdicts
 
 
-def judge(prop: dict[str, Any], answers: list[Any]) -> str | None:
+def judge(prop: dict[str, Any], gold: Any, answers: list[Any]) -> str | None:
     """Why the value given for a property is wrong, ``None`` when it is right."""
     if not answers:
         return "missing key"
     if len(answers) > 1:
         return "the key stands there more than once"
-    gold = read(json.loads(prop["expected"]))
     answer = answers[0]
     if answer is None and gold is not None:
         return "None"

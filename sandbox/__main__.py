@@ -14,7 +14,6 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
-from rich.pretty import pretty_repr
 from rich.progress import (
     BarColumn,
     Progress,
@@ -31,7 +30,9 @@ from sandbox.base import Outcome, SandboxConfig, SandboxError
 from sandbox.bench import bench, bench_steps
 from sandbox.factory import ENGINES, get_sandbox
 from sandbox.install import install
+from sandbox.representation import represent
 from sandbox.selftest import selftest, selftest_steps
+from sandbox.terminal import printable
 
 USAGE = """\
 python -m sandbox install                      make sure that code can be isolated here
@@ -45,6 +46,7 @@ python -m sandbox bench [backend=auto] [runs=20] [--json]
                                                executions per second, cold, warm, plain fork
 """
 console = Console(stderr=True)
+_SHOWN = 1 << 20  # characters of a result
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -56,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _command(words[0])(words[1:])
     except SandboxError as error:
-        console.print(f"sandbox: {error}", style="red", markup=False, highlight=False)
+        console.print(f"sandbox: {printable(error)}", style="red", markup=False, highlight=False)
         return 2
     except KeyboardInterrupt:
         return 130
@@ -151,12 +153,12 @@ async def _execute(code: str, entry: str, config: SandboxConfig) -> int:
         await sandbox.__aenter__()
     async with sandbox:
         done = await sandbox.run(code, entry, timeout=config.timeout)
-    sys.stdout.write(done.stdout)
-    sys.stderr.write(done.stderr)
+    sys.stdout.write(printable(done.stdout))
+    sys.stderr.write(printable(done.stderr))
     if entry and done.outcome is Outcome.OK:
-        print(pretty_repr(done.result))
+        print(printable(represent(done.result, _SHOWN)))
     if done.error:
-        console.print(done.error, style="red", markup=False, highlight=False)
+        console.print(printable(done.error), style="red", markup=False, highlight=False)
     console.print(f"{done.outcome} in {done.seconds:.2f} s ({done.tier})", highlight=False)
     return 0 if done.outcome is Outcome.OK else 1
 

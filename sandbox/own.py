@@ -206,7 +206,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         on_host = "build" in given
         wheel = make(Path(given["project"]), out, base=given.get("base"), on_host=on_host)
     except SandboxError as error:
-        sys.stderr.write(f"sandbox.own: {error}\n")
+        sys.stderr.write(f"sandbox.own: {printable(error)}\n")
         return 2
     print(f"{out}: {wheel} and what it needs; use it as env={_as_name(out)}")
     return 0

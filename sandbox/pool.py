@@ -12,6 +12,7 @@ from typing import Self
 from sandbox.base import Execution, Mount, Outcome, SandboxConfig, SandboxError
 from sandbox.controls import PROBE, failures
 from sandbox.inputs import Inputs, check_targets, signature
+from sandbox.terminal import printable
 from sandbox.worker import Backend, Worker, WorkerError
 
 log = logging.getLogger(__name__)
@@ -83,7 +84,7 @@ class PooledSandbox:
             try:
                 return await self._once(code, entry, timeout, inputs)
             except WorkerError as error:
-                log.warning("a %s worker failed, trying again: %s", self.tier, error)
+                log.warning("a %s worker failed, trying again: %s", self.tier, printable(error))
             try:
                 return await self._once(code, entry, timeout, inputs)
             except WorkerError as error:

@@ -192,13 +192,26 @@ def read_gold(folder: Path, spec: TaskSpec) -> dict[str, Any]:
 
 
 def data_files(folder: Path) -> dict[str, str]:
-    """Input files of a question: path inside the sandbox to path on the host."""
+    """Input files of a question: path inside the sandbox to path on the host.
+
+    Raises
+    ------
+    QuestionError
+        When a link leads out of the folder: it could name any file of the reader's.
+    """
     data = folder / "data"
-    return {
-        str(path.relative_to(folder)): str(path)
-        for path in sorted(data.rglob("*"))
-        if path.is_file()
-    }
+    inside = data.resolve()
+    if inside != folder.resolve() / "data":
+        msg = f"{data}: is a link; copy the files instead"
+        raise QuestionError(msg)
+    found: dict[str, str] = {}
+    for path in sorted(data.rglob("*")):
+        if not path.resolve().is_relative_to(inside):
+            msg = f"{path}: is a link out of {data}; copy the file instead"
+            raise QuestionError(msg)
+        if path.is_file():
+            found[str(path.relative_to(folder))] = str(path)
+    return found
 
 
 def build_prompt(

@@ -34,6 +34,7 @@ from experiments.tasks import Task
 from sandbox import environments
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
+from sandbox.terminal import printable
 
 USAGE = """\
 usage: python -m experiments.replay recorded=PATH [KEY=VALUE ...]
@@ -337,7 +338,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return asyncio.run(replay(*settings_from(given), console))
     except (ConfigError, ValueError, SandboxError) as error:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(f"error: {printable(error)}\n")
         return 2
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted. What is graded is kept; the same command goes on.\n")

@@ -16,6 +16,7 @@ from experiments.report.page import write_report
 from experiments.report.runs import Run, load_runs
 from experiments.report.tables import comma_separated, markdown, print_table
 from experiments.store import write_text
+from sandbox.terminal import printable
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -50,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given.csv:
             write_text(given.csv, _lines(runs, choices))
     except (ConfigError, OSError) as error:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(f"error: {printable(error)}\n")
         return 2
     print_table(folders, console)
     for written in (html, given.markdown, given.csv):

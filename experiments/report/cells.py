@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from experiments.stats import Interval
+from sandbox.terminal import printable
 
 
 def percent(interval: Interval | None) -> str:
@@ -15,6 +16,21 @@ def percent(interval: Interval | None) -> str:
 def money(cost: float | None) -> str:
     """Dollars; an unknown price is no zero."""
     return "unknown" if cost is None else f"${cost:.4f}" if cost else "$0"
+
+
+def spreadsheet(cell: object) -> object:
+    """A cell of a CSV file: text that a spreadsheet would take for a formula is quoted.
+
+    Numbers stay numbers, negative ones too, also where they come as text.
+    """
+    if not isinstance(cell, str):
+        return cell
+    text = " ".join(printable(cell).split())
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
+    return text
 
 
 def probability(value: float | None) -> str:

@@ -23,7 +23,7 @@ from rich.text import Text
 
 from experiments.qa.answers import read_answers
 from experiments.qa.questions import LETTERS, QAError, QAQuestion, read_questions
-from experiments.report.cells import money, percent, probability
+from experiments.report.cells import money, percent, probability, spreadsheet
 from experiments.report.runs import labels
 from experiments.stats import Interval, Tally, mcnemar, paired_difference, ratio_interval
 from experiments.store import read_json
@@ -329,7 +329,8 @@ def comma_separated(runs: Sequence[ChoiceRun]) -> str:
     for run in runs:
         for row in read_answers(run.folder, run.summary["config"]):
             cells = ["" if row[name] is None else row[name] for name in columns]
-            writer.writerow([run.folder.name, run.summary["system"], run.summary["model"], *cells])
+            names = [run.folder.name, run.summary["system"], run.summary["model"]]
+            writer.writerow(map(spreadsheet, [*names, *cells]))
     return out.getvalue()
 
 

@@ -10,7 +10,7 @@ import base64
 import difflib
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,6 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup, escape
 from pygments.formatters import HtmlFormatter
-from pygments.lexer import Lexer
-from pygments.lexers import DiffLexer, PythonLexer
-from pygments.token import STANDARD_TYPES, Comment, Generic, Keyword, Name, Number, String
 
 from experiments.report import choice, plots
 from experiments.report.cells import money
@@ -37,17 +34,18 @@ from experiments.report.tables import (
 )
 from experiments.report.texts import INLINE, Texts
 from experiments.store import Row, write_text
+from sandbox.colours import pieces
 
 HERE = Path(__file__).parent
 
-#: Longer code is shown as it is: highlighting is quadratic on hostile input.
-HIGHLIGHTED = 50_000
+#: Lines of two codes that are compared; the time grows with their square.
+COMPARED = 2000
 
-#: What is coloured: the rest would only make the page larger.
-COLOURED = frozenset({
-    Comment, Keyword, String, Number, Name.Function, Name.Class, Name.Decorator, Generic.Deleted,
-    Generic.Inserted, Generic.Subheading,
-})  # fmt: skip
+#: Kind of a piece of code or of a line of a difference -> class of its colour.
+COLOURS = {
+    "comment": "c", "string": "s", "number": "m", "keyword": "k", "function": "nf", "class": "nc",
+    "decorator": "nd", "inserted": "gi", "deleted": "gd", "place": "gu",
+}  # fmt: skip
 
 KINDS = {
     "whole": "whole",
@@ -266,7 +264,7 @@ def _answer(run: Run, row: Row, trajectory: Mapping[str, Any], page: str | None)
         "properties": [_property(row, name, form) for name, form in
                        trajectory["question"]["formats"].items()],
         "source": trajectory["code"] or "",
-        "code": _highlighted(trajectory["code"], PythonLexer()) if trajectory["code"] else None,
+        "code": _highlighted(pieces(trajectory["code"])) if trajectory["code"] else None,
         "diff": None,
         "execution": _execution(trajectory["execution"]),
         "stop_reason": row.stop_reason,
@@ -312,36 +310,22 @@ def _execution(execution: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return shown
 
 
-def _highlighted(text: str, lexer: Lexer) -> Markup:
-    if len(text) > HIGHLIGHTED:
-        return Markup("<pre>{}</pre>").format(text)
-    parts = [
-        Markup('<span class="{}">{}</span>').format(name, value) if name else escape(value)
-        for name, value in _coloured(lexer.get_tokens(text))
+def _highlighted(parts: Iterable[tuple[str, str]]) -> Markup:
+    marked = [
+        Markup('<span class="{}">{}</span>').format(COLOURS[kind], text) if kind else escape(text)
+        for kind, text in parts
     ]
-    return Markup('<div class="highlight"><pre>{}</pre></div>').format(Markup("").join(parts))
-
-
-def _coloured(tokens: Iterable[tuple[Any, str]]) -> Iterator[tuple[str, str]]:
-    """Runs of text with the class of their colour; most names and signs have none."""
-    run, of = "", ""
-    for kind, value in tokens:
-        name = next((STANDARD_TYPES[some] for some in kind.split()[::-1] if some in COLOURED), "")
-        if name != of and value.strip():
-            if run:
-                yield of, run
-            run, of = "", name
-        run += value
-    if run:
-        yield of, run
+    return Markup('<div class="highlight"><pre>{}</pre></div>').format(Markup("").join(marked))
 
 
 def _diff(first: str, second: str) -> Markup | None:
-    if len(first) + len(second) > HIGHLIGHTED:
+    one, two = first.splitlines(), second.splitlines()
+    if len(one) + len(two) > COMPARED:
         return None
-    lines = difflib.unified_diff(first.splitlines(), second.splitlines(), lineterm="", n=3)
-    text = "\n".join(list(lines)[2:])
-    return _highlighted(text, DiffLexer()) if text else Markup('<p class="soft">none</p>')
+    lines = list(difflib.unified_diff(one, two, lineterm="", n=3))[2:]
+    kinds = {"+": "inserted", "-": "deleted", "@": "place"}
+    parts = [(kinds.get(line[:1], ""), f"{line}\n") for line in lines]
+    return _highlighted(parts) if parts else Markup('<p class="soft">none</p>')
 
 
 def _facts(run: Run) -> list[tuple[str, str]]:

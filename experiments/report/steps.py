@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
 #: Characters of one block; the trajectory file holds all of it.
@@ -36,16 +35,28 @@ class _Before(NamedTuple):
 
 
 def _shorten(text: str, before: _Before) -> str:
+    """Point at runs of lines that stood before; in linear time, also where all lines are equal."""
     lines, earlier = text.splitlines(), before.text.splitlines()
-    matcher = SequenceMatcher(None, earlier, lines, autojunk=False)
+    places: dict[tuple[str, ...], int] = {}
+    for start in range(len(earlier) - REPEATED + 1):
+        places.setdefault(tuple(earlier[start : start + REPEATED]), start)
     shown, position = [], 0
-    for _, start, size in matcher.get_matching_blocks():
-        if size < REPEATED:
+    while position < len(lines):
+        start = places.get(tuple(lines[position : position + REPEATED]), -1)
+        if start < 0:
+            shown.append(lines[position])
+            position += 1
             continue
-        shown += lines[position:start]
+        size = REPEATED
+        while (
+            position + size < len(lines)
+            and start + size < len(earlier)
+            and lines[position + size] == earlier[start + size]
+        ):
+            size += 1
         shown.append(f"[{size} lines as in step {before.step}]")
-        position = start + size
-    return "\n".join(shown + lines[position:])
+        position += size
+    return "\n".join(shown)
 
 
 def describe_step(step: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,9 +14,10 @@ from rich.table import Table
 from rich.text import Text
 
 from experiments.report import choice
-from experiments.report.cells import money, percent, probability
+from experiments.report.cells import money, percent, probability, spreadsheet
 from experiments.report.runs import Measure, Run, load_runs, properties, runnable, whole
 from experiments.stats import Interval, mcnemar, paired_difference, paired_permutation, spread
+from sandbox.terminal import printable
 
 HEADINGS = (
     "system",
@@ -193,7 +194,7 @@ def _print_runs(runs: Sequence[Run], console: Console) -> None:
     for run in runs:
         summary = run.summary
         board.add_row(
-            Text(f"{summary['system']} + {summary['retrieval']}\n{run.model}"),
+            Text(printable(f"{summary['system']} + {summary['retrieval']}\n{run.model}")),
             *(_stacked(run, measure) for measure in (runnable, properties, whole)),
             f"{summary['calls']:,}\n{summary['tokens']:,}"
             + ("\nestimated" if summary["tokens_estimated"] else ""),
@@ -217,14 +218,15 @@ def _print_runs(runs: Sequence[Run], console: Console) -> None:
             console.print(Text(f"{run.label}: without verdict and not counted: {missing}"))
         if failed := [row for row in run.rows if row.infra and row.error]:
             reason = str(failed[-1].error).strip().splitlines()[-1][:_REASON]
-            console.print(Text(f"  the last of them: {failed[-1].question_id}: {reason}"))
+            told = f"  the last of them: {failed[-1].question_id}: {reason}"
+            console.print(Text(printable(told)))
     lines = comparison_lines(runs)
     if lines:
         paired = Table(title="Paired comparisons")
         for heading in COMPARISON_HEADINGS:
             paired.add_column(heading)
         for line in lines:
-            paired.add_row(*(Text(cell) for cell in line))
+            paired.add_row(*(Text(printable(cell)) for cell in line))
         console.print(paired)
 
 
@@ -292,11 +294,12 @@ def comma_separated(runs: Sequence[Run]) -> str:
             verdict: list[object] = (
                 [row.runnable, row.whole, row.passed_count] if row.scored else ["", "", ""]
             )
-            writer.writerow(
+            cells: list[object] = (
                 [run.folder.name, summary["system"], summary["retrieval"], summary["model"],
                  summary["benchmark"], row.question_id, row.seed, row.outcome, *verdict,
                  row.properties, sound[0] if row.scored else "", sound[1], row.calls,
                  row.prompt_tokens + row.completion_tokens,
                  "" if row.cost_usd is None else row.cost_usd, row.seconds]
             )  # fmt: skip
+            writer.writerow(map(spreadsheet, cells))
     return out.getvalue()

@@ -208,3 +208,15 @@ def test_properties_are_told_apart_without_reading_messages():
     assert keyed["each"] == {"a": True, "b": False}
     strict = verdict(lambda answer: answer["b"], dumps({"a": 1}), ["a"])
     assert strict["each"] == {"a": None}  # it does not count in an empty answer
+
+
+def test_messages_of_a_unit_test_are_bounded():
+    """A message quotes the answer: 30 MB of it would be no result at all, so nobody's fault."""
+
+    def test(answer):
+        return [f"x: Expected 1 but got {answer['x']}", *["more"] * 10**5, 1, 2]
+
+    found = verdict(test, dumps({"x": "y" * 10**7}))
+    assert len(dumps(found)) < 10**5
+    assert found["errors"][0].startswith("x: Expected 1 but got yyy")
+    assert (found["ok"], found["wrong"], found["properties"]) == (False, 1, 2)

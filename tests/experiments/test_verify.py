@@ -273,3 +273,11 @@ def test_any_text_as_a_format_is_read_without_error(form):
 def test_any_json_is_judged(tree):
     passed, _ = verify_here([wanted("no such text")], json.dumps(tree))["x"]
     assert passed is False
+
+
+def test_reasons_are_bounded():
+    payload = json.dumps({"x": {"$": "opaque", "class": "y" * 10**6, "v": ""}})
+    for form in ("int", ""):
+        passed, why = verify_here([wanted(1, form)], payload)["x"]
+        assert not passed
+        assert 0 < len(why) <= verify.REASON

@@ -22,6 +22,7 @@ from experiments.benchmarks.live.selection import RECORDED, select
 from experiments.benchmarks.question_check import Checker, Report
 from experiments.benchmarks.question_format import ENVIRONMENT, QuestionError
 from sandbox.base import SandboxError
+from sandbox.terminal import printable
 
 USAGE = """\
 python -m experiments.benchmarks.live check [ids=ID,ID,...] [backend=auto] [--write]
@@ -50,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         folders = select(ids)
         reports = asyncio.run(_check(folders, backend, write, console))
     except (QuestionError, SandboxError) as error:
-        console.print(f"live: {error}", style="red", markup=False, highlight=False)
+        console.print(f"live: {printable(error)}", style="red", markup=False, highlight=False)
         return 2
     except KeyboardInterrupt:
         return 130
