@@ -263,6 +263,11 @@ def test_without_mypy_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPa
         analyse({"m": "x = 1\n"}, ["m"])
 
 
+def test_a_text_that_ends_mypy_does_not_end_us() -> None:
+    with pytest.raises(UnseenError, match="mypy ended with status -"):
+        analyse({"m": f"x = {' + '.join(['1'] * 20_000)}\n"}, ["m"])
+
+
 def test_members_of_a_class_and_attribute_directives_follow(libraries: list[Library]) -> None:
     names = make_map(libraries, WORDS, seed=1, overridden=())
     step, plain = names.identifiers["HopStep"], "marks"

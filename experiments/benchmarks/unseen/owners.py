@@ -6,11 +6,17 @@ following them takes minutes and changes no answer about the libraries' own clas
 
 from __future__ import annotations
 
+import importlib.util
+import json
+import os
 import re
+import resource
+import subprocess
+import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 from experiments.benchmarks.unseen.source import UnseenError
 
@@ -19,6 +25,8 @@ if TYPE_CHECKING:
 
 #: (line from 1, column from 0 in bytes) where an expression ends: no two of a kind end together.
 Position = tuple[int, int]
+_SECONDS = 1800  # for one reading of a library
+_BYTES = 8 << 30
 _IGNORE = re.compile(r"# *type: *ignore[^\n]*")  # hides errors that are to be counted
 #: Types in comments: they help to find owners, but comments go, so errors are counted without.
 _TYPE_COMMENT = re.compile(r"# *type: *[^\n]*")
@@ -43,6 +51,23 @@ class Owners:
     calls: dict[Position, bool | None] = field(default_factory=dict)
     texts: dict[Position, bool | None] = field(default_factory=dict)
 
+    def plain(self) -> dict[str, Any]:
+        """The verdicts as JSON has them."""
+        return {
+            "attributes": [[*place, name, is_] for (place, name), is_ in self.attributes.items()],
+            "calls": [[*place, is_] for place, is_ in self.calls.items()],
+            "texts": [[*place, is_] for place, is_ in self.texts.items()],
+        }
+
+    @classmethod
+    def of_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """The counterpart of `plain`."""
+        return cls(
+            {((line, column), name): is_ for line, column, name, is_ in plain["attributes"]},
+            {(line, column): is_ for line, column, is_ in plain["calls"]},
+            {(line, column): is_ for line, column, is_ in plain["texts"]},
+        )
+
     def attribute(self, end: Position, name: str) -> bool | None:
         """The verdict, also inside of f-strings, where Python misplaces expressions."""
         if (end, name) in self.attributes:
@@ -63,10 +88,10 @@ def count_errors(texts: Mapping[str, str]) -> Counter[tuple[str, str]]:
     UnseenError
         When mypy is not installed, or cannot read a module at all.
     """
-    result = check({name: _TYPE_COMMENT.sub("", text) for name, text in texts.items()})
+    plain = {name: _TYPE_COMMENT.sub("", text) for name, text in texts.items()}
     parents = _parents(texts)
     modules = {_path(name, is_package=name in parents): name for name in texts}
-    found = (match for match in map(_ERROR.match, result.errors) if match)
+    found = (match for match in map(_ERROR.match, _in_child(plain, ())["errors"]) if match)
     return Counter((modules[match["path"]], match["code"]) for match in found)
 
 
@@ -85,10 +110,61 @@ def analyse(texts: Mapping[str, str], packages: Iterable[str]) -> Mapping[str, O
     UnseenError
         When mypy is not installed, or cannot read a module at all.
     """
-    result = check(texts)
+    found = _in_child(texts, tuple(packages))["owners"]
+    return {name: Owners.of_plain(plain) for name, plain in found.items()}
+
+
+def _in_child(texts: Mapping[str, str], packages: Sequence[str]) -> dict[str, Any]:
+    """Run mypy in a process of its own: some texts exhaust its stack, which ends the process."""
+    if importlib.util.find_spec("mypy") is None:
+        raise UnseenError("making an unseen library needs mypy: pip install matsmith[unseen]")
+    request = json.dumps({"texts": dict(texts), "packages": packages})
+    variables = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "LANG": "C.UTF-8"}
+    command = [sys.executable, "-s", "-P", "-m", __name__]
+    try:
+        done = subprocess.run(  # noqa: S603 - this very file
+            command,
+            input=request,
+            capture_output=True,
+            text=True,
+            check=False,
+            env=variables,
+            timeout=_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        raise UnseenError(f"mypy did not read the library in {_SECONDS} s") from None
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise UnseenError(f"mypy ended with status {done.returncode} on the library: {last[:300]}")
+    answer: dict[str, Any] = json.loads(done.stdout)
+    if "failed" in answer:
+        raise UnseenError(answer["failed"])
+    return answer
+
+
+def _main() -> None:
+    """Answer the request on the standard input; what a child of `_in_child` does."""
+    resource.setrlimit(resource.RLIMIT_DATA, (_BYTES, _BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    request = json.load(sys.stdin)
+    try:
+        result = check(request["texts"])
+    except UnseenError as error:
+        json.dump({"failed": str(error)}, sys.stdout)
+        return
+    owners = _read(result, request["texts"], tuple(request["packages"]))
+    plain = {name: found.plain() for name, found in owners.items()}
+    json.dump({"errors": result.errors, "owners": plain}, sys.stdout)
+
+
+def _read(
+    result: BuildResult, texts: Mapping[str, str], ours: tuple[str, ...]
+) -> dict[str, Owners]:
+    """The verdicts, out of what mypy made of the modules; none when no package is ours."""
     from experiments.benchmarks.unseen.typed import Reader, classes_of, held_under  # noqa: PLC0415 - needs mypy
 
-    ours = tuple(packages)
+    if not ours:
+        return {}
     classes = [
         kind
         for name in texts
@@ -99,8 +175,7 @@ def analyse(texts: Mapping[str, str], packages: Iterable[str]) -> Mapping[str, O
     owners: dict[str, Owners] = {}
     for name in texts:
         owners[name] = Owners()
-        reader = Reader(result.types, ours, classes, held, owners[name])
-        reader.read(result.files[name])
+        Reader(result.types, ours, classes, held, owners[name]).read(result.files[name])
     return owners
 
 
@@ -112,11 +187,8 @@ def check(texts: Mapping[str, str]) -> BuildResult:
     UnseenError
         As :func:`analyse`.
     """
-    try:
-        from mypy import build, errors, modulefinder, options  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        msg = "making an unseen library needs mypy: pip install matsmith[unseen]"
-        raise UnseenError(msg) from error
+    from mypy import build, errors, modulefinder, options  # noqa: PLC0415 - an extra
+
     chosen = options.Options()
     chosen.export_types = chosen.preserve_asts = True
     chosen.incremental = False
@@ -144,3 +216,7 @@ def _parents(names: Iterable[str]) -> set[str]:
 
 def _path(name: str, *, is_package: bool) -> str:
     return name.replace(".", "/") + ("/__init__.py" if is_package else ".py")
+
+
+if __name__ == "__main__":
+    _main()
