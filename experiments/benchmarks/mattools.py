@@ -21,8 +21,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from agents.base import Question
 from experiments.benchmarks.mattools_errata import annotate, verified, warn_of_unused
 from experiments.benchmarks.mattools_gold import MatToolsGold
+from experiments.benchmarks.mattools_inputs import FILES_INSIDE
 from experiments.benchmarks.mattools_layout import (
-    FILES_INSIDE,
     MatToolsError,
     PublishedQuestion,
     locate,

@@ -11,36 +11,24 @@ import ast
 import hashlib
 import json
 import os
-import re
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import pooch
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from experiments.benchmarks.mattools_inputs import FILES_INSIDE, find_inputs
 
 UNIT_TEST = "new_unit_test.py"
 QUESTION = "question.txt"
 PROPERTIES = "properties.json"
 SEGMENTS = "question_segments"
 
-#: Where the questions expect their files, relative to the working directory.
-FILES_INSIDE = PurePosixPath("tool_source_code/pymatgen-analysis-defects/tests/test_files")
-
 #: Bytes that a zip may unpack to; a checkout with all its history-free sources has 0.6 GB.
 UNPACKED_LIMIT = 4 << 30
-
-_PATH = re.compile(r"tool_source_code/[\w./=+-]*[\w=+-]")
-#: After a path: what stands before is only the beginning of a name.
-_PLACEHOLDERS = frozenset("*{<[?$")
-_JOINED = re.compile(r"\w*(?:path|dir|files)\w*\s*/\s*[\"']([\w./=+-]+)[\"']", re.IGNORECASE)
-_FILE_NAME = re.compile(
-    r"[\"'`]([\w./=+-]*(?:\.(?:vasp|json|gz|bz2|xml|ya?ml|cif|npy|npz|h5|dat|csv|txt)"
-    r"|\b(?:CHGCAR|LOCPOT|OUTCAR|PROCAR|WAVECAR|WAVEDER|WSWQ)))[\"'`]"
-)
 
 
 class MatToolsError(ValueError):
@@ -100,7 +88,7 @@ class PublishedQuestion:
     mounts
         Input data that are here: where the question expects them, and where they are.
     missing
-        Input files that the question names and that are not here.
+        Input files that the question or its unit test names and that are not here.
     """
 
     id: str
@@ -221,17 +209,11 @@ def read_question(folder: Path, root: Path) -> PublishedQuestion:
         raise MatToolsError(f"{folder / PROPERTIES}, {where}: {first['msg']}") from error
     except ValueError as error:
         raise MatToolsError(f"{folder / PROPERTIES}: {error}") from error
-    files = _input_files(folder, root)
-    mounts = {} if files is None else {str(FILES_INSIDE): files}
-    missing = []
-    for text in _named_paths(prompt):
-        place = _place(PurePosixPath(text), files, folder, root)
-        if place is None:
-            missing.append(text)
-        elif not PurePosixPath(text).is_relative_to(FILES_INSIDE) and place.is_file():
-            mounts[text] = place
-    missing += _missing_names(prompt, files)
-    return PublishedQuestion(folder.name, prompt, properties, unit_test, mounts, tuple(missing))
+    found = find_inputs(prompt, unit_test, folder, root)
+    mounts = dict(found.others)
+    if found.files is not None:
+        mounts[str(FILES_INSIDE)] = found.files
+    return PublishedQuestion(folder.name, prompt, properties, unit_test, mounts, found.missing)
 
 
 def _text(path: Path) -> str:
@@ -260,73 +242,3 @@ def _with_name(source: str, folder: Path) -> str:
         if len(candidates) == 1:
             return f"{source}\n\nglobals()[{folder.name!r}] = {candidates[0]}\n"
     raise MatToolsError(f"{folder / UNIT_TEST}: defines no function {folder.name}")
-
-
-def _input_files(folder: Path, root: Path) -> Path | None:
-    """The folder ``test_files``: of the library's sources next to the questions, or as such."""
-    top = root.resolve().parent
-    for parent in folder.resolve().parents:
-        for place in (parent / FILES_INSIDE, parent / "test_files"):
-            if place.is_dir():
-                return place
-        if parent == top:
-            break
-    return _elsewhere(root.resolve())
-
-
-@cache
-def _elsewhere(root: Path) -> Path | None:
-    """The input files of a checkout that has them in a branch of its own."""
-    found = (
-        place.joinpath(*FILES_INSIDE.parts[1:]) for place in sorted(root.rglob("tool_source_code"))
-    )
-    return next((place for place in found if place.is_dir()), None)
-
-
-def _named_paths(prompt: str) -> list[str]:
-    """Paths below ``tool_source_code`` that a question names, without what stands for a name."""
-    found = []
-    for match in _PATH.finditer(prompt):
-        path = match[0]
-        if prompt[match.end() : match.end() + 1] in _PLACEHOLDERS:
-            path = path.rpartition("/")[0]
-        found.append(path)
-    return list(dict.fromkeys(found))
-
-
-def _place(path: PurePosixPath, files: Path | None, folder: Path, root: Path) -> Path | None:
-    """Where a named path lies on the host."""
-    if ".." in path.parts:
-        return None
-    if path.is_relative_to(FILES_INSIDE):
-        if files is None:
-            return None
-        place = files / path.relative_to(FILES_INSIDE)
-        packed = (place.with_name(f"{place.name}{suffix}") for suffix in ("", ".gz", ".bz2"))
-        return next((candidate for candidate in packed if candidate.exists()), None)
-    if FILES_INSIDE.is_relative_to(path) or path.suffix == ".py":  # a folder above; no data
-        return folder
-    top = root.resolve().parent
-    for parent in folder.resolve().parents:
-        if (parent / path).exists():
-            return parent / path
-        if parent == top:
-            break
-    return None
-
-
-def _missing_names(prompt: str, files: Path | None) -> Iterator[str]:
-    """Names of input files that the question's code joins, and that are nowhere."""
-    tree = _tree(files) if files is not None else frozenset()
-    for text in dict.fromkeys([*_FILE_NAME.findall(prompt), *_JOINED.findall(prompt)]):
-        if not text.startswith("tool_source_code/") and not _known(PurePosixPath(text).name, tree):
-            yield text
-
-
-@cache
-def _tree(files: Path) -> frozenset[str]:
-    return frozenset(path.name for path in files.rglob("*"))
-
-
-def _known(name: str, tree: Iterable[str]) -> bool:
-    return any(candidate in tree for candidate in (name, f"{name}.gz", f"{name}.bz2"))

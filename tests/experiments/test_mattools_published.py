@@ -182,6 +182,55 @@ def test_which_input_files_are_missing(tmp_path, prompt, files, missing):
     assert (missing in task.unavailable) if missing else (task.unavailable is None)
 
 
+LOOP = """```python
+ccd = file_path / "v_Ga" / "ccd_0_-1"
+vaspruns = [[MASK](ccd / f"{i}/vasprun.xml") for i in [0, 1, 2]]
+```"""
+PAIRS = """```python
+base = "{inside}/v_Ga"
+for q1, q2 in [(0, -1), (-1, 0)]:
+    w = read(os.path.join(base, f"ccd_{q1}_{q2}", "WAVEDER"))
+```"""
+BROKEN = """Run ```python\\nfolder = Path("{inside}") / "v_Ga"\\nfrom x import [MASK]\\n\
+p = folder.joinpath("PROCAR")```."""
+STEPS = [f"v_Ga/ccd_0_-1/{i}/vasprun.xml.gz" for i in range(3)]
+ELSEWHERE = ["Mg_Ga/0/vasprun.xml", "Mg_Ga/WAVEDER", "Mg_Ga/0/PROCAR", "v_Ga/x"]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "files", "missing"),
+    [
+        (LOOP, STEPS, None),
+        (LOOP, STEPS[:2], "v_Ga/ccd_0_-1/2/vasprun.xml"),
+        (PAIRS, ["v_Ga/ccd_0_-1/WAVEDER", "v_Ga/ccd_-1_0/WAVEDER"], None),
+        (PAIRS, ["v_Ga/ccd_0_-1/WAVEDER"], "v_Ga/ccd_-1_0/WAVEDER"),
+        (BROKEN, ["v_Ga/PROCAR"], None),
+        (BROKEN, [], "v_Ga/PROCAR"),
+        ("`{inside}/v_Ga/ccd_{q}/PROCAR`", ["v_Ga/ccd_0/PROCAR"], None),
+        ("`{inside}/v_Ga/ccd_{q}/PROCAR`", [], "v_Ga/ccd_*/PROCAR"),
+        ("Read `0/PROCAR`.", ["Mg_Ga/0/PROCAR"], None),
+        ("Read `v_Ga/0/PROCAR`.", [], "v_Ga/0/PROCAR"),
+        ("Of `{inside}/v_Ga` read `PROCAR`.", ["v_Ga/1/PROCAR"], None),
+        ("Of `{inside}/v_Ga` read `PROCAR`.", [], "PROCAR"),
+        ("Of `{inside}/v_Ga` and `{inside}` read `y.vasp`.", ["y.vasp"], None),
+    ],
+)
+def test_a_file_of_that_name_somewhere_else_is_not_the_one(tmp_path, prompt, files, missing):
+    checkout(tmp_path, prompt=prompt, files=[*ELSEWHERE, *files])
+    (task,) = MatToolsBenchmark(path=str(tmp_path)).load()
+    assert (missing in task.unavailable) if missing else (task.unavailable is None)
+
+
+def test_what_the_unit_test_reads_must_be_here_too(tmp_path):
+    read = f'HERE = "{FILES_INSIDE}"\ndef test_cell(p):\n    open(HERE + "/a/PROCAR")\n'
+    checkout(tmp_path, prompt="Why?", files=["b/PROCAR"], unit_test=read)
+    (task,) = MatToolsBenchmark(path=str(tmp_path)).load()
+    assert task.unavailable == f"input files are missing: {FILES_INSIDE}/a/PROCAR"
+    checkout(tmp_path / "whole", prompt="Why?", files=["a/PROCAR"], unit_test=read)
+    (task,) = MatToolsBenchmark(path=str(tmp_path / "whole")).load()
+    assert task.unavailable is None
+
+
 def test_a_file_of_another_package_is_shown_but_no_source(tmp_path):
     other = tmp_path / "src/tool_source_code/pymatgen/files"
     other.mkdir(parents=True)
