@@ -13,11 +13,25 @@ MASK = re.compile(r"\[MASK(?:_(\d+))?\]")
 _QUESTION = re.compile(r"<question>\n(.*?)\n</question>", re.DOTALL)
 _DOCUMENT = re.compile(r'<document name="([^"]*)"[^>]*>\n(.*?)\n</document>', re.DOTALL)
 _ATTEMPT = re.compile(r'<attempt number="(\d+)">\n(.*?)\n</attempt>', re.DOTALL)
-_PROPERTY = re.compile(r"^[ \t]*[-*][ \t]*`([A-Za-z_][\w.]*)`[ \t]*:[ \t]*(.*)$", re.MULTILINE)
+_PROPERTY = re.compile(
+    r"^[ \t]*[-*][ \t]*`([A-Za-z_][\w.]*)`[ \t]*(\([^()\n]*\))?[ \t]*:[ \t]*(.*)$", re.MULTILINE
+)
 _FENCE = re.compile(r"```(?:python|py)?[ \t]*(.*?)```", re.DOTALL)
 _PATH = re.compile(r"`([\w.=+-]+(?:/[\w.=+-]+)+/?)`")
 _INLINE = re.compile(r"(?P<hint>[^`\n]{0,80})`(?P<literal>[\[({][^`]*)`")
 _FORMAT = re.compile(r"(?:\bformat\b\s*(?:is|should be|:)?\s*:?\s*)(.*)", re.IGNORECASE | re.DOTALL)
+_TYPE = (
+    r"(?:numpy array|ndarray|list|dict(?:ionary)?|tuple|set|bool(?:ean)?|int(?:eger)?|float|number"
+    r"|str(?:ing)?)"
+)
+_ITEMS = r"(?:\[[^\]]{0,99}\]|s? (?:of|with) [^()]{0,99})"
+#: A type that is given without the word "format": `(int)`, `a float value`, `... as a list.`
+_STATED = re.compile(
+    rf"\(`?(?P<bracket>{_TYPE}{_ITEMS}?)(?: values?)?`?(?:,[^()]{0, 99})?\)"
+    rf"|\b(?:an? )?(?P<value>(?:(?:numpy array|list|tuple|set)s? (?:of|with) ){{0,2}}{_TYPE}) values?\b"
+    rf"|\bas an? (?P<last>{_TYPE}{_ITEMS}?)\.?$",
+    re.IGNORECASE,
+)
 _KINDS = (
     ("bool", "bool"),
     ("list", "list"),
@@ -114,21 +128,33 @@ def read(prompt: str) -> Prompt | None:
     )
 
 
+def formats(question: str) -> dict[str, str]:
+    """Property name to the type that the question gives for it, empty where it gives none."""
+    return {wanted.name: wanted.kind for wanted in _wanted(question)}
+
+
 def _wanted(text: str) -> list[Wanted]:
-    """Bullets of the form ``- `name`: description Format: kind.``, each name once."""
+    """Bullets of the form ``- `name`: description`` that give a type, each name once.
+
+    The type stands after the word "format", or as in ``(int)`` or ``a float value``.
+    """
     found: dict[str, Wanted] = {}
     for match in _PROPERTY.finditer(text):
-        description = match[2]
+        description = match[3]
         for line in text[match.end() :].splitlines()[1:]:
             if not line.strip() or re.match(r"\s*([-*]\s|```|#)", line):
                 break
             description += " " + line.strip()
+        if match[2]:
+            description += f" {match[2]}"
         form = _FORMAT.search(description)
+        kind, inner = _kinds(form[1]) if form is not None else ("", "")
+        if not kind and (stated := _STATED.search(description)) is not None:
+            form = stated
+            kind, inner = _kinds(stated[stated.lastgroup or 0])
         if form is None:
             continue
-        kind, inner = _kinds(form[1])
-        about = description[: form.start()]
-        found.setdefault(match[1], Wanted(match[1], about, kind, inner))
+        found.setdefault(match[1], Wanted(match[1], description[: form.start()], kind, inner))
     return list(found.values())
 
 

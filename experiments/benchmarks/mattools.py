@@ -19,6 +19,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agents.base import Question
+from agents.rules.reading import formats
 from experiments.benchmarks.mattools_errata import annotate, verified, warn_of_unused
 from experiments.benchmarks.mattools_gold import MatToolsGold
 from experiments.benchmarks.mattools_inputs import FILES_INSIDE
@@ -148,7 +149,7 @@ class MatToolsBenchmark:
             question=Question(
                 id=question.id,
                 prompt=question.prompt,
-                formats={n: prop.format.strip("`") for n, prop in question.properties.items()},
+                formats=formats(question.prompt),  # `properties.json` is no part of the question
                 mounts=mounts,
             ),
             properties=tuple(
@@ -169,7 +170,7 @@ class MatToolsBenchmark:
             question=Question(
                 id=line.id,
                 prompt=line.question,
-                formats={prop.name: prop.format.strip("`") for prop in line.properties},
+                formats=formats(line.question),
                 mounts=mounts,
             ),
             properties=tuple(make_property(prop) for prop in line.properties),

@@ -283,12 +283,13 @@ class _Reader(ast.NodeVisitor):
         return self._called(node) if isinstance(node, ast.Call) else None
 
     def _called(self, node: ast.Call) -> str | None:
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-        parts = [self._value(argument) for argument in node.args]
+        name, parts = "", [self._value(argument) for argument in node.args]
         if isinstance(node.func, ast.Name):
             name = node.func.id
-        elif name in {"joinpath", "glob"}:
-            parts.insert(0, self._value(node.func.value))
+        elif isinstance(node.func, ast.Attribute):
+            name = node.func.attr
+            if name in {"joinpath", "glob"}:
+                parts.insert(0, self._value(node.func.value))
         if not parts or parts[0] is None:
             return None
         if name in {"Path", "PurePath", "join", "joinpath", "glob", "str"}:

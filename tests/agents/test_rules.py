@@ -175,6 +175,33 @@ def test_a_path_of_the_question_is_bound_to_the_name_that_stands_for_it():
     assert "file_path = Path('inputs/case')" in reply
 
 
+@pytest.mark.parametrize(
+    ("bullet", "kind", "inner"),
+    [
+        ("- `a`: How many there are (int).", "int", ""),
+        ("- `a` (`bool`): Whether it is so.", "bool", ""),
+        ("- `a`: The energy, a float value in eV.", "float", ""),
+        ("- `a`: The positions, a list of float values.", "list", "float"),
+        ("- `a`: The labels (list of strings), in LaTeX format.", "list", "str"),
+        ("- `a`: The charges as a tuple of integers.", "tuple", "int"),
+        ("- `a`: The order of the group. Format: int.", "int", ""),
+    ],
+)
+def test_a_type_needs_no_word_format(bullet: str, kind: str, inner: str):
+    prompt = read(prompts.generate(f"Calculate:\n{bullet}\n")[1].text)
+    assert prompt is not None
+    assert [(w.name, w.kind, w.inner) for w in prompt.wanted] == [("a", kind, inner)]
+
+
+@pytest.mark.parametrize(
+    "bullet", ["- `a`: The charge (in e).", "- `a`: A cell (set to 3).", "- `a`: A set of sites."]
+)
+def test_a_type_is_not_guessed(bullet: str):
+    prompt = read(prompts.generate(f"Calculate:\n{bullet}\n")[1].text)
+    assert prompt is not None
+    assert prompt.wanted == ()
+
+
 def test_what_is_no_prompt_of_the_bench_is_declined_in_words():
     model = RulesChatModel()
     for text in ("What is the band gap of silicon?", "", "<question>\nno list\n</question>"):

@@ -102,6 +102,9 @@ def test_a_missing_input_file_makes_a_question_unavailable(tmp_path):
     assert task.unavailable is None
     assert task.environment == "mattools-2024"
     assert list(task.question.mounts) == [str(FILES_INSIDE / "a.vasp")]
+    assert task.question.formats == {}  # "What?" says nothing of the format
+    (task,) = write(tmp_path, question="- `x`: Whether it is. Format: bool.").load()
+    assert task.question.formats == {"x": "bool"}
 
 
 def test_mistakes_name_file_and_line(tmp_path):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from agents.base import Question, Trajectory, Usage
+from agents.checks import contract_findings
 from experiments.benchmarks.mattools import FILES_INSIDE, MatToolsBenchmark, MatToolsError
 from experiments.benchmarks.mattools_errata import (
     annotate,
@@ -20,6 +21,7 @@ from experiments.scoring import Verdict
 from experiments.summary import summarise
 from experiments.tasks import Property, Score, Task
 from experiments.unit_tests import load
+from sandbox.base import Execution, Outcome
 from sandbox.runner import dumps
 from tests.experiments.checkouts import UNIT_TEST, checkout
 
@@ -35,12 +37,27 @@ def test_any_folder_of_a_checkout_will_do(tmp_path, inner):
     (task,) = MatToolsBenchmark(path=str(tmp_path / inner)).load()
     assert task.question.id == "test_cell"
     assert [prop.name for prop in task.properties] == ["volume", "cubic"]
-    assert task.question.formats == {"volume": "np.allclose", "cubic": "bool"}
+    assert [prop.format for prop in task.properties] == ["np.allclose", "bool"]
+    assert task.question.formats == {}  # the question says nothing of them
     assert task.unit_test == UNIT_TEST
     assert UNIT_TEST not in task.question.prompt
     if inner in ("", "src", "src/question_segments"):
         assert task.unavailable is None
         assert list(task.question.mounts) == [str(FILES_INSIDE)]
+
+
+def test_an_agent_is_held_to_the_types_of_the_question_only(tmp_path):
+    listed = "- `sites`: Whether it is free of them. Format: bool.\n- `count`: How many (int).\n"
+    hidden = {
+        "sites": {"description": "", "format": "set", "value": True},
+        "count": {"description": "", "format": "np.allclose", "value": 1},
+        "unsaid": {"description": "", "format": "int", "value": 1},
+    }
+    checkout(tmp_path, prompt=listed, properties={"properties": hidden})
+    (task,) = MatToolsBenchmark(path=str(tmp_path)).load()
+    assert task.question.formats == {"sites": "bool", "count": "int"}
+    ran = Execution(Outcome.OK, {"sites": True, "count": 2.5})
+    assert contract_findings(ran, task.question.formats) == ["`count` should be int but is float"]
 
 
 def test_only_question_segments_hold_questions(tmp_path):
