@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from agents.base import Question
-from experiments.benchmarks.mattools import FILES_INSIDE
+from experiments.benchmarks.mattools import FILES_INSIDE, MatToolsBenchmark
 from experiments.replay import __main__ as replay
 from experiments.replay.compare import compare, print_compared
 from experiments.replay.grade import Graded
@@ -311,6 +311,27 @@ def test_a_replay_agrees_resumes_and_explains(tmp_path, capsys):
     again = [json.loads(line) for line in results.read_text().splitlines()]
     outcomes = {(row["key"], row["scorer"]): row["outcome"] for row in rows}
     assert {(row["key"], row["scorer"]): row["outcome"] for row in again} == outcomes
+
+
+def test_a_replaced_input_file_starts_the_replay_anew(tmp_path):
+    checkout(tmp_path / "data")
+    recorded = own_recording(tmp_path / "own.jsonl")
+    settings, config = replay.settings_from(
+        [f"recorded={recorded}", f"benchmark.path={tmp_path / 'data'}"]
+    )
+
+    def digest():
+        benchmark = MatToolsBenchmark(**config.benchmark.params)
+        tasks = {task.question.id: task for task in benchmark.load()}
+        rows = read_recorded(recorded, tasks)
+        return replay._digest(rows, tasks, benchmark.unit_tests(), settings, benchmark)
+
+    first = digest()
+    assert digest() == first
+    (tmp_path / "data" / "src" / FILES_INSIDE / "POSCAR").write_text("another")
+    second = digest()
+    (tmp_path / "data" / "src" / FILES_INSIDE / "more").write_text("x")
+    assert len({first, second, digest()}) == 3
 
 
 @pytest.mark.long
