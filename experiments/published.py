@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -95,8 +95,8 @@ class Ran:
         Last line of the traceback.
     seconds
         Wall time.
-    cpu
-        Processor time of the script, seconds; ``None`` when the sandbox ended it.
+    cpu_seconds
+        Processor time; ``None`` when it is not known.
     """
 
     answer: str | None
@@ -106,7 +106,7 @@ class Ran:
     stage: str = ""
     error: str = ""
     seconds: float = 0.0
-    cpu: float | None = None
+    cpu_seconds: float | None = None
 
 
 async def run_recorded(
@@ -121,7 +121,7 @@ async def run_recorded(
     sandbox
         Where it runs.
     timeout
-        Seconds.
+        Seconds of processor time.
     mounts
         Input files of the question.
 
@@ -143,8 +143,12 @@ async def run_recorded(
         raise SandboxError(execution.error or "the sandbox failed")
     if execution.outcome is not Outcome.OK:
         detail = execution.error or ""
-        return Ran(None, str(execution.outcome), detail, seconds=execution.seconds)
-    return _ran(execution)
+        return replace(Ran(None, str(execution.outcome), detail), **_times(execution))
+    return replace(_ran(execution), **_times(execution))
+
+
+def _times(execution: Execution) -> dict[str, Any]:
+    return {"seconds": execution.seconds, "cpu_seconds": execution.cpu_seconds}
 
 
 def _ran(execution: Execution) -> Ran:
@@ -153,13 +157,12 @@ def _ran(execution: Execution) -> Ran:
     value = execution.result
     if not isinstance(value, Mapping) or execution.payload is None:
         tampered = "the reading of stdout was tampered with"
-        return Ran(None, str(Outcome.BAD_RESULT), tampered, seconds=execution.seconds)
+        return Ran(None, str(Outcome.BAD_RESULT), tampered)
     node = json.loads(execution.payload).get("answer")
     reason = value.get("reason")
     returned = value.get("returned")
     error = _text(value.get("error"))
     found = node is not None and reason is None
-    cpu = value.get("cpu")
     return Ran(
         answer=json.dumps(node) if found else None,
         reason="" if found else _text(reason) or str(Outcome.BAD_RESULT),
@@ -167,8 +170,6 @@ def _ran(execution: Execution) -> Ran:
         returned=returned if isinstance(returned, str) else None,
         stage=_text(value.get("stage")),
         error=error,
-        seconds=execution.seconds,
-        cpu=cpu if isinstance(cpu, float) else None,
     )
 
 

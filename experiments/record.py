@@ -92,6 +92,7 @@ def make_trajectory(task: Task, trajectory: Trajectory, verdict: Verdict) -> dic
             "stderr": execution.stderr,
             "error": execution.error,
             "seconds": execution.seconds,
+            "cpu_seconds": execution.cpu_seconds,
             "tier": execution.tier,
         },
         "verdict": {

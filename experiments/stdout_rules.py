@@ -48,8 +48,7 @@ def run_and_read(script: str) -> dict[str, Any]:
         ``None``), ``stdout`` (its beginning), ``error`` (last line of the traceback), and about
         the last line: ``stage`` (how far the script got: ``start``, ``call``, ``returned``) and
         ``returned`` (what is printed, as tagged JSON text; ``None`` when it cannot be encoded).
-        A value too long to travel along counts as not reached. ``cpu``: seconds of processor
-        time that the script took.
+        A value too long to travel along counts as not reached.
     """
     # The fork server encodes results; it is the module __main__ until a script takes the name.
     encode = vars(sys.modules["__main__"])["dumps"]
@@ -62,7 +61,7 @@ def run_and_read(script: str) -> dict[str, Any]:
         pid = os.fork()
         if pid == 0:
             _become_script(source, _Ends(output, returned, faults, stages), encode)
-        _, status, used = os.wait4(pid, 0)
+        _, status = os.waitpid(pid, 0)
         raw = _content(output, STDOUT_LIMIT + 1)
         value = _content(returned).decode(errors="replace") or None
     error = _drain(fault).decode(errors="replace") or None
@@ -76,7 +75,6 @@ def run_and_read(script: str) -> dict[str, Any]:
         "error": error,
         "stage": ("start", "call", "returned")[min(reached, 2)],
         "returned": value,
-        "cpu": round(used.ru_utime + used.ru_stime, 3),
     }
     if os.WIFSIGNALED(status):
         result["error"] = f"killed by signal {os.WTERMSIG(status)}"

@@ -78,6 +78,8 @@ class MatToolsBenchmark:
         ``published``: every property; ``verified``: without those that are known to be faulty.
     environment
         Sandbox environment; the published one, or ``live``.
+    timeout
+        Seconds of processor time that one execution may take, unless ``sandbox.timeout`` is set.
     """
 
     path: str | None = None
@@ -85,6 +87,7 @@ class MatToolsBenchmark:
     checksum: str | None = None
     subset: Literal["published", "verified"] = "published"
     environment: str = "mattools-2024"
+    timeout: float = 300.0
     name: str = "mattools"
     packages: Sequence[str] = ("pymatgen",)
 

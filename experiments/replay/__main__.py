@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, PositiveFloat, PositiveInt, ValidationError
+from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError
 from rich.console import Console
 
 from experiments.benchmarks.mattools import MatToolsBenchmark
@@ -51,9 +51,8 @@ keys [default]:
   scorer           published, typed or both [published]
   out              where the folder replay-<digest> of the results goes [runs]
   workers          executions at once [2]
-  timeout          seconds per execution [120]
   limit            only the first N generations [none]
-  sandbox.*        as in experiments.run"""
+  sandbox.*        as in experiments.run; sandbox.timeout is benchmark.timeout if not given"""
 
 
 class Settings(BaseModel):
@@ -65,7 +64,6 @@ class Settings(BaseModel):
     scorer: Literal["published", "typed", "both"] = "published"
     out: Path | None = None
     workers: PositiveInt = 2
-    timeout: PositiveFloat = 120.0
     limit: PositiveInt | None = None
 
     @property
@@ -101,7 +99,7 @@ class Results:
                             "key": recorded.key,
                             "same_as": row.key,
                             "seconds": 0.0,
-                            "cpu": None,
+                            "cpu_seconds": None,
                         }
                     )
                 self.graded[one.key, one.scorer] = one
@@ -138,7 +136,7 @@ async def replay(settings: Settings, config: RunConfig, console: Console) -> int
             f"recorded={settings.recorded}: none of its questions is in benchmark.path "
             f"({', '.join(strangers[:3])}, ...)"
         )
-    digest = _digest(known, tasks, unit_tests, settings, benchmark)
+    digest = _digest(known, tasks, unit_tests, config.sandbox.timeout, benchmark)
     results = Results((settings.out or Path("runs")) / f"replay-{digest}")
     try:
         failures = await _grade_all(settings, config, console, rows=known, tasks=tasks,
@@ -183,9 +181,8 @@ async def _grade_all(
     environment = next(iter(tasks.values())).environment
     limits = SandboxConfig(
         env=environment,
-        **config.sandbox.model_dump(exclude={"workers", "timeout"}),
+        **config.sandbox.model_dump(exclude={"workers"}),
         workers=settings.workers,
-        timeout=settings.timeout,
     )
     if waiting:
         await asyncio.to_thread(environments.build, environment, say=console.print)
@@ -195,7 +192,7 @@ async def _grade_all(
     )
     failures = Failures()
     async with AsyncExitStack() as stack:
-        bench = Bench(tasks, unit_tests, get_sandbox(limits), get_sandbox(limits), settings.timeout)
+        bench = Bench(tasks, unit_tests, get_sandbox(limits), get_sandbox(limits), limits.timeout)
         stack.push_async_callback(bench.sandbox.close)
         stack.push_async_callback(bench.verifier.close)
         if waiting:
@@ -274,7 +271,7 @@ def _digest(
     rows: Sequence[Recorded],
     tasks: Mapping[str, Task],
     unit_tests: Mapping[str, str],
-    settings: Settings,
+    timeout: float,
     benchmark: MatToolsBenchmark,
 ) -> str:
     """Name of everything that decides an outcome: changed rules or data never resume old rows."""
@@ -290,7 +287,7 @@ def _digest(
     rules = ("published.py", "stdout_rules.py", "unit_tests.py", "verify.py", "replay/grade.py")
     for module in rules:
         digest.update((here / module).read_bytes())
-    digest.update(json.dumps([settings.timeout, benchmark.environment]).encode())
+    digest.update(json.dumps([timeout, benchmark.environment]).encode())
     return digest.hexdigest()[:12]
 
 

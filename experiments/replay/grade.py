@@ -32,9 +32,8 @@ class Graded(BaseModel):
         Names of the properties that did not pass, of a runnable answer.
     seconds
         Wall time of everything that was done for it; both scorers share one execution.
-    cpu
-        Processor time of the function alone, where it is known: it does not depend on what else
-        the machine was doing.
+    cpu_seconds
+        Processor time of the function alone, where it is known; this is what the limit is about.
     same_as
         Key of the generation with the same code that ran in its place.
     """
@@ -50,7 +49,7 @@ class Graded(BaseModel):
     failed: list[str] = []
     detail: str = ""
     seconds: float = 0.0
-    cpu: float | None = None
+    cpu_seconds: float | None = None
     same_as: str | None = None
 
 
@@ -82,7 +81,8 @@ async def grade(recorded: Recorded, scorers: Sequence[str], bench: Bench) -> lis
     judges = {"published": _published, "typed": _typed}
     found = [await judges[name](recorded, ran, task, bench, mounts) for name in scorers]
     seconds = round(time.monotonic() - started, 3)
-    return [graded.model_copy(update={"seconds": seconds, "cpu": ran.cpu}) for graded in found]
+    times = {"seconds": seconds, "cpu_seconds": ran.cpu_seconds}
+    return [graded.model_copy(update=times) for graded in found]
 
 
 async def _published(

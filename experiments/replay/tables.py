@@ -218,8 +218,8 @@ def _print_times(
     processor: dict[str, list[float]] = defaultdict(list)
     for row in rows:
         graded = results.get((row.key, scorer))
-        if graded is not None and graded.cpu is not None:
-            processor[row.question_id].append(graded.cpu)
+        if graded is not None and graded.cpu_seconds is not None:
+            processor[row.question_id].append(graded.cpu_seconds)
     for name in sorted(means, key=lambda name: -means[name]):
         values, used = seconds[name], processor.get(name)
         table.add_row(

@@ -10,6 +10,8 @@ from rich.console import Console
 
 from agents.base import Question
 from experiments.benchmarks.mattools import FILES_INSIDE, MatToolsBenchmark
+from experiments.command import compose_plain
+from experiments.config import validate
 from experiments.replay import __main__ as replay
 from experiments.replay.compare import compare, print_compared
 from experiments.replay.grade import Graded
@@ -289,7 +291,7 @@ def test_a_replay_agrees_resumes_and_explains(tmp_path, capsys):
     wrong["replayed"]["outcome"] = "not_runnable"  # what a recording could have wrong
     recorded.write_text("\n".join([json.dumps(wrong), *lines[1:]]) + "\n")
     arguments = [f"recorded={recorded}", f"benchmark.path={tmp_path / 'data'}", "scorer=both",
-                 f"out={tmp_path / 'out'}", "timeout=30"]  # fmt: skip
+                 f"out={tmp_path / 'out'}", "sandbox.timeout=30"]  # fmt: skip
     assert replay.main(arguments) == 0
     output = capsys.readouterr().out
     total = len(FUNCTIONS)
@@ -313,10 +315,22 @@ def test_a_replay_agrees_resumes_and_explains(tmp_path, capsys):
     assert {(row["key"], row["scorer"]): row["outcome"] for row in again} == outcomes
 
 
+def test_the_benchmark_states_how_long_a_function_may_take(tmp_path):
+    _, config = replay.settings_from(["recorded=x"])
+    stated = MatToolsBenchmark().timeout
+    assert config.sandbox.timeout == stated > 200  # right answers need up to 110 s
+    assert validate(compose_plain(["benchmark=mattools"])).sandbox.timeout == stated
+    assert validate(compose_plain(["benchmark=live"])).sandbox.timeout == 60
+    _, config = replay.settings_from(["recorded=x", "benchmark.timeout=7"])
+    assert config.sandbox.timeout == 7
+    _, config = replay.settings_from(["recorded=x", "sandbox.timeout=9"])
+    assert config.sandbox.timeout == 9
+
+
 def test_a_replaced_input_file_starts_the_replay_anew(tmp_path):
     checkout(tmp_path / "data")
     recorded = own_recording(tmp_path / "own.jsonl")
-    settings, config = replay.settings_from(
+    _, config = replay.settings_from(
         [f"recorded={recorded}", f"benchmark.path={tmp_path / 'data'}"]
     )
 
@@ -324,7 +338,7 @@ def test_a_replaced_input_file_starts_the_replay_anew(tmp_path):
         benchmark = MatToolsBenchmark(**config.benchmark.params)
         tasks = {task.question.id: task for task in benchmark.load()}
         rows = read_recorded(recorded, tasks)
-        return replay._digest(rows, tasks, benchmark.unit_tests(), settings, benchmark)
+        return replay._digest(rows, tasks, benchmark.unit_tests(), 1.0, benchmark)
 
     first = digest()
     assert digest() == first
@@ -345,7 +359,7 @@ def test_a_published_tree_of_several_systems(tmp_path, capsys):
     recording(tree / "pure_agent_test/round1/gpt-4o-2024-08-06", rows)
     recording(tree / "mtr_rag_test/gpt-4o-2024-08-06_4", [(rows[0][0], "", "")])
     arguments = [f"recorded={tree}", f"benchmark.path={tmp_path / 'data'}",
-                 f"out={tmp_path / 'out'}", "timeout=30"]  # fmt: skip
+                 f"out={tmp_path / 'out'}", "sandbox.timeout=30"]  # fmt: skip
     assert replay.main(arguments) == 0
     output = " ".join(capsys.readouterr().out.split())
     assert (
