@@ -1,9 +1,9 @@
 """What retrieval is measured against, as a file: queries with the symbols that a right answer uses.
 
 ``what=live`` takes the reference solutions of ``live``, read by ``ast`` and, with ``trace=true``,
-also traced while they run in the sandbox. ``what=mattools path=FOLDER`` takes, per question of a
-folder in the layout of the development split, the names that at least half of the recorded
-solutions with every property right have in common. Both are for
+also traced while they run in the sandbox. ``what=mattools path=FOLDER recorded=FILE`` takes, per
+question, the names that at least half of the recorded solutions with every property right have in
+common; FILE is the ``outcomes.jsonl`` that ``python -m experiments.replay`` writes. Both are for
 ``python -m retrieval.evaluate gold=FILE`` (``benchmark=NAME`` there needs no file).
 ``what=secrets`` writes the reference code and golds of ``live`` for the leakage audit of
 ``python -m indexes.build``.
@@ -35,7 +35,10 @@ class Options(BaseModel):
     what: Literal["live", "mattools", "secrets"] = Field(description="live, mattools or secrets")
     out: Path = Field(description="JSONL file to write")
     level: Level = Field("scaffold", description="prompts of live")
-    path: Path | None = Field(None, description="mattools: tasks.jsonl and recorded_round1.jsonl")
+    path: Path | None = Field(None, description="mattools: the questions, as benchmark.path")
+    recorded: Path | None = Field(
+        None, description="mattools: answers with outcomes [recorded_round1.jsonl beside them]"
+    )
     trace: bool = Field(False, description="also run the reference solutions and note their calls")
     env: str = Field("live", description="mattools: sandbox environment that holds pymatgen")
 
@@ -49,7 +52,7 @@ def _lines(options: Options) -> list[Mapping[str, Any]]:
     source = (
         LiveBenchmark(options.level).gold(trace=options.trace)
         if options.what == "live"
-        else MatToolsBenchmark(path, environment=options.env).gold()
+        else MatToolsBenchmark(path, environment=options.env).gold(options.recorded)
     )
     prompts = source.prompts()
     return [

@@ -67,6 +67,7 @@ class Options(BaseModel):
     )
     seed: int | None = Field(None, description="of unseen: which library")
     path: Path | None = Field(None, description="of mattools, folder: where the questions are")
+    recorded: Path | None = Field(None, description="of mattools: answers with their outcomes")
     gold: tuple[Path, ...] = Field((), description="JSONL files of queries with gold")
     retrieval: tuple[str, ...] = Field(
         ("llm_doc",),
@@ -249,6 +250,7 @@ def sources_of(options: Options) -> list[GoldSource]:
         "split": options.split,
         "seed": [] if options.seed is None else [options.seed],
         "path": [] if options.path is None else [options.path],
+        "recorded": [] if options.recorded is None else [options.recorded],
         "environment": [options.env] if options.env and "mattools" in options.benchmark else [],
     }
     found = benchmark_sources(options.benchmark, {k: v for k, v in given.items() if v})

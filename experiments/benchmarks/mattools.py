@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from agents.base import Question
 from agents.rules.reading import formats
 from experiments.benchmarks.mattools_errata import annotate, verified, warn_of_unused
-from experiments.benchmarks.mattools_gold import MatToolsGold
+from experiments.benchmarks.mattools_gold import RECORDED, MatToolsGold
 from experiments.benchmarks.mattools_inputs import FILES_INSIDE
 from experiments.benchmarks.mattools_layout import (
     MatToolsError,
@@ -130,18 +130,23 @@ class MatToolsBenchmark:
             for line in read_lines(file)
         }
 
-    def gold(self) -> MatToolsGold:
+    def gold(self, recorded: Path | None = None) -> MatToolsGold:
         """What retrieval is measured against.
+
+        Parameters
+        ----------
+        recorded
+            Answers with their outcomes; ``recorded_round1.jsonl`` beside the questions when not
+            given.
 
         Raises
         ------
         MatToolsError
-            When there are no questions, or no folder that could hold recorded answers is given.
+            When there are no questions.
         """
-        if self.path is None:
-            raise MatToolsError("path=FOLDER with tasks.jsonl and recorded answers must be given")
+        answers = recorded or self._root() / RECORDED
         tasks, tests = self.load(), self.unit_tests()
-        return MatToolsGold(Path(self.path), tasks, tests, self.packages, self.environment)
+        return MatToolsGold(answers, tasks, tests, self.packages, self.environment)
 
     def _root(self) -> Path:
         return locate(self.path, self.url, self.checksum, cache_folder() / "benchmarks")

@@ -19,14 +19,14 @@ RECORDED = "recorded_round1.jsonl"
 
 
 class MatToolsGold:
-    """Per question of a recorded split: what at least half of the right answers use.
+    """Per question of a recording: what at least half of the right answers use.
 
     Questions without any right answer are left out: their gold is unknown.
 
     Parameters
     ----------
-    folder
-        Holds ``recorded_round1.jsonl``.
+    recorded
+        JSONL with recorded answers and their outcomes, as `experiments.replay` writes it.
     tasks, tests
         The questions, and the unit test of each by its id.
     packages, environment
@@ -37,7 +37,7 @@ class MatToolsGold:
 
     def __init__(
         self,
-        folder: Path,
+        recorded: Path,
         tasks: Sequence[Task],
         tests: Mapping[str, str],
         packages: Sequence[str],
@@ -45,7 +45,7 @@ class MatToolsGold:
     ) -> None:
         self.packages = packages
         self.environment = environment
-        self._folder = folder
+        self._recorded = recorded
         self._tasks = tasks
         self._tests = tests
 
@@ -64,22 +64,22 @@ class MatToolsGold:
             When no answers are recorded there.
         """
         folder = environments.site_packages(self.environment)
-        return mattools_gold(Usage(read_sources(self.packages, folder)), self._folder)
+        return mattools_gold(Usage(read_sources(self.packages, folder)), self._recorded)
 
     def secrets(self) -> Mapping[str, str]:
         """Verification code, and the recorded right answers."""
         found = {f"{name}/test": text for name, text in self._tests.items()}
-        for number, row in enumerate(_right(self._folder)):
+        for number, row in enumerate(_right(self._recorded)):
             found[f"{row['task']}/answer {number}"] = row["code"]
         return found
 
 
-def mattools_gold(usage: Usage, folder: Path) -> dict[str, dict[str, str]]:
+def mattools_gold(usage: Usage, recorded: Path) -> dict[str, dict[str, str]]:
     """Question -> the names that at least half of its recorded right answers use."""
     used: dict[str, Counter[str]] = {}
     kinds: dict[str, str] = {}
     right: Counter[str] = Counter()
-    for row in _right(folder):
+    for row in _right(recorded):
         right[row["task"]] += 1
         names = public_symbols(usage.symbols(row["code"]))
         kinds.update(names)
@@ -91,10 +91,12 @@ def mattools_gold(usage: Usage, folder: Path) -> dict[str, dict[str, str]]:
     return {task: names for task, names in found.items() if names}
 
 
-def _right(folder: Path) -> Iterator[dict[str, Any]]:
-    path = folder / RECORDED
+def _right(path: Path) -> Iterator[dict[str, Any]]:
     if not path.is_file():
-        raise MatToolsError(f"{path}: not there; without recorded answers the gold is unknown")
+        raise MatToolsError(
+            f"{path}: not there; without recorded answers and their outcomes the gold is unknown. "
+            "`python -m experiments.replay` writes them: give its outcomes.jsonl as recorded=FILE"
+        )
     with path.open(encoding="utf-8") as stream:
         rows = [json.loads(line) for line in stream if line.strip()]
     yield from (row for row in rows if row["replayed"]["outcome"] == "all_correct")

@@ -149,7 +149,10 @@ async def replay(settings: Settings, config: RunConfig, console: Console) -> int
             f"questions: {', '.join(strangers)}",
             markup=False,
         )
+    outcomes = results.path.with_name("outcomes.jsonl")
+    write_outcomes(outcomes, known, results.graded, settings.scorers[0])
     console.print(f"results: {results.path}", highlight=False, soft_wrap=True)
+    console.print(f"recorded with their outcomes: {outcomes}", highlight=False, soft_wrap=True)
     console.print(errata_found(tasks.values()), markup=False, highlight=False, soft_wrap=True)
     for failure, count in Counter(failures).most_common(5):
         console.print(f"not graded ({count}): {failure}", markup=False)
@@ -231,6 +234,24 @@ async def _start(bench: Bench, workers: int, console: Console) -> None:
     with console.status("Starting the sandboxes"):
         for sandbox in (bench.sandbox, bench.verifier):
             await asyncio.gather(*(sandbox.run("", "", timeout=60) for _ in range(workers)))
+
+
+def write_outcomes(
+    path: Path,
+    rows: Sequence[Recorded],
+    graded: Mapping[tuple[str, str], Graded],
+    scorer: str,
+) -> None:
+    """Write what was recorded together with what became of it, as `read_recorded` reads it."""
+    lines = []
+    for row in rows:
+        found = graded.get((row.key, scorer))
+        if found is not None:
+            run = {"system": row.run} if row.run_key is None else row.run_key._asdict()
+            outcome = {"outcome": found.outcome, "wrong": found.wrong}
+            lines.append({**run, "task": row.question_id, "function_name": row.entry,
+                          "code": row.code, "replayed": outcome})  # fmt: skip
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
 class Failures:

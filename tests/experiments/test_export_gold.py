@@ -48,7 +48,7 @@ def test_gold_is_what_most_right_solutions_share(package: Path, tmp_path: Path) 
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     (tmp_path / "recorded_round1.jsonl").write_text(lines)
     usage = Usage(read_sources(["brickwork"], package))
-    assert mattools_gold(usage, tmp_path) == {
+    assert mattools_gold(usage, tmp_path / "recorded_round1.jsonl") == {
         "a": {"brickwork.wall.build": "function", "brickwork.wall.Wall.volume": "method"}
     }
 

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from agents.base import Question
-from experiments.benchmarks.mattools import FILES_INSIDE, MatToolsBenchmark
+from experiments.benchmarks.mattools import FILES_INSIDE, MatToolsBenchmark, MatToolsError
 from experiments.command import compose_plain
 from experiments.config import validate
 from experiments.replay import __main__ as replay
@@ -304,6 +304,7 @@ def test_a_replay_agrees_resumes_and_explains(tmp_path, capsys):
     assert len(rows) == 2 * total
     same = {row["key"]: row["same_as"] for row in rows if row["same_as"]}
     assert same == {f"own.jsonl:{total}": "own.jsonl:1"}
+    assert all(row["seconds"] > 0 and row["cpu_seconds"] > 0 for row in rows if not row["same_as"])
     typed = {row["key"]: row["outcome"] for row in rows if row["scorer"] == "typed"}
     order = list(FUNCTIONS)
     assert typed[f"own.jsonl:{order.index('print') + 1}"] == "all_correct"  # a print is no fault
@@ -360,8 +361,20 @@ def test_a_published_tree_of_several_systems(tmp_path, capsys):
     recording(tree / "mtr_rag_test/gpt-4o-2024-08-06_4", [(rows[0][0], "", "")])
     arguments = [f"recorded={tree}", f"benchmark.path={tmp_path / 'data'}",
                  f"out={tmp_path / 'out'}", "sandbox.timeout=30"]  # fmt: skip
+    with pytest.raises(MatToolsError, match=r"recorded="):
+        MatToolsBenchmark(str(tmp_path / "data")).gold().secrets()
     assert replay.main(arguments) == 0
     output = " ".join(capsys.readouterr().out.split())
+    # What it found is a recording with outcomes: gold for retrieval needs no other.
+    (outcomes,) = (tmp_path / "out").rglob("outcomes.jsonl")
+    found = read_recorded(outcomes, ["test_cell", "test_Other"])
+    assert sorted(row.outcome.outcome for row in found) == [
+        "all_correct", "all_correct", "not_runnable"
+    ]  # fmt: skip
+    assert found[0].run_key is None
+    assert found[-1].run_key == RunKey("single", "gpt-4o-2024-08-06", "none", 1)
+    right = MatToolsBenchmark(str(tmp_path / "data")).gold(outcomes).secrets()
+    assert [text for name, text in right.items() if "/answer" in name] == [RIGHT, RIGHT]
     assert (
         "1 generations are left out, benchmark.path has no such questions: test_unknown" in output
     )
