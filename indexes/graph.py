@@ -1,7 +1,7 @@
 """Knowledge graph of a corpus: LightRAG with NetworkX storage, everything it needs injected.
 
 Built from the symbol graph without any model call (``symbols``), or by the model as in the paper
-(``model``: it extracts entities and relations from the documents).
+(``model``: it extracts entities and relations from the documents, see :mod:`indexes.extraction`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 import logging
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -20,8 +20,8 @@ import numpy as np
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from lightrag import LightRAG, QueryParam
+from lightrag.constants import GRAPH_FIELD_SEP
 from lightrag.utils import EmbeddingFunc, Tokenizer
 from numpy.typing import NDArray
 
@@ -30,13 +30,15 @@ from docgen.prompts import summary_of
 from indexes.corpus import Corpus, building_together
 from indexes.embedding import EmbeddingError, embedding_name
 from indexes.errors import GraphError
+from indexes.extraction import DESCRIPTION, Extractor, extracted_graph
 
 _log = logging.getLogger(__name__)
-FORMAT = 1
+for _chatty in ("lightrag", "nano-vectordb"):  # what a reply lacks is counted by us
+    logging.getLogger(_chatty).setLevel(logging.ERROR)
+FORMAT = 2
 GraphMode = Literal["local", "global", "hybrid", "mix", "naive"]
 GraphBuild = Literal["symbols", "model"]
 
-_DESCRIPTION = 600  # characters of an entity's description
 _CHUNK = 6_000  # characters of a document that are kept as its chunk
 _CALLS = 12  # call relations per symbol
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*(?:\.\w+)+|[A-Za-z]+_\w+|[A-Z][a-z]+[A-Z]\w*")
@@ -111,19 +113,26 @@ class GraphIndex:
             raise GraphError(f"the graph query failed: {error}") from error
         data = answer.get("data") or {}
         relations = data.get("relationships", [])
-        ends = (r[end] for r in relations for end in ("src_id", "tgt_id"))
+        ends = ((r[end], r) for r in relations for end in ("src_id", "tgt_id"))
         return Found(
-            self._known(e["entity_name"] for e in data.get("entities", [])),
-            self._known(ends),
-            self._known(c["content"].partition("\n")[0] for c in data.get("chunks", [])),
+            self._symbols((e["entity_name"], e) for e in data.get("entities", [])),
+            self._symbols(ends),
+            self._symbols((c["content"].partition("\n")[0], {}) for c in data.get("chunks", [])),
         )
 
     async def close(self) -> None:
         """Write and release the storages."""
         await self._rag.finalize_storages()
 
-    def _known(self, names: Any) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for name in names if name in self._names))
+    def _symbols(self, found: Iterable[tuple[str, Mapping[str, str]]]) -> tuple[str, ...]:
+        """Symbols, and for an entity that is none those whose documents told of it."""
+        symbols: dict[str, None] = {}
+        for name, item in found:
+            sources = str(item.get("file_path", "")).split(GRAPH_FIELD_SEP)
+            for symbol in (name,) if name in self._names else sources:
+                if symbol in self._names:
+                    symbols[symbol] = None
+        return tuple(symbols)
 
 
 async def graph_index(
@@ -132,9 +141,15 @@ async def graph_index(
     *,
     build: GraphBuild = "symbols",
     model: BaseChatModel | None = None,
+    model_name: str = "",
     show_progress: bool,
 ) -> GraphIndex:
     """The graph of a corpus, loaded when it fits, else built.
+
+    Parameters
+    ----------
+    model, model_name
+        Extracts entities and relations for ``build=model``; another name is another graph.
 
     Raises
     ------
@@ -150,20 +165,26 @@ async def graph_index(
         "documents": corpus.manifest.documents_digest,
         "embedding": name,
         "build": build,
+        "model": model_name if build == "model" else None,
     }
     async with building_together(folder):
         if _read_stamp(folder) != stamp:
+            content = await _content(
+                corpus, build, model, model_name, folder, show_progress=show_progress
+            )
             if folder.exists():
                 _log.warning("graph %s does not fit its corpus: building it again", folder)
                 shutil.rmtree(folder)
             folder.mkdir(parents=True)
-            rag = await _open(folder, embedding, model)
+            rag = await _open(folder, embedding)
             try:
-                await _build(rag, corpus, build, show_progress=show_progress)
+                await rag.ainsert_custom_kg(content)
+            except Exception as error:
+                raise GraphError(f"building the graph failed: {error}") from error
             finally:
                 await rag.finalize_storages()
             (folder / "stamp.json").write_text(json.dumps(stamp))
-        return GraphIndex(await _open(folder, embedding, model), corpus)
+        return GraphIndex(await _open(folder, embedding), corpus)
 
 
 def graph_folder(corpus: Corpus, embedding: Embeddings, build: GraphBuild) -> Path:
@@ -198,7 +219,7 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(item)
 
 
-async def _open(folder: Path, embedding: Embeddings, model: BaseChatModel | None) -> LightRAG:
+async def _open(folder: Path, embedding: Embeddings) -> LightRAG:
     try:
         size = len(await embedding.aembed_query("dimension"))
     except Exception as error:
@@ -207,14 +228,12 @@ async def _open(folder: Path, embedding: Embeddings, model: BaseChatModel | None
     async def embed(texts: list[str]) -> NDArray[np.float32]:
         return np.asarray(await embedding.aembed_documents(texts), dtype=np.float32)
 
-    for chatty in ("lightrag", "nano-vectordb"):
-        logging.getLogger(chatty).setLevel(logging.WARNING)
     rag = LightRAG(
         working_dir=str(folder),
         workspace=folder.name,  # its storages are shared by name within a process
         tokenizer=Tokenizer("bytes", ByteTokenizer()),
         embedding_func=EmbeddingFunc(embedding_dim=size, max_token_size=8192, func=embed),
-        llm_model_func=_completion(model),
+        llm_model_func=_no_completion,
         entity_extract_max_gleaning=0,
         enable_llm_cache=False,
         vector_db_storage_cls_kwargs={"cosine_better_than_threshold": 0.05},
@@ -223,23 +242,33 @@ async def _open(folder: Path, embedding: Embeddings, model: BaseChatModel | None
     return rag
 
 
-async def _build(rag: LightRAG, corpus: Corpus, build: GraphBuild, *, show_progress: bool) -> None:
+async def _content(
+    corpus: Corpus,
+    build: GraphBuild,
+    model: BaseChatModel | None,
+    model_name: str,
+    folder: Path,
+    *,
+    show_progress: bool,
+) -> dict[str, list[dict[str, Any]]]:
+    """Everything that the graph will hold, in LightRAG's custom form."""
     documents = [d for d in corpus.documents if d.metadata["kind"] != "chunk"]
-    with meter("Building the graph", len(documents), show=show_progress) as progress:
-        try:
-            if build == "symbols":
-                await rag.ainsert_custom_kg(symbol_graph(documents))
-                progress.advance(len(documents))
-                return
-            for document in documents:
-                await rag.ainsert(
-                    document.page_content[:_CHUNK],
-                    ids=str(document.metadata["id"]),
-                    file_paths=str(document.metadata["qualname"]),
-                )
-                progress.advance()
-        except Exception as error:
-            raise GraphError(f"building the graph failed: {error}") from error
+    content = symbol_graph(documents)
+    if build == "model":
+        if model is None:
+            raise GraphError("retrieval.graph.build=model needs a chat model")
+        replies = folder.with_name(f"{folder.name}-replies.jsonl")
+        with meter("Extracting the graph", len(documents), show=show_progress) as progress:
+            content["entities"], content["relationships"] = await extracted_graph(
+                documents,
+                corpus.aliases,
+                Extractor(model, model_name, replies),
+                characters=_CHUNK,
+                advance=progress.advance,
+            )
+    if not content["entities"]:
+        raise GraphError(f"the graph of {corpus.folder.name} has no nodes: there are no documents")
+    return content
 
 
 def symbol_graph(documents: Sequence[Document]) -> dict[str, list[dict[str, Any]]]:
@@ -250,7 +279,7 @@ def symbol_graph(documents: Sequence[Document]) -> dict[str, list[dict[str, Any]
         name = str(document.metadata["qualname"])
         facts, _, text = document.page_content.partition("\n---\n")
         signature = next((x for x in facts.splitlines() if x.startswith("signature: ")), "")
-        description = f"{summary_of(text)}\n{signature}"[:_DESCRIPTION]
+        description = f"{summary_of(text)}\n{signature}"[:DESCRIPTION]
         origin = {"source_id": name, "file_path": name}
         chunks.append({"content": document.page_content[:_CHUNK], **origin})
         entities.append(
@@ -301,28 +330,8 @@ def _short(qualname: str) -> str:
     return ".".join(qualname.split(".")[-2:])
 
 
-def _completion(model: BaseChatModel | None) -> Any:
-    """LightRAG's model function over a LangChain model."""
-
-    async def complete(
-        prompt: str,
-        system_prompt: str | None = None,
-        history_messages: Sequence[dict[str, str]] | None = None,
-        **_: Any,
-    ) -> str:
-        if model is None:
-            raise GraphError("this graph was built without a model and must not need one")
-        messages = [
-            *([SystemMessage(system_prompt)] if system_prompt else []),
-            *(
-                (HumanMessage if m["role"] == "user" else AIMessage)(m["content"])
-                for m in history_messages or ()
-            ),
-            HumanMessage(prompt),
-        ]
-        return str((await model.ainvoke(messages)).text)
-
-    return complete
+async def _no_completion(*_: Any, **__: Any) -> str:
+    raise GraphError("a graph that is built must not need a model")
 
 
 def _read_stamp(folder: Path) -> Any:

@@ -95,7 +95,7 @@ async def get_retriever(
             progress=progress,
             open_sandbox=open_sandbox,
         )
-        scorer = await _scorer(settings, corpus, embedding, writer, progress=progress)
+        scorer = await _scorer(settings, corpus, embedding, writer, writer_name, progress=progress)
     except (CorpusError, EmbeddingError, GraphError) as error:
         raise RetrievalError(str(error)) from error
     linker = Linker(corpus.documents, corpus.aliases)
@@ -179,6 +179,7 @@ async def _scorer(
     corpus: Corpus,
     embedding: Embeddings | None,
     writer: BaseChatModel | None,
+    writer_name: str,
     *,
     progress: bool,
 ) -> Scorer:
@@ -209,6 +210,7 @@ async def _scorer(
             embedding,
             build=settings.graph.build,
             model=writer,
+            model_name=writer_name,
             show_progress=progress,
         )
         scorers.append(GraphScorer(graph, settings.graph.mode, corpus.documents))
