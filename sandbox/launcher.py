@@ -1,4 +1,4 @@
-"""Join a cgroup; started as root: show what the sandbox needs at readable places, give up root, execute.
+"""Join a cgroup; when root: show what the sandbox needs at readable places, give up root; execute.
 
 Root's Python often lies under a folder that only root may enter, and bubblewrap started by
 root would not enforce the limit on processes. So this program (standard library only) makes a

@@ -58,6 +58,14 @@ class PooledSandbox:
         """See :class:`sandbox.base.Sandbox`."""
         return self._backend.tier
 
+    @property
+    def memory_counted(self) -> bool:
+        """Whether the kernel counts the memory of a run (a cgroup), or the fork server does.
+
+        Known of workers that wait for work: false when there is none.
+        """
+        return any(worker.startup["memory_counted"] is True for worker in self._idle)
+
     async def __aenter__(self) -> Self:
         """Start the first worker, so that what is missing is said before work begins."""
         self._idle.append(await self._start())

@@ -918,7 +918,9 @@ class Server:
             self.send({"error": traceback.format_exc()})
             return
         seconds = time.monotonic() - started
-        self.send({"error": None, "seconds": seconds, "rss_kb": int(_status("VmRSS"))})
+        counted = self.jail.cgroup is not None
+        rss = int(_status("VmRSS"))
+        self.send({"error": None, "seconds": seconds, "rss_kb": rss, "memory_counted": counted})
         while True:
             request, blobs = self.receive()
             try:

@@ -212,9 +212,7 @@ class Worker:
                 )
                 header, streams = await receive(self._channel)
         except TimeoutError:
-            raise WorkerError(
-                f"no answer {GRACE_SECONDS:.0f} s after the end of its time"
-            ) from None
+            raise WorkerError(f"no answer {GRACE_SECONDS:.0f} s after its wall time") from None
         except (EOFError, OSError) as error:
             raise WorkerError(f"the worker died ({type(error).__name__})") from error
         self.runs += 1

@@ -1,4 +1,4 @@
-"""Ten thousand honest executions in a row: every result right, nothing grows."""
+"""Ten thousand executions in a row, honest and hostile: every outcome right, nothing grows."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import asyncio
 import gc
 import os
 import tempfile
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from sandbox.base import Outcome, SandboxConfig
+from sandbox.base import Execution, Outcome, SandboxConfig
 from sandbox.docker import ContainerChannel
 from sandbox.factory import get_sandbox
 from sandbox.pool import PooledSandbox
@@ -26,9 +28,22 @@ def f():
     with open("note", "w") as file:
         file.write("x" * {number})
     print("run", {number})
-    return {{"number": {number}, "array": numpy.arange({number} % 7),
-             "formula": Composition("Fe2O3").reduced_formula}}
+    return {"number": {number}, "array": numpy.arange({number} % 7),
+            "formula": Composition("Fe2O3").reduced_formula}
 """
+
+
+#: Every tenth execution is one of these: what it does -> how it may end.
+HOSTILE = {
+    "raise ValueError": {Outcome.EXCEPTION},
+    "import os; os._exit(3)": {Outcome.NO_RESULT},
+    "import os; os.kill(0, 9)": {Outcome.KILLED, Outcome.OK},
+    "import os; os.abort()": {Outcome.KILLED},
+    "import os, time\n    if os.fork() == 0: os.setsid(); time.sleep(600)": {Outcome.OK},
+    "open('/dev/shm/left', 'w').write('x' * 10**6)": {Outcome.OK},
+    "kept = bytearray(1 << 40)": {Outcome.MEMORY},
+    "raise SystemExit": {Outcome.EXIT},
+}
 
 
 @dataclass(frozen=True)
@@ -82,14 +97,21 @@ async def test_nothing_grows(backend: str, monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr("sandbox.pool.RECYCLE_AFTER", 10 * RUNS)  # a new worker would hide a leak
 
+    kinds = list(HOSTILE.items())
+    hostile = {number: kinds[number // 10 % len(kinds)] for number in range(5, RUNS, 10)}
     async with get_sandbox(SandboxConfig(backend=backend, workers=2)) as sandbox:
+
+        def run(number: int) -> Coroutine[Any, Any, Execution]:
+            code = f"def f():\n    {hostile[number][0]}" if number in hostile else CODE
+            return sandbox.run(code.replace("{number}", str(number)), "f", timeout=120)
 
         async def batch(start: int) -> None:
             numbers = range(start, start + BATCH)
-            done = await asyncio.gather(
-                *(sandbox.run(CODE.format(number=n), "f", timeout=120) for n in numbers)
-            )
+            done = await asyncio.gather(*map(run, numbers))
             for number, item in zip(numbers, done, strict=True):
+                if number in hostile:
+                    assert item.outcome in hostile[number][1], (hostile[number], item)
+                    continue
                 assert item.outcome is Outcome.OK, item.error
                 assert item.result["number"] == number
                 assert item.result["array"].tolist() == list(range(number % 7))

@@ -15,9 +15,9 @@ SIGNALS = {
     "41 kill the group": "os.kill(0, 9)",
     "41 kill the group by name": "os.killpg(os.getpgrp(), 9)",
     "41 terminate the group": "os.kill(0, 15)",
-    "42 stop the group": "signal.signal(signal.SIGTSTP, signal.SIG_IGN); os.kill(0, signal.SIGTSTP)",
+    "42 stop the group": "signal.signal(20, signal.SIG_IGN); os.kill(0, signal.SIGTSTP)",
     "42 stop the group for good": "os.kill(0, signal.SIGSTOP)",
-    "42 stop parent and group": "[_try(os.kill, pid, signal.SIGSTOP) for pid in (os.getppid(), -1)]",
+    "42 stop parent and group": "[_try(os.kill, pid, 19) for pid in (os.getppid(), -1)]",
     "43 a signal by an owned descriptor": "_own()",
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import signal
 import sys
 import time
@@ -16,6 +17,7 @@ from sandbox.base import Outcome, SandboxConfig, SandboxError
 from sandbox.docker import LABEL, ContainerChannel
 from sandbox.factory import get_sandbox
 from sandbox.pool import CANARY, PooledSandbox
+from sandbox.worker import Worker
 from tests.abuse.conftest import BACKENDS, descendants, reason_to_skip
 
 ROOT = str(Path(__file__).resolve().parents[2])
@@ -81,6 +83,50 @@ def containers(backend: str, host: int) -> list[object]:
     return list(engine.client.containers.list(all=True, filters={"label": f"{LABEL}={host}"}))
 
 
+KILLS = 20
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+async def test_38_hosts_killed_at_any_moment_leave_nothing(backend: str) -> None:
+    chance = random.Random(38)
+    mounts_before = mounts()
+    for _ in range(KILLS):
+        host = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", HOST, backend, stdout=asyncio.subprocess.PIPE, cwd=ROOT
+        )
+        await asyncio.sleep(chance.uniform(0.2, 3.0))  # importing, starting, proving, running
+        below = descendants(host.pid)
+        host.send_signal(signal.SIGKILL)
+        await host.wait()
+        await until(lambda below=below: not alive(below), 60)
+        if backend != "bubblewrap":
+            await until(lambda pid=host.pid: not containers(backend, pid), 60)
+    await until(lambda: mounts() <= mounts_before)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("victim", ["worker", "server"])
+async def test_39_workers_killed_at_any_moment_lose_no_answer(backend: str, victim: str) -> None:
+    chance = random.Random(39)
+    code = "import time\ndef f():\n    time.sleep(0.4)\n    return {number}"
+    async with get_sandbox(bare(backend, 2)) as sandbox:
+        for number in range(KILLS):
+            run = asyncio.gather(
+                *(sandbox.run(code.replace("{number}", str(n)), "f", timeout=30) for n in range(4))
+            )
+            await until(lambda: sandbox._busy)
+            await asyncio.sleep(chance.uniform(0.0, 0.8))
+            busy = sorted(sandbox._busy, key=id)
+            if busy:
+                kill(busy[number % len(busy)], victim)
+            done = await run
+            assert [(item.outcome, item.result) for item in done] == [
+                (Outcome.OK, n) for n in range(4)
+            ]
+
+
 @pytest.mark.parametrize("busy", [True, False], ids=["running", "idle"])
 async def test_38_a_killed_host_leaves_nothing(backend: str, busy: bool) -> None:
     idle = HOST.replace('sandbox.run(CODE, "", timeout=600)', "asyncio.sleep(600)")
@@ -107,11 +153,23 @@ async def test_38_a_killed_host_leaves_nothing(backend: str, busy: bool) -> None
 
 
 def kill_worker(sandbox: PooledSandbox) -> None:
-    """Kill the fork server itself, from outside."""
+    """Kill the fork server of the only worker."""
     (worker,) = sandbox._busy
+    kill(worker, "server")
+
+
+def kill(worker: Worker, victim: str) -> None:
+    """Kill the fork server itself, or what it runs in, from outside."""
     channel = worker._channel
     if isinstance(channel, ContainerChannel):
-        channel._engine.client.api.kill(channel.container)
+        api = channel._engine.client.api
+        if victim == "server":
+            os.kill(int(api.inspect_container(channel.container)["State"]["Pid"]), signal.SIGKILL)
+        else:
+            api.kill(channel.container)
+        return
+    if victim == "worker":
+        os.kill(channel.pid, signal.SIGKILL)  # type: ignore[attr-defined]
         return
     below = descendants(channel.pid)  # type: ignore[attr-defined]
     servers = [

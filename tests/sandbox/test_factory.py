@@ -147,8 +147,9 @@ async def test_the_hash_seed_of_a_worker_can_be_chosen() -> None:
 @needs_bubblewrap
 async def test_executions_repeat_the_order_of_sets() -> None:
     code = "def f(): return list({'halide', 'oxide', 'nitride', 'sulfide', 'carbide', 'boride'})"
-    seen = {}
-    for options in ({}, {}, {"hash_seed": 3}):
+    seen: dict[tuple[str, ...], list[dict[str, int]]] = {}
+    choices: list[dict[str, int]] = [{}, {}, {"hash_seed": 3}]
+    for options in choices:
         config = SandboxConfig(
             backend="bubblewrap", workers=1, options={**options, "warmup": False}
         )
