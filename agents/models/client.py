@@ -125,6 +125,14 @@ class ModelClient:
             self._record.reply(self._identity, messages, sample, reply.stored())
         return reply
 
+    async def close(self) -> None:
+        """Close the connections, in the event loop that opened them."""
+        connections = getattr(self.chat, "http_async_client", None)
+        if connections is not None:
+            await connections.aclose()
+        if self._cache is not None:
+            self._cache.close()
+
     def _replayed(self, replay: Replay, messages: Sequence[BaseMessage], sample: str) -> Reply:
         found = replay.find(self._identity, messages, sample)
         if found is None:

@@ -116,10 +116,16 @@ def _openai(config: ModelConfig) -> tuple[BaseChatModel, ModelConfig, bool]:
             "model: no OPENAI_API_KEY in the environment. Set it, or point model.base_url at an "
             "OpenAI-compatible endpoint that needs none, or use model=rules (no LLM)."
         )
+    from openai import DefaultAsyncHttpxClient  # noqa: PLC0415 - see above
+
     from agents.models.openai_chat import OpenAIChat  # noqa: PLC0415 - see above
 
     config, settings, retries = _settings(config, OpenAIChat)
-    settings = {"api_key": key or "none", **settings, "base_url": url}
+    # Without its own, every model of a process shares one, which is bound to an event loop.
+    connections = DefaultAsyncHttpxClient(timeout=config.timeout)
+    settings = {
+        "api_key": key or "none", "http_async_client": connections, **settings, "base_url": url,
+    }  # fmt: skip
     return _attempt("model", config, OpenAIChat, settings), config, retries
 
 
