@@ -20,8 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from agents.models import ModelClient, ModelConfig, ModelError, Reply, build_model, read_config
-from docgen.command import UsageError
-from docgen.models import read_group
+from docgen.command import UsageError, read_group
 
 if TYPE_CHECKING:  # slow to import
     from langchain_core.messages import BaseMessage

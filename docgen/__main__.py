@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, field_validator
 
 from docgen.checkpoint import Checkpoint
-from docgen.command import UsageError, run
+from docgen.command import UsageError, open_model, run
 from docgen.facts import render_document, render_facts
 from docgen.library import read_library
-from docgen.models import chat_model
 from docgen.prompts import item_hash
 from docgen.sources import SourceError
 from docgen.symbols import Library, digest
@@ -51,13 +50,9 @@ class Options(BaseModel):
     set: dict[str, Any] = Field({}, description="overrides of it: set.name=... set.base_url=...")
     concurrency: PositiveInt = Field(8, description="requests in flight")
     attempts: PositiveInt = Field(3, description="tries per symbol")
-    timeout: PositiveFloat = Field(120.0, description="seconds per request")
     backoff: float = Field(1.0, ge=0, description="seconds before the second try, then doubling")
     max_calls: PositiveInt | None = Field(None, description="stop after this many requests")
-    max_cost_usd: PositiveFloat | None = Field(None, description="stop at this cost (needs price)")
-    price: tuple[float, float] | None = Field(
-        None, description="US dollars per million prompt and completion tokens: price=[2.5,10]"
-    )
+    max_cost_usd: PositiveFloat | None = Field(None, description="stop at this cost in US dollars")
 
     @field_validator("package", mode="before")
     @classmethod
@@ -108,11 +103,13 @@ def summary(
 ) -> str:
     """What was done, in words; ``before`` are the symbols of the file that was replaced."""
     cost = "unknown" if report.cost_usd is None else f"${report.cost_usd:.4f}"
+    count = report.unanswered
+    failed = f" ({count} failed: what these cost is not known)" if count else ""
     done = f"{len(report.texts)} of {len(library.symbols)} symbols documented"
     tokens = f"{_known(report.prompt_tokens)} + {_known(report.completion_tokens)}"
     lines = [
         f"{done}: {len(report.written)} written, {len(report.reused)} kept",
-        f"{report.calls} requests, tokens {tokens}, cost {cost}",
+        f"{report.calls} requests{failed}, tokens {tokens}, cost {cost}",
     ]
     if report.changed:
         lines.append(f"changed since they were last written: {_names(report.changed)}")
@@ -152,13 +149,8 @@ def _action(options: Options) -> int:
         raise UsageError(str(error)) from error
     if not options.private:
         library = library.public()
-    model, name = chat_model(options.model, options.set)
-    price = (0.0, 0.0) if name == "rules" else options.price
-    if options.max_cost_usd is not None and price is None:
-        raise UsageError("max_cost_usd needs price=[prompt,completion], in dollars per million")
     try:
-        with _alone(options.out):
-            return _document(options, library, model, name, price)
+        return asyncio.run(_document(options, library))
     except OSError as error:
         raise UsageError(f"out={options.out}: {error.strerror or error}") from error
 
@@ -177,31 +169,34 @@ def _alone(out: Path) -> Iterator[None]:
         yield
 
 
-def _document(
-    options: Options,
-    library: Library,
-    model: BaseChatModel,
-    name: str,
-    price: tuple[float, float] | None,
-) -> int:
-    checkpoint = Checkpoint(written_path(options.out))
-    report = asyncio.run(
-        write_documentation(
-            library,
-            model,
-            model_name=name,
-            checkpoint=checkpoint,
-            options=WriteOptions(
-                concurrency=options.concurrency,
-                attempts=options.attempts,
-                timeout=options.timeout,
-                backoff=options.backoff,
-                max_calls=options.max_calls,
-                max_cost_usd=options.max_cost_usd,
-                price=price,
-            ),
-            show_progress=True,
-        )
+async def _document(options: Options, library: Library) -> int:
+    # docgen.writer tries again itself, symbol by symbol.
+    opened = open_model(
+        options.model,
+        {"max_retries": 0, **options.set},
+        concurrency=options.concurrency,
+        priced=options.max_cost_usd is not None,
+    )
+    async with opened as model:
+        with _alone(options.out):
+            return await _write(options, library, model)
+
+
+async def _write(options: Options, library: Library, model: BaseChatModel) -> int:
+    checkpoint, name = Checkpoint(written_path(options.out)), str(model.name)
+    report = await write_documentation(
+        library,
+        model,
+        model_name=name,
+        checkpoint=checkpoint,
+        options=WriteOptions(
+            concurrency=options.concurrency,
+            attempts=options.attempts,
+            backoff=options.backoff,
+            max_calls=options.max_calls,
+            max_cost_usd=options.max_cost_usd,
+        ),
+        show_progress=True,
     )
     before = _documented(options.out)
     write_output(options.out, library, report, name)

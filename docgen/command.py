@@ -1,19 +1,27 @@
-"""Commands with ``key=value`` arguments: read, checked, explained."""
+"""Commands with ``key=value`` arguments: read, checked, explained; their configured parts."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from hydra.utils import get_method
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticUndefined
 from yaml import YAMLError
 
+from sandbox.environments import cache_folder
 from sandbox.terminal import printable
 
+if TYPE_CHECKING:  # slow to import
+    from langchain_core.language_models import BaseChatModel
+
+CONF = Path(__file__).resolve().parent.parent / "conf"
 Options = TypeVar("Options", bound=BaseModel)
 
 
@@ -62,6 +70,53 @@ def run(
     except KeyboardInterrupt:
         print(f"\n{program}: stopped; the same command goes on", file=sys.stderr)
         return 130
+
+
+def read_group(group: str, name: str, overrides: dict[str, Any]) -> dict[str, Any]:
+    """The configuration ``conf/<group>/<name>.yaml`` with overrides.
+
+    Raises
+    ------
+    UsageError
+        When there is no such configuration.
+    """
+    path = CONF / group / f"{name}.yaml"
+    if not path.is_file():
+        known = ", ".join(sorted(p.stem for p in (CONF / group).glob("*.yaml")))
+        raise UsageError(f"{group}={name}: no such configuration; there are: {known}")
+    merged = OmegaConf.merge(OmegaConf.load(path), OmegaConf.create(overrides))
+    content = OmegaConf.to_container(merged, resolve=True)
+    return {str(key): value for key, value in content.items()} if isinstance(content, dict) else {}
+
+
+@asynccontextmanager
+async def open_model(
+    name: str, overrides: dict[str, Any], *, concurrency: int = 8, priced: bool = False
+) -> AsyncIterator[BaseChatModel]:
+    """The chat model ``conf/model/<name>.yaml``, open for as long as the context lasts.
+
+    Its ``name`` is the one under which its texts are stored. ``conf/chat.yaml`` says who builds
+    it: chat models live in ``agents``, which is not imported from here.
+
+    Parameters
+    ----------
+    priced
+        Whether its cost is to be limited, for which its price must be known.
+
+    Raises
+    ------
+    UsageError
+        When there is no such configuration, or nothing can be built from it.
+    """
+    config = read_group("model", name, overrides)
+    build = get_method(str(OmegaConf.select(OmegaConf.load(CONF / "chat.yaml"), "_target_")))
+    opened = build(config, concurrency=concurrency, cache=cache_folder(), priced=priced)
+    async with AsyncExitStack() as stack:
+        try:
+            model: BaseChatModel = await stack.enter_async_context(opened)
+        except ValueError as error:
+            raise UsageError(f"model={name}: {error}") from error
+        yield model
 
 
 def _keys(model: type[BaseModel]) -> str:

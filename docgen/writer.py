@@ -6,7 +6,7 @@ import asyncio
 import heapq
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from docgen.checkpoint import Checkpoint, Written
 from docgen.progress import Meter, meter
@@ -19,7 +19,10 @@ if TYPE_CHECKING:  # networkx and LangChain take half a second each to import
     from docgen.order import Order
 
 
+_Tokens = tuple[int | None, int | None]
+_Number = TypeVar("_Number", int, float)
 _ERROR = 300  # characters of an error that are kept
+_LONGEST_PAUSE = 120.0  # seconds that an endpoint can make a symbol wait
 #: How a reply can end that is not all of it.
 _ENDINGS = {
     "length": "the reply was cut off: raise set.max_tokens",
@@ -40,27 +43,22 @@ class WriteOptions:
     concurrency
         Requests in flight.
     attempts
-        Tries per symbol (exceptions, time-outs and unusable replies count alike).
-    timeout
-        Seconds per request.
+        Tries per symbol (exceptions and unusable replies count alike; a reply out of the cache
+        is no try, it was one when it was paid for).
     backoff
         Seconds before the second try; doubles with every further one.
     give_up_after
         This many failed symbols in a row end the run: the endpoint is down or refuses us.
     max_calls, max_cost_usd
         Limits of this run; ``None`` is no limit. Reaching one stops cleanly.
-    price
-        US dollars per million prompt tokens and per million completion tokens, when known.
     """
 
     concurrency: int = 8
     attempts: int = 3
-    timeout: float = 120.0
     backoff: float = 1.0
     give_up_after: int = 20
     max_calls: int | None = None
     max_cost_usd: float | None = None
-    price: tuple[float, float] | None = None
 
 
 @dataclass
@@ -79,8 +77,10 @@ class WriteReport:
         Symbol -> the failed symbol it builds on: not written, never silently freed.
     pending
         Not reached because a limit ended the run (``stopped`` says which).
-    cost_usd
-        ``None`` when the price or the usage is unknown.
+    calls, unanswered
+        Requests, and those of them that failed: what these cost is not known.
+    prompt_tokens, completion_tokens, cost_usd
+        Of all replies; ``None`` when one came without.
     """
 
     texts: dict[str, str] = field(default_factory=dict)
@@ -92,6 +92,7 @@ class WriteReport:
     pending: list[str] = field(default_factory=list)
     stopped: str | None = None
     calls: int = 0
+    unanswered: int = 0
     prompt_tokens: int | None = 0
     completion_tokens: int | None = 0
     cost_usd: float | None = 0.0
@@ -235,12 +236,14 @@ class _Job:
                 )
             elif options.max_calls is not None and report.calls >= options.max_calls:
                 report.stopped = f"the limit of {options.max_calls} model calls was reached"
-            elif (
-                options.max_cost_usd is not None
-                and report.cost_usd is not None
-                and report.cost_usd >= options.max_cost_usd
-            ):
-                report.stopped = f"the limit of ${options.max_cost_usd} was reached"
+            elif options.max_cost_usd is not None:
+                if report.cost_usd is None:
+                    report.stopped = (
+                        f"the limit of ${options.max_cost_usd} cannot be kept: a reply came "
+                        "without usage, or the model's price is not set"
+                    )
+                elif report.cost_usd >= options.max_cost_usd:
+                    report.stopped = f"the limit of ${options.max_cost_usd} was reached"
         return report.stopped is None
 
     async def _write(self, name: str) -> Written:
@@ -250,17 +253,21 @@ class _Job:
         if self.checkpoint.known(name, self.model_name):
             self.report.changed.append(name)
         text = error = ""
-        usage: tuple[int | None, int | None] = (0, 0)
+        usage: _Tokens = (0, 0)
         attempts, pause = 0, 0.0
         while attempts < self.options.attempts:
-            if attempts:
+            if error:
                 if not self._may_go_on():
                     break
                 self.report.calls += 1
-                await asyncio.sleep(max(pause, self.options.backoff * 2 ** (attempts - 1)))
-            attempts += 1
-            text, error, spent, pause = await self._ask(prompt)
+                if attempts:
+                    await asyncio.sleep(max(pause, self.options.backoff * 2 ** (attempts - 1)))
+            text, error, spent, pause, cached = await self._ask(prompt)
             usage = (_plus(usage[0], spent[0]), _plus(usage[1], spent[1]))
+            if cached:
+                self.report.calls -= 1
+            else:
+                attempts += 1
             if not error:
                 break
         return Written(
@@ -275,38 +282,28 @@ class _Job:
             completion_tokens=usage[1],
         )
 
-    async def _ask(self, prompt: str) -> tuple[str, str, tuple[int | None, int | None], float]:
-        """One request -> (text, error, tokens, seconds the endpoint wants us to wait).
+    async def _ask(self, prompt: str) -> tuple[str, str, _Tokens, float, bool]:
+        """One request -> (text, error, tokens, seconds to wait as the endpoint asks, cached).
 
         The error is empty when the text is good.
         """
         messages = [("system", INSTRUCTIONS), ("human", prompt)]
         try:
-            reply = await asyncio.wait_for(self.model.ainvoke(messages), self.options.timeout)
-        except TimeoutError:
-            self._spend(None, None)
-            return "", f"no reply within {self.options.timeout:g} s", (None, None), 0.0
+            reply = await self.model.ainvoke(messages, {"tags": ["documentation"]})
         except Exception as failure:  # noqa: BLE001 - every provider has its own; recorded per item
-            self._spend(None, None)
-            reason = " ".join(f"{failure} {_address(failure)}".split())[:_ERROR]
-            pause = min(_retry_after(failure), self.options.timeout)
-            return "", f"{type(failure).__name__}: {reason}", (None, None), pause
-        metadata: Mapping[str, object] = reply.usage_metadata or {}
-        tokens = (_count(metadata, "input_tokens"), _count(metadata, "output_tokens"))
-        self._spend(*tokens)
+            self.report.unanswered += 1
+            reason = " ".join(str(failure).split())[:_ERROR]
+            return "", f"{type(failure).__name__}: {reason}", (0, 0), _retry_after(failure), False
+        usage: Mapping[str, object] = reply.usage_metadata or {}
+        tokens = (_count(usage, "input_tokens"), _count(usage, "output_tokens"))
+        about: Mapping[str, Any] = reply.response_metadata
+        report = self.report
+        report.prompt_tokens = _plus(report.prompt_tokens, tokens[0])
+        report.completion_tokens = _plus(report.completion_tokens, tokens[1])
+        report.cost_usd = _plus(report.cost_usd, about.get("cost_usd"))
         text = str(reply.text)
-        ended = str(reply.response_metadata.get("finish_reason"))
-        error = _ENDINGS.get(ended) or check_reply(text) or ""
-        return clean_reply(text), error, tokens, 0.0
-
-    def _spend(self, prompt: int | None, completion: int | None) -> None:
-        report, price = self.report, self.options.price
-        report.prompt_tokens = _plus(report.prompt_tokens, prompt)
-        report.completion_tokens = _plus(report.completion_tokens, completion)
-        if price is None or prompt is None or completion is None or report.cost_usd is None:
-            report.cost_usd = None
-        else:
-            report.cost_usd += (prompt * price[0] + completion * price[1]) / 1e6
+        error = _ENDINGS.get(str(about.get("fault"))) or check_reply(text) or ""
+        return clean_reply(text), error, tokens, 0.0, bool(about.get("cached"))
 
     def _note(self) -> str:
         cost = "" if self.report.cost_usd is None else f"${self.report.cost_usd:.2f}"
@@ -329,22 +326,17 @@ class _Job:
                 report.blocked[name] = report.blocked.get(culprit, culprit)
 
 
-def _address(failure: Exception) -> str:
-    """Where a request went that failed; "Connection error." alone helps nobody."""
-    url = getattr(getattr(failure, "request", None), "url", None)
-    return f"({url})" if url else ""
-
-
 def _retry_after(failure: Exception) -> float:
     """Seconds that a reply with an error status asks to wait, 0 when it says nothing."""
-    headers = getattr(getattr(failure, "response", None), "headers", {})
+    response = getattr(failure.__cause__ or failure, "response", None)
+    headers = getattr(response, "headers", {})
     try:
-        return max(0.0, float(headers.get("retry-after", 0)))
+        return min(max(0.0, float(headers.get("retry-after", 0))), _LONGEST_PAUSE)
     except ValueError:
         return 0.0  # a date; the usual pause then
 
 
-def _plus(total: int | None, more: int | None) -> int | None:
+def _plus(total: _Number | None, more: _Number | None) -> _Number | None:
     return None if total is None or more is None else total + more
 
 

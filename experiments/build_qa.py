@@ -12,19 +12,23 @@ import asyncio
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, field_validator
 from rich.console import Console
 
-from agents.models import ModelClient, ModelConfig, ModelError, build_model
-from docgen.command import UsageError, run
+from agents.base import Usage
+from agents.models import ModelError
+from agents.models.chat import open_chat
+from docgen.command import UsageError, read_group, run
 from docgen.facts import render_facts
 from docgen.library import read_library
-from docgen.models import read_group
 from docgen.sources import SourceError
 from docgen.symbols import Symbol
 from experiments.progress import CountProgress
@@ -112,8 +116,9 @@ class Made:
 
 async def write_by_model(
     items: Sequence[tuple[Symbol, Kind, str]],
-    client: ModelClient,
+    chat: BaseChatModel,
     made: Made,
+    package: str,
     *,
     concurrency: int,
     console: Console,
@@ -124,6 +129,8 @@ async def write_by_model(
     ----------
     items
         Symbol, kind of question, and the content that is shown.
+    package
+        What the questions are about, for the prompt.
 
     Returns
     -------
@@ -141,14 +148,16 @@ async def write_by_model(
         for symbol, kind, content in waiting:
             if len(failures) >= FAILURES:
                 return
-            prompt = generation_prompt(kind, path=symbol.path, content=content)
+            prompt = generation_prompt(kind, package=package, path=symbol.path, content=content)
             try:
-                reply = await client.ask([HumanMessage(prompt)], sample="qa generation")
+                reply = await chat.ainvoke([HumanMessage(prompt)])
             except ModelError as error:
                 failures.append(f"{symbol.qualname}, {kind}: {error}")
                 continue
             source = f"{symbol.path}/{symbol.qualname}"
-            made.add(symbol.qualname, kind, *read_generated(reply.text, kind=kind, source=source))
+            made.add(
+                symbol.qualname, kind, *read_generated(str(reply.text), kind=kind, source=source)
+            )
             progress.advance(f"{made.counts.total()} questions")
 
     with progress:
@@ -198,11 +207,7 @@ def _action(options: Options) -> int:
     console = Console()
     if not console.is_terminal:
         console = Console(width=100)
-    try:
-        config = ModelConfig.model_validate(read_group("model", options.model, options.set))
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise UsageError(f"set.{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    config = read_group("model", options.model, options.set)
     try:
         with console.status("Reading the library"):
             library = read_library(options.package, options.folder or site_packages(options.env))
@@ -212,13 +217,16 @@ def _action(options: Options) -> int:
     options.out.parent.mkdir(parents=True, exist_ok=True)
     failures: list[str] = []
     rejected: Counter[str] = Counter()
-    if config.provider == "rules":
+    usage = Usage()
+    if config["provider"] == "rules":
         counts = write_by_rules(library, symbols, options.out, console, kinds=options.kinds)
     else:
-        counts, rejected, failures = _by_model(options, config, symbols, console)
+        made, failures, usage = asyncio.run(_by_model(options, config, symbols, console))
+        counts, rejected = made.counts, made.rejected
     facts = {
-        "model": config.name, "versions": dict(library.versions), "source": library.digest,
+        "model": config["name"], "versions": dict(library.versions), "source": library.digest,
         "questions": dict(counts), "rejected": dict(rejected), "failed": len(failures),
+        "spent": asdict(usage),
     }  # fmt: skip
     write_json(options.out.with_suffix(".json"), facts)
     listed = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())) or "none"
@@ -227,28 +235,31 @@ def _action(options: Options) -> int:
         console.print(f"rejected {count}: {reason}", markup=False, highlight=False)
     for failure in failures[:5]:
         console.print(f"failed: {failure}", markup=False, highlight=False)
+    if config["provider"] != "rules":
+        console.print(f"{config['name']}: {usage}", markup=False, highlight=False)
     if failures:
         console.print(f"{len(failures)} requests failed; the same command tries them again")
     return 1 if failures else 0
 
 
-def _by_model(
-    options: Options, config: ModelConfig, symbols: Sequence[Symbol], console: Console
-) -> tuple[Counter[str], Counter[str], list[str]]:
-    try:
-        client = build_model(config, concurrency=options.concurrency, cache=cache_folder())
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+async def _by_model(
+    options: Options, config: Mapping[str, Any], symbols: Sequence[Symbol], console: Console
+) -> tuple[Made, list[str], Usage]:
     items = contents(symbols, options.kinds, options.docs)
-    made = Made(options.out.with_name(f"{options.out.name}.made"))
-    try:
-        failures = asyncio.run(
-            write_by_model(items, client, made, concurrency=options.concurrency, console=console)
-        )
+    opened = open_chat(config, concurrency=options.concurrency, cache=cache_folder())
+    async with AsyncExitStack() as stack:
+        try:
+            chat = await stack.enter_async_context(opened)
+        except ValueError as error:
+            raise UsageError(f"model={options.model}: {error}") from error
+        made = Made(options.out.with_name(f"{options.out.name}.made"))
+        stack.callback(made.close)
+        failures = await write_by_model(
+            items, chat, made, ", ".join(options.package),
+            concurrency=options.concurrency, console=console,
+        )  # fmt: skip
         made.write(options.out)
-    finally:
-        made.close()
-    return made.counts, made.rejected, failures
+    return made, failures, chat.usage
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

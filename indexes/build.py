@@ -19,11 +19,10 @@ from typing import Any, Literal
 from langchain_core.embeddings import Embeddings
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from docgen.command import UsageError, run
-from docgen.models import chat_model, read_group
+from docgen.command import UsageError, open_model, read_group, run
 from indexes.audit import Overlap, audit
 from indexes.chunks import code_corpus, official_doc_corpus
-from indexes.corpus import Corpus, CorpusError, cache_root
+from indexes.corpus import Corpus, CorpusError
 from indexes.embedding import EmbeddingError, build_embedding
 from indexes.errors import GraphError
 from indexes.live import live_corpus
@@ -31,7 +30,7 @@ from indexes.llm_doc import Writer, llm_doc_corpus
 from indexes.semantic import semantic_corpus
 from indexes.store import LexicalKind, lexical_index
 from sandbox.base import SandboxConfig, SandboxError
-from sandbox.environments import site_packages
+from sandbox.environments import cache_folder, site_packages
 from sandbox.factory import get_sandbox
 
 
@@ -121,7 +120,7 @@ def audit_table(overlaps: Sequence[Overlap]) -> str:
 
 async def _corpus(options: Options, embedding: Embeddings | None) -> Corpus:
     folder = options.folder or site_packages(options.env)
-    cache, packages = cache_root(), options.packages
+    cache, packages = cache_folder(), options.packages
     if options.source == "code":
         return code_corpus(packages, folder, cache=cache)
     if options.source == "official_doc":
@@ -131,12 +130,16 @@ async def _corpus(options: Options, embedding: Embeddings | None) -> Corpus:
         return await live_corpus(
             packages, folder, open_sandbox=open_sandbox, cache=cache, show_progress=True
         )
-    writer = Writer(*chat_model(options.model, options.set))
-    if options.source == "llm_doc_semantic" and embedding is not None:
-        return await semantic_corpus(
-            packages, folder, writer=writer, embedding=embedding, cache=cache, show_progress=True
+    async with open_model(options.model, options.set) as model:
+        writer = Writer(model, str(model.name))
+        if options.source == "llm_doc_semantic" and embedding is not None:
+            return await semantic_corpus(
+                packages, folder, writer=writer, embedding=embedding, cache=cache,
+                show_progress=True,
+            )  # fmt: skip
+        return await llm_doc_corpus(
+            packages, folder, writer=writer, cache=cache, show_progress=True
         )
-    return await llm_doc_corpus(packages, folder, writer=writer, cache=cache, show_progress=True)
 
 
 def _secrets(path: Path) -> dict[str, str]:

@@ -7,7 +7,6 @@ import fcntl
 import hashlib
 import json
 import logging
-import os
 import re
 import shutil
 import tempfile
@@ -209,11 +208,6 @@ async def building_together(folder: Path) -> AsyncIterator[None]:
                     told = True
                 await asyncio.sleep(0.1)
         yield
-
-
-def cache_root() -> Path:
-    """``$MATSMITH_CACHE``, else ``.cache/matsmith`` in the working directory."""
-    return Path(os.environ.get("MATSMITH_CACHE") or Path(".cache") / "matsmith").resolve()
 
 
 def _read_manifest(path: Path) -> tuple[Manifest, dict[str, str]]:

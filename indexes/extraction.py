@@ -173,7 +173,7 @@ def _asker(extractor: Extractor, checkpoint: Checkpoint, kept: Any, advance: Any
         text = checkpoint.done("", key, extractor.name)
         if text is None:
             reply = await extractor.model.ainvoke(
-                [SystemMessage(system_prompt or ""), HumanMessage(prompt)]
+                [SystemMessage(system_prompt or ""), HumanMessage(prompt)], {"tags": ["graph"]}
             )
             text, usage = str(reply.text), reply.usage_metadata
             sent, received = (

@@ -11,7 +11,6 @@ from pydantic import (
     ConfigDict,
     Field,
     NonNegativeFloat,
-    PositiveFloat,
     PositiveInt,
     ValidationError,
 )
@@ -33,7 +32,6 @@ class WriterConfig(BaseModel):
 
     concurrency: PositiveInt = Field(8, description="requests in flight")
     attempts: PositiveInt = Field(3, description="tries per symbol")
-    timeout: PositiveFloat = Field(120.0, description="seconds per request")
     max_calls: PositiveInt | None = Field(None, description="stop after this many requests")
     accept_missing: bool = Field(
         False, description="documents of facts only where the model failed, instead of an error"

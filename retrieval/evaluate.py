@@ -16,7 +16,8 @@ import asyncio
 import importlib
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -25,11 +26,9 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from docgen.command import UsageError, run
-from docgen.models import chat_model, read_group
+from docgen.command import UsageError, open_model, read_group, run
 from docgen.progress import meter
 from docgen.sources import SourceError
-from indexes.corpus import cache_root
 from indexes.embedding import EmbeddingError, build_embedding
 from retrieval.base import RetrievalError, Retriever
 from retrieval.budget import fit
@@ -41,7 +40,7 @@ from retrieval.rerank import RerankCounts
 from retrieval.retriever import CorpusRetriever, NamesInQuery
 from retrieval.tables import NAMES, Row, markdown, put
 from sandbox.base import SandboxConfig, SandboxError
-from sandbox.environments import site_packages
+from sandbox.environments import cache_folder, site_packages
 from sandbox.factory import get_sandbox
 
 ALL = (
@@ -126,16 +125,25 @@ class Measured:
 
 
 async def evaluate(
-    retriever: Retriever, asked: Sequence[Query], options: Options, *, masked: bool
+    retriever: Retriever,
+    asked: Sequence[Query],
+    options: Options,
+    *,
+    masked: bool,
+    chat: BaseChatModel | None = None,
 ) -> Measured:
     """Ask every query once and measure what was found.
+
+    Parameters
+    ----------
+    chat
+        Model that reranks.
 
     Raises
     ------
     RetrievalError
         When the retriever fails.
     """
-    chat = _chat(options.reranker) if options.reranker else None
     if chat is None and isinstance(retriever, CorpusRetriever) and retriever.reranker is not None:
         raise UsageError("set.rerank=model needs a chat model: reranker=NAME")
     depth = max([*options.k, *([_DEPTH] if options.tokens else [])])
@@ -166,7 +174,11 @@ async def evaluate(
 
 
 async def table(
-    name: str, asked: Sequence[Query], source: GoldSource, options: Options
+    name: str,
+    asked: Sequence[Query],
+    source: GoldSource,
+    options: Options,
+    chat: BaseChatModel | None = None,
 ) -> list[Row]:
     """All retrievers on one set of questions.
 
@@ -185,8 +197,8 @@ async def table(
     if known is not None:
         built.append((NAMES, NamesInQuery(known)))
     for choice, retriever in built:
-        plain = await evaluate(retriever, asked, options, masked=False)
-        masked = await evaluate(retriever, asked, options, masked=True)
+        plain = await evaluate(retriever, asked, options, masked=False, chat=chat)
+        masked = await evaluate(retriever, asked, options, masked=True, chat=chat)
         first = plain.recall[smallest]
         rows.append(
             Row(
@@ -219,19 +231,19 @@ async def build(choice: str, source: GoldSource, options: Options) -> Retriever:
     """
     name, _, mode = choice.partition(":")
     config = read_group("retrieval", name, {**options.set, **({"mode": mode} if mode else {})})
-    writer, writer_name = chat_model(options.model, {})
     environment = options.env or source.environment
-    retriever = await get_retriever(
-        {**config, "name": choice},
-        packages=options.packages or source.packages,
-        site_packages=options.site_packages or site_packages(environment),
-        writer=writer,
-        writer_name=writer_name,
-        embedding=build_embedding(read_group("embedding", options.embedding, {})),
-        cache=cache_root(),
-        progress=True,
-        open_sandbox=partial(get_sandbox, SandboxConfig(options.backend, environment)),
-    )
+    async with open_model(options.model, {}) as writer:
+        retriever = await get_retriever(
+            {**config, "name": choice},
+            packages=options.packages or source.packages,
+            site_packages=options.site_packages or site_packages(environment),
+            writer=writer,
+            writer_name=str(writer.name),
+            embedding=build_embedding(read_group("embedding", options.embedding, {})),
+            cache=cache_folder(),
+            progress=True,
+            open_sandbox=partial(get_sandbox, SandboxConfig(options.backend, environment)),
+        )
     if retriever is None:
         raise UsageError(f"retrieval={name}: retrieves nothing, there is nothing to measure")
     return retriever
@@ -260,15 +272,21 @@ def sources_of(options: Options) -> list[GoldSource]:
     return [*found, *files]
 
 
-def _chat(name: str) -> BaseChatModel:
-    if "." not in name:
-        return chat_model(name, {})[0]
-    module, _, attribute = name.rpartition(".")
-    try:
-        model: BaseChatModel = getattr(importlib.import_module(module), attribute)()
-    except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(f"reranker={name}: cannot be imported ({error})") from error
-    return model
+@asynccontextmanager
+async def _chat(name: str | None) -> AsyncIterator[BaseChatModel | None]:
+    """The model that reranks: a configuration of ``conf/model``, or the path of a class."""
+    if name is None:
+        yield None
+    elif "." not in name:
+        async with open_model(name, {}) as model:
+            yield model
+    else:
+        module, _, attribute = name.rpartition(".")
+        try:
+            named: BaseChatModel = getattr(importlib.import_module(module), attribute)()
+        except (ImportError, AttributeError, ValueError) as error:
+            raise UsageError(f"reranker={name}: cannot be imported ({error})") from error
+        yield named
 
 
 def _unreadable(retriever: Retriever) -> float | None:
@@ -277,18 +295,25 @@ def _unreadable(retriever: Retriever) -> float | None:
     return counts.unreadable / counts.asked if counts.asked else None
 
 
-def _action(options: Options) -> int:
-    try:
-        measured: list[list[Row]] = []
+async def _measure(options: Options) -> list[list[Row]]:
+    """One table per source, all in one event loop: the model's connections belong to it."""
+    measured: list[list[Row]] = []
+    async with _chat(options.reranker) as chat:
         for source in sources_of(options):
             asked = queries(source, options.kinds)
-            rows = asyncio.run(table(source.name, asked, source, options))
+            rows = await table(source.name, asked, source, options, chat)
             print(f"\n{source.name}: {len(asked)} questions\n\n{markdown(rows)}", flush=True)
             measured.append(rows)
             if options.write is not None:
                 text = options.write.read_text(encoding="utf-8")
                 text = put(text, source.name, markdown(rows))
                 options.write.write_text(text, encoding="utf-8")
+    return measured
+
+
+def _action(options: Options) -> int:
+    try:
+        measured = asyncio.run(_measure(options))
     except ExceptionGroup as group:
         raise UsageError(str(group.exceptions[0])) from group
     except (RetrievalError, EmbeddingError, SandboxError, SourceError, OSError) as error:

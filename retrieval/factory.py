@@ -143,7 +143,6 @@ async def _corpus(
         WriteOptions(
             concurrency=options.concurrency,
             attempts=options.attempts,
-            timeout=options.timeout,
             max_calls=options.max_calls,
         ),
         options.accept_missing,

@@ -16,8 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from docgen.command import UsageError
-from docgen.models import read_group
+from docgen.command import UsageError, read_group
 
 API = frozenset({"class", "function"})
 Kinds = Literal["api", "all"]

@@ -16,8 +16,7 @@ from dataclasses import asdict, dataclass
 
 from langchain_core.documents import Document
 
-from docgen.command import UsageError, run
-from docgen.models import read_group
+from docgen.command import UsageError, read_group, run
 from docgen.sources import SourceError
 from indexes.audit import LENGTH, Overlap, audit
 from indexes.embedding import EmbeddingError, HashingEmbedding, build_embedding

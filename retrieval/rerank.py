@@ -73,7 +73,9 @@ class ModelReranker:
             return list(documents)[:k]
         self.counts.asked += 1
         try:
-            reply = await model.ainvoke([HumanMessage(request(query, documents, k))])
+            reply = await model.ainvoke(
+                [HumanMessage(request(query, documents, k))], {"tags": ["rerank"]}
+            )
         except Exception as error:
             raise RetrievalError(f"the model that reranks failed: {error}") from error
         named = read_order(str(reply.text), len(documents))[:k]

@@ -65,9 +65,9 @@ class Environment:
 
 
 def cache_folder() -> Path:
-    """``$MATSMITH_CACHE``, else ``.cache/matsmith`` in the working directory."""
-    chosen = os.environ.get("MATSMITH_CACHE")
-    return Path(chosen).expanduser().resolve() if chosen else Path.cwd() / ".cache" / "matsmith"
+    """``$MATSMITH_CACHE``, else ``.cache/matsmith`` in the working directory: absolute, for all."""
+    chosen = os.environ.get("MATSMITH_CACHE") or Path(".cache") / "matsmith"
+    return Path(chosen).expanduser().resolve()
 
 
 def names() -> list[str]:

@@ -17,10 +17,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from rich.console import Console
 from rich.table import Table
 
-from agents.models import ModelConfig, ModelError, build_model
-from docgen.command import UsageError, run
+from agents.models import ModelError
+from agents.models.chat import open_chat
+from docgen.command import UsageError, read_group, run
 from docgen.library import read_library
-from docgen.models import read_group
 from docgen.sources import SourceError
 from docgen.symbols import Library
 from experiments.benchmarks.folder import BuiltFolder, BuiltSpec, Manifest, portable_environment
@@ -71,10 +71,10 @@ async def build(options: Options, console: Console) -> tuple[list[Built], list[R
     out = _folder(options.out)
     await asyncio.to_thread(environments.build, options.env, say=console.print)
     library = _library(options, console)
-    writer = _writer(options, library)
     recorded = sorted({*library.versions, options.package, "numpy", "scipy"})
     built: list[Built] = []
     async with AsyncExitStack() as stack:
+        writer = await _writer(options, library, stack)
         checker = Checker(options.backend, env=options.env, form=BuiltSpec, recorded=recorded)
         await stack.enter_async_context(checker)
         second = None
@@ -99,6 +99,9 @@ async def build(options: Options, console: Console) -> tuple[list[Built], list[R
                 writer=writer.name,
             )
         )
+        if isinstance(writer, ModelWriter):
+            spent = f"{writer.name}: {writer.chat.usage}"
+            console.print(spent, markup=False, highlight=False)
     write_rejected(out.rejected, rejected)
     return built, rejected
 
@@ -122,15 +125,17 @@ def _library(options: Options, console: Console) -> Library:
             raise UsageError(f"package={options.package}: {error}") from error
 
 
-def _writer(options: Options, library: Library) -> TaskWriter:
+async def _writer(options: Options, library: Library, stack: AsyncExitStack) -> TaskWriter:
     content = read_group("model", options.model, options.set)
+    if content["provider"] == "rules":
+        return RulesWriter(library)
     try:
-        config = ModelConfig.model_validate(content)
-        if not config.llm:
-            return RulesWriter(library)
-        return ModelWriter(build_model(config, cache=environments.cache_folder()))
+        chat = await stack.enter_async_context(
+            open_chat(content, cache=environments.cache_folder())
+        )
     except ValueError as error:
         raise UsageError(f"model={options.model}: {error}") from error
+    return ModelWriter(chat, library)
 
 
 def show(built: Sequence[Built], rejected: Sequence[Rejected], console: Console) -> None:

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from agents.models import ModelClient
+from agents.models.chat import MeteredChat
+from docgen.symbols import Library
+from experiments.benchmarks import question_gates as gates
 from experiments.build_tasks import prompts
+from experiments.build_tasks.sources import reference
 from experiments.build_tasks.values import LOOSEST, Tolerance
-from experiments.build_tasks.writer import Draft, PropertyText, QuestionText, WriterError
+from experiments.build_tasks.writer import (
+    Draft,
+    PropertyText,
+    QuestionText,
+    WriterError,
+    documented,
+)
 
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _REPAIRS = 1  # further tries after a reply that cannot be used
+_FAULTS = 20  # of a reply that are told
+_DOCUMENT = 1500  # characters of one docstring
+_DOCUMENTATION = 12_000  # of all
 
 
 class _Reply(BaseModel):
@@ -55,13 +69,16 @@ class ModelWriter:
 
     Parameters
     ----------
-    client
-        The model with its retries and its cache.
+    chat
+        The model.
+    library
+        The package under test, whose documentation the model is shown.
     """
 
-    def __init__(self, client: ModelClient) -> None:
-        self._client = client
-        self.name = client.name
+    def __init__(self, chat: MeteredChat, library: Library) -> None:
+        self.chat = chat
+        self._library = library
+        self.name = str(chat.name)
 
     async def properties(self, draft: Draft) -> Sequence[PropertyText]:
         """See `experiments.build_tasks.writer.TaskWriter`."""
@@ -71,15 +88,23 @@ class ModelWriter:
             f"{', ' + asked.shape.how if asked.shape.how else ''})"
             for place, asked in enumerate(draft.asked)
         )
-        question = prompts.PROPERTIES.format(source=draft.program.source, listed=listed)
+        forbidden = _library_names(draft)
+        question = prompts.PROPERTIES.format(
+            source=draft.program.source,
+            listed=listed,
+            documented=self._documentation(draft),
+            forbidden=_quoted(forbidden),
+        )
 
-        def fault(reply: _Properties) -> str | None:
+        def faults(reply: _Properties) -> list[str]:
             names = [prop.name for prop in reply.properties]
-            if len(set(names)) != len(names):
-                return "two properties have the same name"
-            return _misnumbered([prop.number for prop in reply.properties], draft)
+            found = [f"two properties are called {n}" for n in names if names.count(n) > 1]
+            for prop in reply.properties:
+                for text in (prop.name, prop.description):
+                    found += _named(f"number {prop.number}", text, forbidden)
+            return found + _misnumbered([prop.number for prop in reply.properties], draft)
 
-        reply = await self._ask(draft, question, _Properties, fault, "properties")
+        reply = await self._ask(draft, question, _Properties, faults, "properties")
         ordered = sorted(reply.properties, key=lambda prop: prop.number)
         return [PropertyText(prop.name, " ".join(prop.description.split())) for prop in ordered]
 
@@ -87,14 +112,25 @@ class ModelWriter:
         self, draft: Draft, properties: Sequence[PropertyText], code: str
     ) -> QuestionText:
         """See `experiments.build_tasks.writer.TaskWriter`."""
+        hidden = sorted(draft.masks.values())
+        own = {prop.name for prop in properties}
+        forbidden = [name for name in _library_names(draft) if name not in own]
         question = prompts.QUESTION.format(
-            package=draft.package, listed=_listed(draft, properties), code=code
+            package=draft.package,
+            listed=_listed(draft, properties),
+            code=code,
+            documented=self._documentation(draft),
+            hidden=_quoted(hidden),
+            forbidden=_quoted(forbidden),
         )
 
-        def fault(reply: _Question) -> str | None:
-            return "code belongs into neither text" if "```" in reply.introduction else None
+        def faults(reply: _Question) -> list[str]:
+            texts = {"introduction": reply.introduction, "goal": reply.goal}
+            found = [f"{name}: holds code" for name, text in texts.items() if "```" in text]
+            found += _named("introduction", reply.introduction, hidden)
+            return found + _named("goal", reply.goal, forbidden)
 
-        reply = await self._ask(draft, question, _Question, fault, "question")
+        reply = await self._ask(draft, question, _Question, faults, "question")
         return QuestionText(reply.introduction.strip(), reply.goal.strip())
 
     async def verification(
@@ -108,39 +144,56 @@ class ModelWriter:
             )
         )
 
-        def fault(reply: _Verification) -> str | None:
-            for rule, asked in zip(
-                sorted(reply.verification, key=lambda rule: rule.number), draft.asked, strict=False
-            ):
-                if (rule.compare == "close") != ("float" in asked.shape.format):
-                    return f"number {rule.number}: {asked.shape.format} is not {rule.compare}"
-            return _misnumbered([rule.number for rule in reply.verification], draft)
+        def faults(reply: _Verification) -> list[str]:
+            rules = sorted(reply.verification, key=lambda rule: rule.number)
+            found = [
+                f"number {rule.number}: {asked.shape.format} is not {rule.compare}"
+                for rule, asked in zip(rules, draft.asked, strict=False)
+                if (rule.compare == "close") != ("float" in asked.shape.format)
+            ]
+            return found + _misnumbered([rule.number for rule in reply.verification], draft)
 
         question = prompts.VERIFICATION.format(listed=listed)
-        reply = await self._ask(draft, question, _Verification, fault, "verification")
+        reply = await self._ask(draft, question, _Verification, faults, "verification")
         ordered = sorted(reply.verification, key=lambda rule: rule.number)
         return [Tolerance(rule.compare, rule.rtol, rule.atol) for rule in ordered]
 
+    def _documentation(self, draft: Draft) -> str:
+        """What the library says about the asked values; units stand there, seldom in a test."""
+        symbols = {s.qualname: s for asked in draft.asked
+                   for s in documented(self._library, draft.program, asked)}  # fmt: skip
+        texts = [f"`{name}`: {s.docstring[:_DOCUMENT].strip()}" for name, s in symbols.items()]
+        return "\n\n".join(texts)[:_DOCUMENTATION] or "(none)"
+
     async def _ask(
-        self, draft: Draft, question: str, form: type[Answer], fault: Any, purpose: str
+        self,
+        draft: Draft,
+        question: str,
+        form: type[Answer],
+        faults: Callable[[Answer], list[str]],
+        purpose: str,
     ) -> Answer:
-        """The reply in the form asked for, after at most `_REPAIRS` corrections."""
+        """The reply in the form asked for, after at most `_REPAIRS` corrections of all faults."""
         system = prompts.SYSTEM.format(package=draft.package)
         messages: list[BaseMessage] = [SystemMessage(system), HumanMessage(question)]
-        problem = ""
-        for attempt in range(_REPAIRS + 1):
-            reply = await self._client.ask(messages, sample=f"build_tasks-{attempt}")
+        problems: list[str] = []
+        for _ in range(_REPAIRS + 1):
+            reply = await self.chat.ainvoke(messages)
+            text = str(reply.text)
             try:
-                answer = form.model_validate(_json(reply.text))
-                problem = fault(answer) or ""
-            except (ValueError, ValidationError) as error:
-                problem = _first_line(error)
+                answer = form.model_validate(_json(text))
+                problems = faults(answer)
+            except ValidationError as error:
+                problems = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}"
+                            for e in error.errors(include_url=False)]  # fmt: skip
+            except ValueError as error:
+                problems = [str(error)]
             else:
-                if not problem:
+                if not problems:
                     return answer
-            again = prompts.AGAIN.format(fault=problem)
-            messages += [AIMessage(reply.text), HumanMessage(again)]
-        raise WriterError(f"the model's {purpose} cannot be used: {problem}")
+            listed = "\n".join(f"- {problem}" for problem in problems[:_FAULTS])
+            messages += [AIMessage(text), HumanMessage(prompts.AGAIN.format(faults=listed))]
+        raise WriterError(f"the model's {purpose} cannot be used: {'; '.join(problems[:_FAULTS])}")
 
 
 def _listed(draft: Draft, properties: Sequence[PropertyText]) -> str:
@@ -150,10 +203,25 @@ def _listed(draft: Draft, properties: Sequence[PropertyText]) -> str:
     )
 
 
-def _misnumbered(numbers: Sequence[int], draft: Draft) -> str | None:
+def _library_names(draft: Draft) -> list[str]:
+    """Names that give the solution away: those that the gates of the finished question look for."""
+    asked = {item.number: (f"value_{item.number}", item.shape.code) for item in draft.asked}
+    return sorted(gates.library_names(reference(draft.program, asked)))
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _named(where: str, text: str, forbidden: Sequence[str]) -> list[str]:
+    words = set(_WORD.findall(text))
+    return [f"{where}: must not name {name}" for name in forbidden if name in words]
+
+
+def _misnumbered(numbers: Sequence[int], draft: Draft) -> list[str]:
     if sorted(numbers) == list(range(len(draft.asked))):
-        return None
-    return f"the numbers must be 0 to {len(draft.asked) - 1}, each once"
+        return []
+    return [f"the numbers must be 0 to {len(draft.asked) - 1}, each once"]
 
 
 def _json(text: str) -> Any:
@@ -162,10 +230,3 @@ def _json(text: str) -> Any:
     if start < 0 or end < start:
         raise ValueError("it holds no JSON object")
     return json.loads(text[start : end + 1])
-
-
-def _first_line(error: Exception) -> str:
-    if isinstance(error, ValidationError):
-        first = error.errors(include_url=False)[0]
-        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-    return str(error)

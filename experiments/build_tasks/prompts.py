@@ -19,10 +19,13 @@ Unit test:
 Properties:
 {listed}
 
+Documentation of what they use:
+{documented}
+
 For each number give a `name` (snake_case: lower-case letters, digits, underscores; words of the \
 field, not the name of a function of the package) and a `description` (one or two sentences: \
 quantity, unit, conventions, order; at least 20 characters). A description must not contain the \
-value and must not name functions, classes or arguments of the package.
+value, and no description or name may hold any of these names: {forbidden}.
 
 Answer: {{"properties": [{{"number": 0, "name": "...", "description": "..."}}, ...]}}"""
 
@@ -35,11 +38,15 @@ This code prepares the inputs; it is shown to the programmer, with some names hi
 {code}
 ```
 
+Documentation of what it uses:
+{documented}
+
 Write two texts.
-`introduction`: one or two sentences that say what the code is about. It must not name what the \
-masks hide.
+`introduction`: one or two sentences that say what the code is about. It must not hold any of the \
+names that the masks hide: {hidden}.
 `goal`: the same task without any code and without names of functions, classes or arguments of \
-the package: all inputs with their numbers, what is wanted, conventions, order. A reader of the \
+the package: all inputs with their numbers, what is wanted, units, conventions, order. None of \
+these names may stand in it: {forbidden}. A reader of the \
 goal alone, with the documentation of the package, must arrive at the same values. It must not \
 contain the values.
 
@@ -57,4 +64,6 @@ wrong by one per cent must fail.
 Answer: {{"verification": [
 {{"number": 0, "compare": "close", "rtol": 0.001, "atol": 0.0}}, ...]}}"""
 
-AGAIN = "Your answer cannot be used: {fault}\nAnswer again with one JSON object of the form asked."
+AGAIN = (
+    "Your answer cannot be used:\n{faults}\nAnswer again with one JSON object of the form asked."
+)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,6 +20,7 @@ from experiments.build_tasks.values import Shape, Tolerance
 
 #: More masks than this (and than there are properties) hide what the code is about.
 MOST_MASKS = 4
+_NAMESAKES = 3
 _STOPWORDS = frozenset(
     re.findall(
         r"\w+",
@@ -182,17 +183,25 @@ class RulesWriter:
 
     def _summary(self, draft: Draft, asked: Asked) -> str:
         """First sentence about what gives the value; empty when nothing is documented."""
-        imported = _imported(draft.program)
-        for node in origins(draft.program, asked.assertion):
-            name = _named(node, imported)
-            sentences = {
-                first_sentence(symbol.docstring)
-                for symbol in _candidates(self._library, name, imported)
-                if symbol.docstring
-            }
+        for symbols in _described(self._library, draft.program, asked):
+            sentences = {first_sentence(symbol.docstring) for symbol in symbols}
             if len(sentences) == 1:
                 return _plain(sentences.pop(), draft.masks)
         return ""
+
+
+def documented(library: Library, program: Program, asked: Asked) -> list[Symbol]:
+    """Symbols with a docstring that the value comes from; of namesakes only the first few."""
+    return [s for symbols in _described(library, program, asked) for s in symbols[:_NAMESAKES]]
+
+
+def _described(library: Library, program: Program, asked: Asked) -> Iterator[list[Symbol]]:
+    """For each name that the value comes from, what it may mean, as far as documented."""
+    imported = _imported(program)
+    for node in origins(program, asked.assertion):
+        symbols = _candidates(library, _named(node, imported), imported)
+        if found := [symbol for symbol in symbols if symbol.docstring]:
+            yield found
 
 
 def _describe(asked: Asked, name: str, summary: str) -> str:

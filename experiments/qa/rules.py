@@ -207,14 +207,19 @@ class RulesWriter:
             ]  # fmt: skip
             yield from _offer(text, symbol.name, names, symbol)
         others = [text for text in described.values() if text != summary]
-        yield from _offer(f"What is pymatgen's `{symbol.qualname}` for?", summary, others, symbol)
+        yield from _offer(
+            f"What is {_called(symbol)} for?",
+            summary,
+            others,
+            symbol,
+        )
 
 
 def _by_parameter(symbol: Symbol, siblings: Sequence[Symbol]) -> Iterator[QAQuestion]:
     own = _parameters(symbol)
     others = sorted({name for other in siblings for name in _parameters(other)} - set(own))
     for name in _pick(own, 2, symbol.qualname, "own parameters"):
-        text = f"Which of these is a parameter of pymatgen's `{symbol.qualname}`?"
+        text = f"Which of these is a parameter of {_called(symbol)}?"
         yield from _offer(text, name, others, symbol)
 
 
@@ -223,7 +228,7 @@ def _by_result(symbol: Symbol, siblings: Sequence[Symbol]) -> Iterator[QAQuestio
     if result is None:
         return
     others = sorted({kind for other in siblings if (kind := _annotation(other))} - {result})
-    text = f"What type is declared for the result of pymatgen's `{symbol.qualname}`?"
+    text = f"What type is declared for the result of {_called(symbol)}?"
     yield from _offer(text, result, others, symbol)
 
 
@@ -321,6 +326,10 @@ def _summary(symbol: Symbol) -> str | None:
     if re.match(r"(args|arguments|parameters|returns?|yields|raises|todo)\b", text, re.IGNORECASE):
         return None  # no summary, but the first section
     return text if len(text.split()) >= 4 and len(text) < 300 else None
+
+
+def _called(symbol: Symbol) -> str:
+    return f"{symbol.qualname.partition('.')[0]}'s `{symbol.qualname}`"
 
 
 def _parameters(symbol: Symbol) -> list[str]:

@@ -20,7 +20,7 @@ def answering_prompt(question: QAQuestion, documents: Sequence[Document] = ()) -
     shown = f"{render_documents(documents)}\n\n" if documents else ""
     a, b, c, d = (_lettered(question, letter) for letter in LETTERS)
     return (
-        "You are an expert in computational materials science with pymatgen. Answer the "
+        "You are an expert in Python for computational materials science. Answer the "
         f"multiple-choice question below.\n\n{shown}"
         f"<question>{question.question}</question>\n"
         f"<answer_choices>\n    <choice>{a}</choice>\n    <choice>{b}</choice>\n"
@@ -67,14 +67,14 @@ def lenient_letter(reply: str) -> str | None:
 # --- generating with a model -----------------------------------------------------------------
 
 _CODE_TASK = (
-    "Write up to five multiple-choice questions about the Python code below. Each question names "
-    f"the source file, shows the code with one significant name replaced by {MASK} (a function, "
-    "method, class or other name on which the logic depends) and asks what stands there. The "
-    "answer must follow from the code; the wrong choices must be plausible.\n\n"
+    "Write up to five multiple-choice questions about the code of {package} below. Each question "
+    f"names the source file, shows the code with one significant name replaced by {MASK} (a "
+    "function, method, class or other name on which the logic depends) and asks what stands there. "
+    "The answer must follow from the code; the wrong choices must be plausible.\n\n"
     "<code_source_file>{path}</code_source_file>\n<code>\n{content}\n</code>\n"
 )
 _DOC_TASK = (
-    "Write up to five multiple-choice questions about pymatgen from the document below. Each "
+    "Write up to five multiple-choice questions about {package} from the document below. Each "
     "question names the module it is about, needs an understanding of what the code does, and "
     "never mentions a document. The answer must follow from the content; the wrong choices must "
     "be plausible.\n\n<document>\n{content}\n</document>\n"
@@ -88,10 +88,13 @@ _FORM = (
 )
 
 
-def generation_prompt(kind: Literal["code", "doc"], *, path: str, content: str) -> str:
-    """What a model is asked to make questions of one symbol."""
+def generation_prompt(
+    kind: Literal["code", "doc"], *, package: str, path: str, content: str
+) -> str:
+    """What a model is asked to make questions of one symbol of ``package``."""
     task = _CODE_TASK if kind == "code" else _DOC_TASK
-    return task.replace("{path}", path).replace("{content}", content) + _FORM
+    task = task.replace("{package}", package).replace("{path}", path)
+    return task.replace("{content}", content) + _FORM
 
 
 def read_generated(

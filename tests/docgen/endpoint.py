@@ -76,8 +76,9 @@ def arguments(package: Path, out: Path, url: str) -> list[str]:
         "model=openai",
         "set.name=local",
         f"set.base_url={url}",
-        "set.max_retries=0",
+        "set.cache=false",
+        "set.timeout=2",
+        "set.price.prompt=1",
+        "set.price.completion=2",
         "backoff=0",
-        "timeout=2",
-        "price=[1.0,2.0]",
     ]

@@ -69,7 +69,7 @@ def test_an_upgrade_writes_what_changed_and_says_so(
         (["package=brickwork"], "out=...: is required"),
         (["package=brickwork", "out=x", "modell=rules"], "modell: no such key; keys: package, out"),
         (["package=absent", "out=x"], "no Python source under"),
-        (["package=brickwork", "out=x", "model=magic"], "there are: openai, rules"),
+        (["package=brickwork", "out=x", "model=magic"], "openai, rules"),
         (["package=brickwork", "out=x", "concurrency=0"], "concurrency=0"),
         (["package=brickwork", "out=x", "model=openai"], "OPENAI_API_KEY"),
     ],

@@ -68,6 +68,35 @@ def test_the_endpoint_says_how_long_to_wait(
     assert second - first >= 0.5
 
 
+def test_one_failed_request_does_not_hide_what_the_others_cost(
+    package: Path, tmp_path: Path, endpoint: Endpoint, capsys: pytest.CaptureFixture[str]
+) -> None:
+    oops = Response("oops", status=500)
+    endpoint.misbehave = lambda name, count: oops if (name, count) == (VICTIM, 1) else None
+    out = tmp_path / "docs.jsonl"
+    assert main(arguments(package, out, endpoint.url)) == 0
+    count = len(rows(out))
+    printed = capsys.readouterr().out
+    assert f"{count + 1} requests (1 failed: what these cost is not known)" in printed
+    assert f"tokens {100 * count} + {50 * count}, cost ${count * 2e-4:.4f}" in printed
+
+
+def test_an_unusable_reply_out_of_the_cache_is_no_try(
+    package: Path, tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
+    bad = completion("I cannot help with that.")
+    endpoint.misbehave = lambda name, _: bad if name == VICTIM else None
+    out = tmp_path / "docs.jsonl"
+    command = [*arguments(package, out, endpoint.url), "set.cache=true", "attempts=2"]
+    assert main(command) == 1
+    assert endpoint.asked[VICTIM] == 2
+    endpoint.misbehave = lambda *_: None
+    assert main(command) == 0  # what was refused twice is asked again
+    assert endpoint.asked[VICTIM] == 3
+    assert set(endpoint.asked.values()) == {1, 3}
+
+
 def test_an_endpoint_that_is_not_there_is_given_up_with_one_line(
     package: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -86,7 +115,7 @@ def test_a_second_run_waits_for_nobody_and_says_so(
     over = threading.Event()
     endpoint.misbehave = lambda *_: None if over.wait(100) else Response("", status=500)
     command = [sys.executable, "-m", "docgen", *arguments(package, out, endpoint.url)]
-    command += ["concurrency=1", "timeout=200"]
+    command += ["concurrency=1", "set.timeout=200"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL) as first:
         while first.poll() is None and not endpoint.asked:
             time.sleep(0.01)

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from agents.models import ModelClient
+from agents.models.chat import MeteredChat
 from docgen.library import read_library
 from experiments.build_tasks.__main__ import main
 from experiments.build_tasks.assertions import Assertion, Unusable, is_assertion, read
@@ -18,7 +20,15 @@ from experiments.build_tasks.model_writer import ModelWriter
 from experiments.build_tasks.pipeline import _compare_versions
 from experiments.build_tasks.sources import instrumented, reference, scaffold
 from experiments.build_tasks.values import Shape, Tolerance, ambiguity, shape, tolerance
-from experiments.build_tasks.writer import Asked, Draft, RulesWriter, WriterError, masks_of
+from experiments.build_tasks.writer import (
+    Asked,
+    Draft,
+    PropertyText,
+    RulesWriter,
+    WriterError,
+    documented,
+    masks_of,
+)
 from sandbox.wire import Element, Msonable
 from tests.agents.scripted import client
 
@@ -262,6 +272,10 @@ async def test_rules_describe_by_the_documentation(draft: Draft) -> None:
     ]
 
 
+def model_writer(model: ModelClient) -> ModelWriter:
+    return ModelWriter(MeteredChat(client=model), read_library(["orchard"], ORCHARD / "src"))
+
+
 NAMES = [
     {"number": 1, "name": "lonely_trees_near", "description": "Trees alone within one metre."},
     {"number": 0, "name": "lonely_trees", "description": "Trees alone within three metres."},
@@ -278,7 +292,7 @@ async def test_a_model_is_asked_three_times_and_may_correct_itself(draft: Draft)
         ),
         json.dumps({"verification": rules}),
     )
-    writer = ModelWriter(model)
+    writer = model_writer(model)
     texts = await writer.properties(draft)
     assert [text.name for text in texts] == ["lonely_trees", "lonely_trees_near"]
     assert "it holds no JSON object" in chat.prompts[1]
@@ -294,7 +308,7 @@ async def test_a_model_is_asked_three_times_and_may_correct_itself(draft: Draft)
         ("", "no JSON object"),
         ("{not json}", "cannot be used"),
         (json.dumps({"properties": NAMES[:1]}), "0 to 1, each once"),
-        (json.dumps({"properties": [{**n, "name": "same"} for n in NAMES]}), "the same name"),
+        (json.dumps({"properties": [{**n, "name": "same"} for n in NAMES]}), "are called same"),
         (json.dumps({"properties": [{**n, "name": "No Name"} for n in NAMES]}), "name"),
         (json.dumps({"properties": "all of them"}), "properties"),
     ],
@@ -302,8 +316,41 @@ async def test_a_model_is_asked_three_times_and_may_correct_itself(draft: Draft)
 async def test_replies_that_cannot_be_used_reject_the_test(draft, reply: str, reason: str) -> None:
     model, chat = client(reply)
     with pytest.raises(WriterError, match=reason):
-        await ModelWriter(model).properties(draft)
+        await model_writer(model).properties(draft)
     assert len(chat.prompts) == 2
+
+
+async def test_all_faults_are_told_at_once_with_what_must_not_be_named(draft: Draft) -> None:
+    texts = [PropertyText("a_count", "Trees."), PropertyText("b_count", "Trees.")]
+    hidden = next(iter(draft.masks.values()))
+    bad = {
+        "introduction": f"It calls {hidden}.",
+        "goal": "```python\nneighbours_within(3)\n```" * 3,
+    }
+    model, chat = client(json.dumps(bad))
+    writer = model_writer(model)
+    with pytest.raises(WriterError):
+        await writer.question(draft, texts, "[MASK_1](3.5)")
+    asked, again = chat.prompts
+    assert f"the names that the masks hide: `{hidden}`" in " ".join(asked.split())
+    assert "goal: holds code" in again
+    assert f"introduction: must not name {hidden}" in again
+    assert writer.chat.usage.calls == 2
+
+
+async def test_the_writer_sees_the_documentation_of_what_is_asked(draft: Draft) -> None:
+    model, chat = client("nothing")
+    writer = model_writer(model)
+    with pytest.raises(WriterError):
+        await writer.properties(draft)
+    library = read_library(["orchard"], ORCHARD / "src")
+    told = [
+        symbol.docstring
+        for asked in draft.asked
+        for symbol in documented(library, draft.program, asked)
+    ]
+    assert told
+    assert all(text[:1500].strip() in chat.prompts[0] for text in told)
 
 
 async def test_a_verification_that_lets_too_much_pass_is_refused(draft: Draft) -> None:
@@ -311,7 +358,7 @@ async def test_a_verification_that_lets_too_much_pass_is_refused(draft: Draft) -
     loose = [{"number": n, "compare": "equal", "rtol": 0.5, "atol": 0.0} for n in (0, 1)]
     model, _ = client(json.dumps({"verification": loose}))
     with pytest.raises(WriterError, match=r"less than or equal to 0\.005"):
-        await ModelWriter(model).verification(draft, texts)
+        await model_writer(model).verification(draft, texts)
 
 
 def test_mistakes_on_the_command_line_are_one_line(tmp_path: Path, capsys) -> None:

@@ -6,7 +6,6 @@ from textwrap import dedent
 
 import pytest
 
-from docgen.rules_model import RulesDocModel
 from docgen.sources import read_sources
 from docgen.usage import Usage
 from experiments.benchmarks import question_gold
@@ -21,6 +20,7 @@ from indexes.llm_doc import Writer, llm_doc_corpus
 from retrieval.gold import benchmark_sources, queries
 from sandbox.base import Execution, Outcome, SandboxError
 from tests.docgen.conftest import write_package
+from tests.docgen.models import DocModel
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "mattools_dev"
 
@@ -205,7 +205,7 @@ async def test_no_corpus_holds_reference_code_or_golds(tmp_path: Path) -> None:
     documented = await llm_doc_corpus(
         ["pymatgen"],
         folder,
-        writer=Writer(RulesDocModel(), "rules"),
+        writer=Writer(DocModel(), "rules"),
         cache=tmp_path,
         show_progress=False,
     )

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from docgen.rules_model import RulesDocModel
 from indexes.corpus import Corpus
 from indexes.llm_doc import Writer, llm_doc_corpus
 from tests.docgen.conftest import write_package
+from tests.docgen.models import DocModel
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ async def corpus(package: Path, cache: Path) -> Corpus:
     return await llm_doc_corpus(
         ["brickwork"],
         package,
-        writer=Writer(RulesDocModel(), "rules"),
+        writer=Writer(DocModel(), "rules"),
         cache=cache,
         show_progress=False,
     )

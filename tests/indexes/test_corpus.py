@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from docgen.rules_model import RulesDocModel
 from docgen.writer import WriteOptions
 from indexes.corpus import Corpus, CorpusError, read_corpus, replaced_folder
 from indexes.llm_doc import Writer, llm_doc_corpus
 from tests.docgen.models import DocModel, StubbornModel
 
 
-async def build(package: Path, cache: Path, model: DocModel | RulesDocModel, **kw: bool) -> Corpus:
+async def build(package: Path, cache: Path, model: DocModel | DocModel, **kw: bool) -> Corpus:
     options = WriteOptions(attempts=1, backoff=0.0)
     return await llm_doc_corpus(
         ["brickwork"],
@@ -73,7 +72,7 @@ async def test_a_damaged_corpus_is_named_and_rebuilt(
     else:
         documents.unlink()
     with caplog.at_level(logging.WARNING):
-        again = await build(package, cache, RulesDocModel())
+        again = await build(package, cache, DocModel())
     assert "is damaged" in caplog.text
     assert corpus.folder.name in caplog.text
     assert [d.page_content for d in again.documents] == [d.page_content for d in corpus.documents]
@@ -135,7 +134,7 @@ async def test_a_missing_package_is_an_error(package: Path, cache: Path) -> None
         await llm_doc_corpus(
             ["absent"],
             package,
-            writer=Writer(RulesDocModel(), "rules"),
+            writer=Writer(DocModel(), "rules"),
             cache=cache,
             show_progress=False,
         )

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docgen.rules_model import RulesDocModel
 from indexes.chunks import code_corpus, official_doc_corpus
 from indexes.corpus import Corpus, CorpusError
 from indexes.embedding import HashingEmbedding
@@ -125,7 +124,7 @@ def test_breakpoints_stand_where_the_subject_changes() -> None:
 
 
 async def test_semantic_chunks_cover_the_written_texts(package: Path, cache: Path) -> None:
-    async def build(model: DocModel | RulesDocModel) -> Corpus:
+    async def build(model: DocModel | DocModel) -> Corpus:
         return await semantic_corpus(
             ["brickwork"],
             package,
@@ -135,7 +134,7 @@ async def test_semantic_chunks_cover_the_written_texts(package: Path, cache: Pat
             show_progress=False,
         )
 
-    corpus = await build(RulesDocModel())
+    corpus = await build(DocModel())
     check_metadata(corpus, "llm_doc_semantic")
     paths = {d.metadata["path"] for d in corpus.documents}
     assert "brickwork/wall.py" in paths

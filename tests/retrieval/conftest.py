@@ -9,12 +9,12 @@ from typing import Any, Protocol
 import pytest
 from langchain_core.embeddings import Embeddings
 
-from docgen.rules_model import RulesDocModel
 from retrieval.base import Retriever
 from retrieval.factory import get_retriever
 from sandbox.base import SandboxConfig
 from sandbox.factory import get_sandbox
 from tests.docgen.conftest import write_package
+from tests.docgen.models import DocModel
 
 PLAIN = SandboxConfig(env="live", workers=1, options={"warmup": False})
 
@@ -38,7 +38,7 @@ def make(package: Path, tmp_path: Path) -> Make:
             {"name": "test", "source": "llm_doc", **config},
             packages=["brickwork"],
             site_packages=package,
-            writer=RulesDocModel(),
+            writer=DocModel(),
             writer_name="rules",
             embedding=embedding,
             cache=tmp_path / "cache",

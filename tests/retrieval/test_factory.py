@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from docgen.models import CONF, read_group
-from docgen.rules_model import RulesDocModel
+from docgen.command import CONF, read_group
 from indexes.embedding import HashingEmbedding, build_embedding
 from retrieval.base import RetrievalError
 from retrieval.config import RetrievalConfigError, read_config
 from retrieval.factory import get_retriever
+from tests.docgen.models import DocModel
 from tests.retrieval.conftest import Make
 
 
@@ -80,7 +80,7 @@ async def test_a_missing_package_is_a_retrieval_error(tmp_path: Path) -> None:
             {"name": "x", "source": "llm_doc"},
             packages=["absent"],
             site_packages=tmp_path,
-            writer=RulesDocModel(),
+            writer=DocModel(),
             writer_name="rules",
             embedding=None,
             cache=tmp_path,
