@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 StopReason = Literal[
     "answered",  # the architecture is done (reflect: its own checks were satisfied)
     "iterations",  # the last permitted iteration was used
-    "budget",  # a limit on calls, tokens, dollars or seconds was reached
+    "budget",  # a limit on calls, tokens, dollars or seconds was reached: not finished
     "format_error",  # no code could be read from any reply
     "model_error",  # the endpoint failed after its retries: infrastructure, not a score
     "sandbox_error",  # the sandbox failed after its retries: infrastructure, not a score
@@ -70,6 +70,12 @@ class Usage:
             cost_usd=(self.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
         )
 
+    def __str__(self) -> str:
+        cached = f", {self.cached_calls} replies out of the cache" if self.cached_calls else ""
+        about = " (estimated)" if self.estimated else ""
+        cost = "unknown" if self.cost_usd is None else f"${self.cost_usd:.4f}"
+        return f"{self.calls} requests{cached}, {self.tokens} tokens{about}, cost {cost}"
+
     @property
     def tokens(self) -> int:
         """Prompt and completion tokens together."""
@@ -106,6 +112,8 @@ class Trajectory:
     fault
         Why the last reply of an episode without code was none (:data:`agents.models.Fault`);
         ``None`` where the model just did not write any.
+    limit
+        Name and value of the limit that ended it (``("calls", 20)``), for ``budget`` only.
     """
 
     question_id: str
@@ -121,6 +129,7 @@ class Trajectory:
     seconds: float = 0.0
     error: str | None = None
     fault: str | None = None
+    limit: tuple[str, float] | None = None
 
 
 class Agent(Protocol):

@@ -13,7 +13,18 @@ EXECUTION_LIMITS = ("seconds", "sandbox_seconds")
 
 
 class BudgetExceeded(Exception):  # noqa: N818 -- a signal, not an error
-    """A limit was reached; the message says which."""
+    """A limit was reached, or cannot be kept; the message says which.
+
+    Attributes
+    ----------
+    limit, bound
+        Name and value of the limit (``calls``, 20).
+    """
+
+    def __init__(self, limit: str, bound: float, reason: str | None = None) -> None:
+        super().__init__(reason or f"budget.{limit} of {bound} is used up")
+        self.limit = limit
+        self.bound = bound
 
 
 @dataclass(frozen=True)
@@ -23,12 +34,13 @@ class Budget:
     Attributes
     ----------
     calls
-        Model calls, repairs and critiques included.
+        Model calls, repairs and critiques included. A reply out of the cache counts as well: the
+        same limit ends the same question at the same place, whatever is cached.
     tokens
         Prompt and completion tokens together.
     cost_usd
-        Dollars. With a model of unknown price this limit cannot be kept, so such a model
-        stops at once: a limit that is silently ignored would be worse.
+        Dollars. When a reply's cost is unknown this limit cannot be kept, and ends the question:
+        a limit that is silently ignored would be worse.
     seconds
         Wall time.
     sandbox_seconds
@@ -65,11 +77,13 @@ class Meter:
         cost, limit = self.usage.cost_usd, self.budget.cost_usd
         if "cost_usd" in limits and limit is not None and cost is None:
             raise BudgetExceeded(
-                "budget.cost_usd is set, but the price of this model is unknown: "
-                "set model.price or drop the limit"
+                "cost_usd",
+                limit,
+                f"budget.cost_usd of {limit} cannot be kept: the cost of a reply is unknown "
+                "(model.price is not set, or the endpoint reported no usage)",
             )
         spent = {
-            "calls": (self.usage.calls, self.budget.calls),
+            "calls": (self.usage.calls + self.usage.cached_calls, self.budget.calls),
             "tokens": (self.usage.tokens, self.budget.tokens),
             "cost_usd": (cost or 0.0, limit),
             "seconds": (self.seconds, self.budget.seconds),
@@ -77,4 +91,4 @@ class Meter:
         }
         for name, (value, bound) in spent.items():
             if name in limits and bound is not None and value >= bound:
-                raise BudgetExceeded(f"budget.{name} of {bound} is used up")
+                raise BudgetExceeded(name, bound)

@@ -6,6 +6,7 @@ record and fail in the same way.
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -193,7 +194,13 @@ class Episode:
         if self.parts.on_step is not None:
             self.parts.on_step(self.question, step)
 
-    def finish(self, reason: StopReason, error: str | None = None) -> Trajectory:
+    def finish(
+        self,
+        reason: StopReason,
+        error: str | None = None,
+        *,
+        limit: tuple[str, float] | None = None,
+    ) -> Trajectory:
         """Close the episode with the answer as it stands."""
         answer = self.answer
         return Trajectory(
@@ -210,6 +217,7 @@ class Episode:
             seconds=self.meter.seconds,
             error=error,
             fault=self.fault if answer is None else None,
+            limit=limit,
         )
 
 
@@ -219,18 +227,20 @@ async def run_episode(
     seed: int,
     architecture: Callable[[Episode], Awaitable[StopReason]],
 ) -> Trajectory:
-    """Run ``architecture`` on a question; every failure of a part becomes a stop reason."""
+    """Run ``architecture`` on a question; whatever fails, steps and usage are kept."""
     episode = Episode(parts, question, seed)
     try:
         reason = await architecture(episode)
     except BudgetExceeded as limit:
-        return episode.finish("budget", str(limit))
+        return episode.finish("budget", str(limit), limit=(limit.limit, limit.bound))
     except ModelError as error:
         return episode.finish("model_error", str(error))
     except SandboxError as error:
         return episode.finish("sandbox_error", str(error))
     except RetrievalError as error:
         return episode.finish("retrieval_error", str(error))
+    except Exception:  # noqa: BLE001 -- what was spent until here must stay on record
+        return episode.finish("agent_error", traceback.format_exc())
     return episode.finish(reason)
 
 

@@ -6,17 +6,21 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 
 from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseChatModel
 from rich.console import Console
 
 from agents.base import Agent
 from agents.budget import Budget
 from agents.episode import Parts
-from agents.models import ModelClient, ModelConfig, build_model
+from agents.models import ModelClient, ModelConfig, build_model, find_price
+from agents.models.chat import MeteredChat
 from experiments.config import ConfigError, RunConfig, load_class
+from experiments.meter import RunMeter
 from experiments.tasks import Benchmark, RunsItself, Task
 from indexes.embedding import EmbeddingError, build_embedding
 from retrieval.base import Retriever
@@ -91,8 +95,9 @@ def select(tasks: Sequence[Task], config: RunConfig) -> list[Task]:
     known = {task.question.id for task in tasks}
     for wanted in config.ids:
         if wanted not in known:
-            listed = ", ".join(sorted(known))
-            raise ConfigError(f"ids={wanted}: no such question; there are: {listed}")
+            near = get_close_matches(wanted, sorted(known), n=5, cutoff=0.5)
+            hint = f"; near: {', '.join(near)}" if near else f", such as {min(known)}"
+            raise ConfigError(f"ids={wanted}: no such question of {len(known)}{hint}")
     chosen = [task for task in tasks if not config.ids or task.question.id in config.ids]
     return chosen[: config.limit]
 
@@ -111,6 +116,46 @@ def build_client(config: RunConfig) -> ModelClient:
         )
     except ValueError as error:
         raise ConfigError(str(error)) from error
+
+
+def check_price(config: RunConfig) -> None:
+    """Refuse a limit in dollars that cannot be kept.
+
+    Raises
+    ------
+    ConfigError
+        When nobody knows what the model costs; what a recording cost stands in it.
+    """
+    limits = {"budget": config.budget.cost_usd, "run_budget": config.run_budget.cost_usd}
+    priced = not config.model.llm or config.model.replay or find_price(config.model) is not None
+    for group, limit in limits.items():
+        if limit is not None and not priced:
+            raise ConfigError(
+                f"{group}.cost_usd={limit}: the price of {config.model.name} is unknown; set it "
+                "with model.price='{prompt: USD, completion: USD}' (per million tokens), or limit "
+                f"{group}.tokens instead"
+            )
+
+
+def build_writer(config: RunConfig, client: ModelClient, meter: RunMeter) -> MeteredChat:
+    """The model that writes documentation and builds graphs.
+
+    What the model under test is asked for them counts against the limits of the run.
+    """
+    if config.writer == "rules":
+        return MeteredChat(client=build_model(_RULES))
+    return build_chat(client, meter)
+
+
+def build_chat(client: ModelClient, meter: RunMeter) -> MeteredChat:
+    """The model under test for what is no question: counted, and refused past the limits."""
+    return MeteredChat(
+        client=client,
+        refuse=lambda: meter.exhausted,
+        on_usage=lambda usage: meter.add(
+            calls=usage.calls, tokens=usage.tokens, cost_usd=usage.cost_usd
+        ),
+    )
 
 
 def build_vectors(config: RunConfig) -> Embeddings | None:
@@ -132,11 +177,17 @@ async def build_laboratory(
     benchmark: Benchmark,
     environment: str,
     client: ModelClient,
+    writer: BaseChatModel,
     *,
     stack: AsyncExitStack,
     console: Console,
 ) -> Laboratory:
     """Make agent and sandboxes for one environment; ``stack`` closes them.
+
+    Parameters
+    ----------
+    client, writer
+        The model under test, and the one that writes documentation and builds graphs.
 
     Raises
     ------
@@ -165,7 +216,11 @@ async def build_laboratory(
     )
     packages_folder = environments.site_packages(environment)
     retriever = await build_retriever(
-        config, benchmark.packages, packages_folder, client, partial(get_sandbox, limits)
+        config,
+        benchmark.packages,
+        packages_folder,
+        writer=writer,
+        open_sandbox=partial(get_sandbox, limits),
     )
     with console.status("Starting the sandboxes"):
         sandbox = await stack.enter_async_context(get_sandbox(limits))
@@ -191,7 +246,8 @@ async def build_retriever(
     config: RunConfig,
     packages: Sequence[str],
     packages_folder: Path,
-    client: ModelClient,
+    *,
+    writer: BaseChatModel,
     open_sandbox: Callable[[], PooledSandbox] | None = None,
 ) -> Retriever | None:
     """Make the retriever, and its documents where they are not there yet.
@@ -216,13 +272,12 @@ async def build_retriever(
     # Its libraries (Chroma, LightRAG, scikit-learn) take seconds to import: not for --help.
     from retrieval.factory import get_retriever  # noqa: PLC0415
 
-    writer = client if config.writer == "model" else build_model(_RULES)
     return await get_retriever(
         config.retrieval,
         packages=packages,
         site_packages=packages_folder,
-        writer=writer.chat,
-        writer_name=writer.name,
+        writer=writer,
+        writer_name=str(writer.name),
         embedding=build_vectors(config),
         cache=environments.cache_folder(),
         progress=True,

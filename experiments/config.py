@@ -36,7 +36,8 @@ from retrieval.config import RetrievalConfig
 INJECTED = frozenset({"self", "parts"})
 
 #: Keys that change how a run is done, not what one answer is: not part of the hash.
-UNHASHED = ("seeds", "limit", "ids", "concurrency", "run_budget", "out", "name")
+#: A budget decides whether there is an answer, not which: what a limit ended is not scored.
+UNHASHED = ("seeds", "limit", "ids", "concurrency", "budget", "run_budget", "out", "name")
 
 
 #: What does not change an answer of a model either.

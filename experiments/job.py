@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import traceback
+from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
@@ -18,6 +18,7 @@ from experiments.build import (
     build_benchmark,
     build_client,
     build_laboratory,
+    build_writer,
     load_tasks,
     select,
 )
@@ -25,7 +26,7 @@ from experiments.config import RunConfig
 from experiments.meter import RunMeter
 from experiments.progress import QuestionProgress
 from experiments.record import make_row, make_trajectory
-from experiments.scoring import score_answer
+from experiments.scoring import Verdict, score_answer, unknown
 from experiments.store import Row, Store, run_folder, write_json
 from experiments.summary import summarise, tasks_digest
 from experiments.tasks import RunsItself, Task
@@ -61,7 +62,7 @@ async def execute(config: RunConfig, console: Console) -> Path:
     client = build_client(config)
     folder = run_folder(config, config_hash)
     with Store(folder, config_hash, config.plain()) as store:
-        finished = store.finished()
+        finished = store.finished(config.budget)
         jobs = [
             Job(task, seed)
             for seed in config.seeds
@@ -70,32 +71,32 @@ async def execute(config: RunConfig, console: Console) -> Path:
         ]
         total = len(config.seeds) * sum(task.unavailable is None for task in tasks)
         console.print(_headline(config, folder, llm=client.llm, total=total, jobs=len(jobs)))
+        stopped: str | None = None
+        meter = RunMeter(config.run_budget)
+        for row in store.lines():
+            _count(row, meter)
+        writer = build_writer(config, client, meter)
         try:
             async with AsyncExitStack() as stack:
+                stack.push_async_callback(client.close)
+                stack.callback(lambda: store.remember_spent(config.writer, writer.spent))
                 laboratories = {}
                 for environment in sorted({job.task.environment for job in jobs}):
                     laboratories[environment] = await build_laboratory(
-                        config, benchmark, environment, client, stack=stack, console=console
+                        config, benchmark, environment, client, writer, stack=stack, console=console
                     )
                 store.remember_packages({n: lab.packages for n, lab in laboratories.items()})
-                meter = RunMeter(config.run_budget)
-                for row in store.lines():
-                    _count(row, meter)
                 progress = QuestionProgress(
                     console, config.system.name, total=total, done=total - len(jobs)
                 )
                 with progress:
-                    await _work(
+                    stopped = await _work(
                         config,
                         store,
                         jobs,
                         laboratories=laboratories,
                         meter=meter,
                         progress=progress,
-                    )
-                if meter.exhausted:
-                    console.print(
-                        f"Stopped: {meter.exhausted}. With a higher limit it goes on from here."
                     )
         finally:
             wanted = {(task.question.id, seed) for task in tasks for seed in config.seeds}
@@ -106,6 +107,8 @@ async def execute(config: RunConfig, console: Console) -> Path:
                 tasks=tasks,
                 rows=[row for row in store.lines() if (row.question_id, row.seed) in wanted],
                 packages=store.packages,
+                outside=store.spent,
+                stopped=stopped,
             )
             write_json(folder / "summary.json", summary)
     return folder
@@ -137,39 +140,64 @@ async def _work(
     laboratories: Mapping[str, Laboratory],
     meter: RunMeter,
     progress: QuestionProgress,
-) -> None:
-    """Answer, score and store, ``concurrency`` questions at a time, in the order of ``jobs``."""
-    waiting = iter(jobs)
+) -> str | None:
+    """Answer, score and store, ``concurrency`` questions at a time, in the order of ``jobs``.
+
+    Returns
+    -------
+    str or None
+        Which limit of the run left questions unasked.
+    """
+    waiting = deque(jobs)
 
     async def worker() -> None:
-        while not meter.exhausted and (job := next(waiting, None)) is not None:
-            laboratory = laboratories[job.task.environment]
-            row, trajectory = await _answer(config, store.config_hash, job, laboratory)
-            store.append(row, trajectory)
+        while waiting and not meter.exhausted:
+            job = waiting.popleft()
+            row = await _answer(config, store, job, laboratories[job.task.environment])
             _count(row, meter)
             progress.finished(row)
 
     async with asyncio.TaskGroup() as group:
         for _ in range(min(config.concurrency, len(jobs))):
             group.create_task(worker())
+    return meter.exhausted if waiting else None
 
 
-async def _answer(
-    config: RunConfig, config_hash: str, job: Job, laboratory: Laboratory
-) -> tuple[Row, dict[str, Any]]:
+async def _answer(config: RunConfig, store: Store, job: Job, laboratory: Laboratory) -> Row:
+    """Answer, score and store one question.
+
+    Whatever an agent, the scoring or the record raises belongs to this answer: it is stored as
+    unknown, with the traceback, and tried again on resume.
+    """
     try:
         trajectory = await laboratory.agent.solve(job.task.question, seed=job.seed)
-    except Exception:  # noqa: BLE001 -- a bug of ours must not cost the other questions
+    except Exception:  # noqa: BLE001 -- see above
         trajectory = _broken(job, traceback.format_exc())
-    verdict = await score_answer(
-        job.task,
-        trajectory,
-        sandbox=laboratory.sandbox,
-        verifier=laboratory.verifier,
-        timeout=config.sandbox.timeout,
-    )
-    row = make_row(config_hash, job.task, trajectory, verdict)
-    return row, make_trajectory(job.task, trajectory, verdict)
+    try:
+        verdict = await score_answer(
+            job.task,
+            trajectory,
+            sandbox=laboratory.sandbox,
+            verifier=laboratory.verifier,
+            timeout=config.sandbox.timeout,
+        )
+    except Exception:  # noqa: BLE001 -- see above
+        verdict = unknown(job.task, trajectory, f"scoring failed: {traceback.format_exc()}")
+    try:
+        return _keep(store, job, trajectory, verdict)
+    except OSError:
+        raise  # the disk is full or gone: no answer can be kept
+    except Exception:  # noqa: BLE001 -- see above
+        # What cannot be written is in the answer or in a step; what was spent is numbers.
+        error = f"the record failed: {traceback.format_exc()}"
+        bare = replace(_broken(job, error), usage=trajectory.usage, seconds=trajectory.seconds)
+        return _keep(store, job, bare, unknown(job.task, bare, error))
+
+
+def _keep(store: Store, job: Job, trajectory: Trajectory, verdict: Verdict) -> Row:
+    row = make_row(store.config_hash, job.task, trajectory, verdict)
+    store.append(row, make_trajectory(job.task, trajectory, verdict))
+    return row
 
 
 def _broken(job: Job, error: str) -> Trajectory:

@@ -41,8 +41,8 @@ class RunMeter:
             return None
         if "cost_usd" in self._limits and self._cost is None:
             return (
-                "run_budget.cost_usd is set, but the price of the model is unknown; "
-                "set model.price='{prompt: USD, completion: USD}' (per million tokens)"
+                f"run_budget.cost_usd of {self._limits['cost_usd']} cannot be kept: the cost of a "
+                "reply is unknown (model.price is not set, or the endpoint reported no usage)"
             )
         spent = {
             "calls": self._calls,

@@ -50,6 +50,7 @@ def make_row(config_hash: str, task: Task, trajectory: Trajectory, verdict: Verd
         error=_told(error) if (error := verdict.error or trajectory.error) else None,
         fault=trajectory.fault,
         reply_faults=Counter(s.detail["fault"] for s in trajectory.steps if "fault" in s.detail),
+        limit=trajectory.limit,
     )
 
 

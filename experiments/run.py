@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -14,6 +16,9 @@ from experiments.config import ConfigError, RunConfig, effective, validate
 from retrieval.base import RetrievalError
 from sandbox.base import SandboxError
 from sandbox.terminal import printable
+
+if TYPE_CHECKING:  # slow to import
+    from rich.console import Console
 
 #: Faults that a user can mend; the message says how.
 USER_ERRORS = (ConfigError, SandboxError, RetrievalError)
@@ -28,7 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     -------
     int
         0: everything has a verdict; 1: something has none (a part of ours failed, or a budget
-        ended the run); 2: the user has to change something; 130: interrupted.
+        ended a question or the run: the last lines say which); 2: the user has to change
+        something; 130: interrupted.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     flags = {"-m", "--multirun", "-h", "--help", "--cfg"} & set(given)
@@ -72,18 +78,16 @@ def _run_all(configs: Sequence[RunConfig]) -> int:
     # They take seconds to import: not for --help or a wrong argument.
     from rich.console import Console  # noqa: PLC0415
 
-    from experiments.job import execute  # noqa: PLC0415
+    from experiments.build import check_price  # noqa: PLC0415
     from experiments.report import print_table, write_report  # noqa: PLC0415
     from experiments.store import read_json  # noqa: PLC0415
 
     console = Console()
     if not console.is_terminal:
         console = Console(width=100)  # a log file has room for the tables
-    folders = []
     for config in configs:
-        folder = asyncio.run(execute(config, console))
-        if folder not in folders:
-            folders.append(folder)
+        check_price(config)
+    folders = asyncio.run(_execute_all(configs, console))
     reports = [folder / "report.html" for folder in folders]
     with console.status("Writing the report"):
         for folder, report in zip(folders, reports, strict=True):
@@ -95,7 +99,30 @@ def _run_all(configs: Sequence[RunConfig]) -> int:
     print_table(folders, console)
     for report in reports:
         console.print(f"report: {report}", highlight=False)
-    return 0 if all(read_json(folder / "summary.json")["complete"] for folder in folders) else 1
+    summaries = {folder: read_json(folder / "summary.json") for folder in folders}
+    for folder, summary in summaries.items():
+        for line in _ended(summary):
+            console.print(f"{folder}: {line}", markup=False, highlight=False, soft_wrap=True)
+    return 0 if all(summary["complete"] for summary in summaries.values()) else 1
+
+
+async def _execute_all(configs: Sequence[RunConfig], console: Console) -> list[Path]:
+    """Run after run in one event loop: clients that runs share keep their connections in it."""
+    from experiments.job import execute  # noqa: PLC0415
+
+    return list(dict.fromkeys([await execute(config, console) for config in configs]))
+
+
+def _ended(summary: Mapping[str, Any]) -> Iterator[str]:
+    """What a budget ended, and what to do about it."""
+    if count := summary.get("not_finished"):
+        limits = ", ".join(f"{limit} ({n})" for limit, n in summary["limits"].items())
+        yield (
+            f"not finished: {count} questions, never scored. Limits: {limits}. The same command "
+            "with a higher limit tries them again"
+        )
+    if stopped := summary.get("stopped"):
+        yield f"stopped: {stopped}. The same command with a higher limit resumes"
 
 
 if __name__ == "__main__":

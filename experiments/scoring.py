@@ -58,10 +58,13 @@ async def score_answer(
     Returns
     -------
     Verdict
-        With ``runnable`` and ``passed`` unknown when a part of ours failed.
+        With ``runnable`` and ``passed`` unknown when a part of ours failed, or a limit ended the
+        question: a draft that the architecture had not settled on is no answer.
     """
     if trajectory.stop_reason in INFRASTRUCTURE:
-        return _unknown(task, trajectory, trajectory.error or trajectory.stop_reason)
+        return unknown(task, trajectory, trajectory.error or trajectory.stop_reason)
+    if trajectory.stop_reason == "budget":
+        return unknown(task, trajectory, trajectory.error or "", outcome="not_finished")
     if trajectory.code is None or trajectory.entry is None:
         reason = FAULTS.get(trajectory.fault or "", "the reply holds no code that can be read")
         return _failed(task, trajectory, "no_code", reason)
@@ -78,7 +81,7 @@ async def score_answer(
             return Verdict(failed.score, execution)
         verdicts = await verify_task(verifier, task, execution.payload)
     except SandboxError as error:
-        return _unknown(task, trajectory, str(error))
+        return unknown(task, trajectory, str(error))
     score = Score(
         question_id=task.question.id,
         seed=trajectory.seed,
@@ -205,11 +208,12 @@ def _failed(task: Task, trajectory: Trajectory, outcome: str, reason: str) -> Ve
     return Verdict(score)
 
 
-def _unknown(task: Task, trajectory: Trajectory, error: str) -> Verdict:
+def unknown(task: Task, trajectory: Trajectory, error: str, *, outcome: str = "infra") -> Verdict:
+    """No verdict: nothing is known about the answer, or there is none yet."""
     score = Score(
         question_id=task.question.id,
         seed=trajectory.seed,
-        outcome="infra",
+        outcome=outcome,
         runnable=None,
         passed=None,
         reasons={},

@@ -13,14 +13,15 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any, Self
 from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from agents.base import INFRASTRUCTURE
-from experiments.config import UNHASHED, ConfigError, RunConfig
+from agents.base import INFRASTRUCTURE, Usage
+from experiments.config import UNHASHED, ConfigError, Limits, RunConfig
 
 
 class Row(BaseModel):
@@ -30,10 +31,10 @@ class Row(BaseModel):
     ----------
     outcome
         How the execution of the final code ended (`sandbox.base.Outcome`), ``no_code`` when
-        there was nothing to execute, ``infra`` when a part of ours failed, ``unavailable``
-        when an input of the question is missing here.
+        there was nothing to execute, ``infra`` when a part of ours failed, ``not_finished``
+        when a limit of ``budget`` ended it.
     runnable, passed
-        ``None`` when unknown (``infra``, ``unavailable``), never zero.
+        ``None`` when unknown (``infra``, ``not_finished``), never zero.
     reasons
         Why each property that failed did so.
     tokens, calls
@@ -44,6 +45,8 @@ class Row(BaseModel):
         Why the last reply of an answer without code was none (`agents.models.Fault`).
     reply_faults
         How many of all replies were none, by kind.
+    limit
+        Name and value of the limit that ended it, for ``not_finished``.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -72,11 +75,17 @@ class Row(BaseModel):
     error: str | None
     fault: str | None = None
     reply_faults: dict[str, int] = {}
+    limit: tuple[str, float] | None = None
 
     @property
     def infra(self) -> bool:
         """Whether a part of ours failed; such a row is tried again on resume."""
         return self.outcome == "infra" or self.stop_reason in INFRASTRUCTURE
+
+    @property
+    def not_finished(self) -> bool:
+        """Whether a limit on the question ended it before it had an answer."""
+        return self.stop_reason == "budget"
 
     @property
     def scored(self) -> bool:
@@ -165,6 +174,7 @@ class RunFolder:
             "config_hash": self.config_hash,
             "config": dict(description),
             "packages": {},
+            "spent": {},
         }
         if path.exists():
             theirs = read_json(path)
@@ -175,6 +185,7 @@ class RunFolder:
                     "choose another folder with out=DIR"
                 )
             mine["packages"] = theirs.get("packages", {})
+            mine["spent"] = theirs.get("spent", {})
         self._description = mine
         write_json(path, mine)
 
@@ -182,6 +193,19 @@ class RunFolder:
     def packages(self) -> dict[str, dict[str, str]]:
         """Installed versions by environment, as they were when the rows were made."""
         return dict(self._description["packages"])
+
+    @property
+    def spent(self) -> dict[str, dict[str, Any]]:
+        """What was spent outside of questions, by purpose; unknown is ``None``."""
+        return dict(self._description["spent"])
+
+    def remember_spent(self, writer: str, spent: Mapping[str, Usage]) -> None:
+        """Add what a session asked ``writer`` outside of questions to what earlier ones did."""
+        for purpose, usage in spent.items():
+            before = self.spent.get(purpose, {})
+            total = Usage(**{n: value for n, value in before.items() if n != "writer"}) + usage
+            self._description["spent"][purpose] = {"writer": writer, **asdict(total)}
+        write_json(self.folder / "run.json", self._description)
 
     def remember_packages(self, packages: Mapping[str, Mapping[str, str]]) -> None:
         """Keep the versions next to the rows.
@@ -243,10 +267,19 @@ class Store(RunFolder):
         stored = read_rows(self.folder / "results.jsonl")
         return [row for row in stored if row.config_hash == self.config_hash]
 
-    def finished(self) -> dict[tuple[str, int], Row]:
-        """The rows that need no second try, by question and seed."""
+    def finished(self, budget: Limits) -> dict[tuple[str, int], Row]:
+        """The rows that need no second try, by question and seed.
+
+        What failed for reasons of ours is tried again. What a limit ended is tried again when
+        that limit is higher now, or gone: under the same limit it would cost the same and end
+        at the same place.
+        """
         latest = {(row.question_id, row.seed): row for row in self.lines()}
-        return {key: row for key, row in latest.items() if not row.infra}
+        return {
+            key: row
+            for key, row in latest.items()
+            if not row.infra and not (row.not_finished and _raised(row.limit, budget))
+        }
 
     def append(self, row: Row, trajectory: Mapping[str, Any]) -> None:
         """Store one answer; it survives a crash as soon as this returns."""
@@ -256,6 +289,12 @@ class Store(RunFolder):
         self._results.write(line + b"\n")
         self._results.flush()
         os.fsync(self._results.fileno())
+
+
+def _raised(limit: tuple[str, float] | None, budget: Limits) -> bool:
+    """Whether a limit is higher in ``budget``, or not set; one that nobody named counts as such."""
+    bound = None if limit is None else getattr(budget, limit[0])
+    return limit is None or bound is None or bound > limit[1]
 
 
 def trajectory_path(folder: Path, question_id: str, seed: int) -> Path:

@@ -46,6 +46,8 @@ def summarise(
     tasks: Sequence[Task],
     rows: Sequence[Row],
     packages: Mapping[str, Mapping[str, str]],
+    outside: Mapping[str, Mapping[str, Any]],
+    stopped: str | None = None,
 ) -> dict[str, Any]:
     """Count what the run has shown so far.
 
@@ -62,6 +64,11 @@ def summarise(
         do not count, their cost does.
     packages
         Installed versions by environment.
+    outside
+        What was spent outside of questions, by purpose (documentation, graph): a section of its
+        own, not in the sums over questions.
+    stopped
+        Which limit of the run ended it.
 
     Returns
     -------
@@ -91,6 +98,7 @@ def summarise(
         "complete": len(scored) == wanted,
         "missing": wanted - len(latest),
         "infra": sum(row.infra for row in latest.values()),
+        "not_finished": sum(row.not_finished for row in latest.values()),
         "unavailable": {t.question.id: t.unavailable for t in tasks if t.unavailable is not None},
         "runnable": sum(bool(row.runnable) for row in scored),
         "whole": sum(row.whole for row in scored),
@@ -115,6 +123,9 @@ def summarise(
         "sandbox_seconds": round(sum(row.sandbox_seconds for row in rows), 3),
         "sandbox_tier": sorted({row.tier for row in rows if row.tier}),
         "question_ids": [task.question.id for task in available],
+        "outside": {purpose: dict(spent) for purpose, spent in outside.items()},
+        "limits": _counts(str(row.error) for row in latest.values() if row.not_finished),
+        "stopped": stopped,
         "packages": {name: dict(versions) for name, versions in packages.items()},
         "config_hash": config_hash,
         "config": config.plain(),

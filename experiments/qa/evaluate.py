@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import HumanMessage
 from rich.console import Console
 
-from agents.asking_chat import AskingChat
 from agents.models import ModelConfig, ModelError, Reply, build_model
-from experiments.build import build_client, build_retriever
+from agents.models.chat import MeteredChat
+from experiments.build import build_chat, build_client, build_retriever, build_writer
 from experiments.config import ConfigError, RunConfig
 from experiments.meter import RunMeter
 from experiments.progress import CountProgress
@@ -124,7 +124,9 @@ async def evaluate(config: RunConfig, file: Path, packages: Sequence[str], env: 
     config_hash = config.hash(questions.digest)
     folder = run_folder(config, config_hash)
     meter = RunMeter(config.run_budget)
-    write = await _writer(config, packages, env, console)
+    client = build_client(config)
+    writer, chat = build_writer(config, client, meter), build_chat(client, meter)
+    write = await _writer(config, packages, env, console, chat=chat, writer=writer)
     with Answers(folder, config_hash, config.plain(), meter) as answers:
         done, _ = answers.counted(config.seeds, numbers)
         total = len(numbers) * len(config.seeds)
@@ -140,13 +142,16 @@ async def evaluate(config: RunConfig, file: Path, packages: Sequence[str], env: 
             if stopped:
                 console.print(stopped, markup=False, highlight=False)
         finally:
+            await client.close()
+            answers.remember_spent(config.writer, writer.spent)
+            answers.remember_spent("model", chat.spent)
             answers.flush()
             _, failed = answers.counted(config.seeds, numbers)
             summary = summarise(
                 folder, config, config_hash=config_hash, questions=len(numbers), failed=failed,
                 file=questions.path, digest=questions.digest,
             )  # fmt: skip
-            write_json(folder / "summary.json", summary)
+            write_json(folder / "summary.json", {**summary, "outside": answers.spent})
     return folder
 
 
@@ -246,7 +251,13 @@ async def answer(
 
 
 async def _writer(
-    config: RunConfig, packages: Sequence[str], env: str, console: Console
+    config: RunConfig,
+    packages: Sequence[str],
+    env: str,
+    console: Console,
+    *,
+    chat: MeteredChat,
+    writer: MeteredChat,
 ) -> Write | None:
     """What puts documents before a question; ``None`` without retrieval."""
     if config.retrieval.source == "none":
@@ -256,17 +267,14 @@ async def _writer(
         env,
         say=lambda line: console.print(f"Environment {env}: {line}", highlight=False),
     )
-    client = build_client(config)
     site = environments.site_packages(env)
     open_sandbox = partial(get_sandbox, SandboxConfig(backend=config.sandbox.backend, env=env))
-    retriever = await build_retriever(config, packages, site, client, open_sandbox)
+    retriever = await build_retriever(
+        config, packages, site, writer=writer, open_sandbox=open_sandbox
+    )
     if retriever is None:
         return None
 
-    async def ask(messages: Sequence[BaseMessage]) -> str:
-        return (await client.ask(messages, sample="0")).text
-
-    chat = AskingChat(ask=ask)
     k = int(config.system.params.get("k") or config.model.documents)
     longest = config.model.document_characters
 

@@ -153,8 +153,8 @@ def test_single_questions_and_budgets(endpoint, questions, tmp_path, capsys):
     assert main([*run, "run_budget.calls=10"]) == 1
     assert "run_budget.calls of 10 is used up" in capsys.readouterr().out
     assert len(rows(tmp_path / "run")) == 10
-    assert main([*run, "run_budget.cost_usd=1"]) == 1
-    assert "price of the model is unknown" in capsys.readouterr().out
+    assert main([*run, "run_budget.cost_usd=1"]) == 2
+    assert "the price of" in capsys.readouterr().err
     assert main(run) == 0
     assert summary(tmp_path / "run")["answers"] == 40
 

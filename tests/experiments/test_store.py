@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from experiments.config import ConfigError
+from experiments.config import ConfigError, Limits
 from experiments.store import Row, Store, read_rows, write_json
 
 
@@ -26,9 +26,9 @@ INFRA = {"outcome": "infra", "runnable": None, "passed": None, "stop_reason": "m
 def test_rows_come_back_and_the_later_one_wins(tmp_path):
     with Store(tmp_path, "h", {}) as store:
         store.append(row(**INFRA), {})
-        assert store.finished() == {}
+        assert store.finished(Limits()) == {}
         store.append(row(), {"steps": ["é", "\ud800"]})
-        assert store.finished() == {("a", 0): row()}
+        assert store.finished(Limits()) == {("a", 0): row()}
         assert len(store.lines()) == 2
     assert json.loads((tmp_path / "trajectories" / "a-0.json").read_text())["steps"][1] == "\ud800"
 
@@ -43,9 +43,9 @@ def test_a_half_written_last_line_is_dropped(tmp_path, kept):
     path.write_bytes(path.read_bytes()[: first + kept])
     assert [r.question_id for r in read_rows(path)] == ["a"]
     with Store(tmp_path, "h", {}) as store:
-        assert set(store.finished()) == {("a", 0)}
+        assert set(store.finished(Limits())) == {("a", 0)}
         store.append(row("c"), {})
-        assert set(store.finished()) == {("a", 0), ("c", 0)}
+        assert set(store.finished(Limits())) == {("a", 0), ("c", 0)}
 
 
 def test_a_damaged_line_in_the_middle_is_named(tmp_path):
