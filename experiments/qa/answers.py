@@ -210,6 +210,7 @@ def summarise(
     kinds: dict[str, Counter[str]] = defaultdict(Counter)
     counts: Counter[str] = Counter()
     spent: Counter[str] = Counter()
+    faults: Counter[str] = Counter()
     cost: float | None = 0.0
     seconds, estimated = 0.0, False
     for row in read_answers(folder, config.plain()):
@@ -222,6 +223,8 @@ def summarise(
                 count[f"no_{rule}"] += unread
         for name in ("calls", "prompt_tokens", "completion_tokens"):
             spent[name] += row[name]
+        if "fault" in row:
+            faults[row["fault"]] += 1
         seconds += row["seconds"]
         estimated = estimated or row["tokens_estimated"]
         known = cost is not None and row["cost_usd"] is not None
@@ -242,6 +245,7 @@ def summarise(
         "missing": wanted - answers - failed,
         "infra": failed,
         **{name: counts[name] for rule in RULES for name in (rule, f"no_{rule}")},
+        "reply_faults": dict(sorted(faults.items())),
         "kinds": {kind: dict(count) for kind, count in sorted(kinds.items())},
         "calls": spent["calls"],
         "prompt_tokens": spent["prompt_tokens"],

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from werkzeug import Request, Response
+from werkzeug import Response
 
 from experiments import bench_qa
-from experiments.bench_qa import completion, resident_mb, write_questions
+from experiments.bench_qa import resident_mb, write_questions
 from experiments.config import ConfigError, Limits
 from experiments.meter import RunMeter
 from experiments.qa import evaluate
@@ -26,6 +26,17 @@ from experiments.qa.endpoint import read_response
 from experiments.report.__main__ import main as report
 from experiments.run import main
 from experiments.show import main as show
+from tests.endpoint import (
+    Body,
+    Endpoint,
+    cut_off,
+    reasoned,
+    refusal,
+    refusing,
+    respond,
+    status,
+    text,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -37,12 +48,11 @@ def _no_key(monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1,localhost")
 
 
-def reply(text):
-    return Response(json.dumps(completion(text)), content_type="application/json")
+USAGE = {"prompt_tokens": 200, "completion_tokens": 5, "total_tokens": 205}
 
 
-def number_of(request: Request) -> int:
-    return int(request.get_data(as_text=True).split("def function_")[1].split("(")[0])
+def number_of(body: Body) -> int:
+    return int(str(body["messages"]).split("def function_")[1].split("(")[0])
 
 
 @pytest.fixture
@@ -52,23 +62,23 @@ def endpoint(httpserver):
     mood = {"delay": 0.0, "gone": False}
     lock = threading.Lock()
 
-    def answer(request: Request) -> Response:
-        number = number_of(request)
+    def answer(body: Body) -> Response:
+        number = number_of(body)
         time.sleep(mood["delay"])
         with lock:
             served[number] += 1
             first = served[number] == 1
         if mood["gone"]:
-            return Response("gone", status=401)
+            return status(401, "gone")
         if number % 10 == 3 and first:
-            return Response("slow down", status=429, headers={"retry-after": "0"})
+            return status(429, "slow down", retry_after="0")
         if number % 10 == 5 and first:
             return Response("<html>oops</html>", status=200)
         letter = "ABCD"[number % 4] if number % 2 == 0 else "ABCD"[(number + 1) % 4]
-        return reply(f"<answer>{letter}</answer>" if number % 10 else f"It is {letter}, <b>x")
+        said = f"<answer>{letter}</answer>" if number % 10 else f"It is {letter}, <b>x"
+        return text(said, usage=USAGE)
 
-    httpserver.expect_request("/v1/chat/completions").respond_with_handler(answer)
-    return httpserver.url_for("/v1"), served, mood
+    return Endpoint(httpserver).play(answer).url, served, mood
 
 
 def command(path, url, out, *more):
@@ -166,6 +176,21 @@ def test_a_price_makes_a_cost_that_the_budget_knows(endpoint, questions, tmp_pat
     assert main([*run, "run_budget.cost_usd=7"]) == 1
     assert summary(tmp_path / "run")["cost_usd"] == 7.0  # a dollar per question
     assert summary(tmp_path / "run")["missing"] == 33
+
+
+def test_faults_and_refused_parameters_are_known_here_too(httpserver, tmp_path, questions, capsys):
+    plays = iter([reasoned("hm", "<answer>A</answer>"), cut_off("It is"), refusal()])
+
+    def once(body: Body) -> Response:
+        refused = {"temperature", "max_completion_tokens"} & body.keys()
+        return respond(refusing(*refused) if refused else next(plays), body)
+
+    played = Endpoint(httpserver).play(once)
+    out = tmp_path / "run"
+    assert main(command(questions, played.url, out, "limit=3", "model.max_tokens=9")) == 0
+    assert summary(out)["reply_faults"] == {"length": 1, "refusal": 1}
+    assert [body.get("max_tokens") for body in played.bodies[-3:]] == [9, 9, 9]
+    assert not any("temperature" in body for body in played.bodies[-3:])
 
 
 def test_an_endpoint_that_refuses_is_no_wrong_answer(endpoint, tmp_path, capsys, monkeypatch):

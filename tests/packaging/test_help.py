@@ -20,7 +20,15 @@ print("imported:", *sorted(set({heavy!r}) & set(sys.modules)))
 
 
 @pytest.mark.parametrize(
-    "module", ["experiments.run", "docgen", "indexes.build", "agents.assistant", "sandbox"]
+    "module",
+    [
+        "experiments.run",
+        "docgen",
+        "indexes.build",
+        "agents.assistant",
+        "agents.conformance",
+        "sandbox",
+    ],
 )
 def test_help_imports_nothing_slow(module):
     code = CODE.format(module=module, heavy=HEAVY)
