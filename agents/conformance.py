@@ -233,9 +233,15 @@ async def examine(config: ModelConfig, *, limit: float) -> tuple[list[Finding], 
     ValueError
         When the model cannot be built.
     """
-    quick = {"timeout": min(config.timeout, ONE_REQUEST), "max_retries": min(config.max_retries, 1)}
-    quick |= {"cache": False, "record": None, "replay": None}
-    asked = config.model_copy(update=quick)
+    asked = config.model_copy(
+        update={
+            "timeout": min(config.timeout, ONE_REQUEST),
+            "max_retries": min(config.max_retries, 1),
+            "cache": False,
+            "record": None,
+            "replay": None,
+        }
+    )
     probe = Probe(asked, build_model(asked, concurrency=TOGETHER))
     ends = time.monotonic() + limit
     findings = []

@@ -66,8 +66,8 @@ async def score_answer(
     if trajectory.stop_reason == "budget":
         return unknown(task, trajectory, trajectory.error or "", outcome="not_finished")
     if trajectory.code is None or trajectory.entry is None:
-        reason = FAULTS.get(trajectory.fault or "", "the reply holds no code that can be read")
-        return _failed(task, trajectory, "no_code", reason)
+        why = FAULTS.get(trajectory.fault or "", "the reply holds no code that can be read")
+        return _failed(task, trajectory, "no_code", why)
     mounts = [Mount(Path(source), target) for target, source in task.question.mounts.items()]
     try:
         execution = await sandbox.run(
