@@ -13,6 +13,7 @@ import contextlib
 import os
 import socket
 import struct
+import time
 from typing import Any
 
 import docker.errors
@@ -27,6 +28,7 @@ from sandbox.worker import LOADER, Channel
 
 EMPTY = "ro,noexec,nosuid,nodev,size=4k,mode=555"
 LABEL = "matsmith.sandbox"  # its value is the process id of the host
+STALE_SECONDS = 300.0  # between making a container and starting it
 _ENGINE_ERRORS = (docker.errors.DockerException, requests.exceptions.RequestException, OSError)
 
 
@@ -124,6 +126,7 @@ class Docker:
                 f"{self.tier} at {api.base_url} cannot be used: only a local socket (unix://) or"
                 " plain tcp:// can be attached to"
             )
+        self._sweep()
         created = api.create_container(
             image,
             ["/env/bin/python", "-s", "-P", "-c", LOADER],
@@ -144,6 +147,17 @@ class Docker:
                 api.remove_container(container, force=True)
             raise
         return container, attached
+
+    def _sweep(self) -> None:
+        """Remove containers that a host made and, killed right then, never started.
+
+        Every other one removes itself when its host is gone.
+        """
+        api = self._engine.client.api
+        for item in api.containers(all=True, filters={"label": LABEL, "status": "created"}):
+            if time.time() - float(item["Created"]) > STALE_SECONDS:
+                with contextlib.suppress(docker.errors.NotFound, docker.errors.APIError):
+                    api.remove_container(item["Id"])
 
     def _limits(self) -> Any:
         config = self._config

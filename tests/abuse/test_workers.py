@@ -80,7 +80,22 @@ async def until(condition, seconds: float = 20.0) -> None:  # type: ignore[no-un
 
 def containers(backend: str, host: int) -> list[object]:
     engine = images.require(backend)
-    return list(engine.client.containers.list(all=True, filters={"label": f"{LABEL}={host}"}))
+    found = engine.client.containers.list(all=True, filters={"label": f"{LABEL}={host}"})
+    return [item for item in found if item.status != "created"]  # never started: swept later
+
+
+async def test_38_a_container_that_was_never_started_is_removed_by_the_next_host(
+    backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if backend == "bubblewrap":
+        pytest.skip("nothing stays on disk there")
+    monkeypatch.setattr("sandbox.docker.STALE_SECONDS", 1.0)
+    engine = images.require(backend)
+    image = images.build(engine, "live")
+    made = engine.client.api.create_container(image, ["true"], labels={LABEL: "1"})["Id"]
+    await asyncio.sleep(2.5)
+    async with get_sandbox(bare(backend, 1)):
+        assert not engine.client.containers.list(all=True, filters={"id": made})
 
 
 KILLS = 20
