@@ -54,7 +54,7 @@ def precompile(environment: Environment, jailed: Callable[[Sequence[str]], list[
         From arguments of the environment's interpreter to a command that runs it isolated.
     """
     stamp = environment.folder / STAMP
-    if stamp.exists():
+    if stamp.exists() or not os.access(environment.folder, os.W_OK):  # somebody else's cache
         return
     with environment.folder.with_suffix(".lock").open("w") as guard:
         fcntl.flock(guard, fcntl.LOCK_EX)

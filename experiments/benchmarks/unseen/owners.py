@@ -6,7 +6,6 @@ following them takes minutes and changes no answer about the libraries' own clas
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -116,8 +115,11 @@ def analyse(texts: Mapping[str, str], packages: Iterable[str]) -> Mapping[str, O
 
 def _in_child(texts: Mapping[str, str], packages: Sequence[str]) -> dict[str, Any]:
     """Run mypy in a process of its own: some texts exhaust its stack, which ends the process."""
-    if importlib.util.find_spec("mypy") is None:
-        raise UnseenError("making an unseen library needs mypy: pip install matsmith[unseen]")
+    try:
+        import mypy  # noqa: F401, PLC0415 - an extra
+    except ImportError as error:
+        msg = "making an unseen library needs mypy: pip install matsmith[unseen]"
+        raise UnseenError(msg) from error
     request = json.dumps({"texts": dict(texts), "packages": packages})
     variables = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "LANG": "C.UTF-8"}
     command = [sys.executable, "-s", "-P", "-m", __name__]
