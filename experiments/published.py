@@ -77,6 +77,23 @@ class UnitTestVerdict:
 
 
 @dataclass(frozen=True)
+class Judged:
+    """An answer under both rules.
+
+    Attributes
+    ----------
+    each
+        Ours: property to whether it passed, and why not.
+    published
+        The authors': properties that count by their unit test, none where it raises; ``None``
+        where the question has no unit test.
+    """
+
+    each: Mapping[str, tuple[bool, str]]
+    published: int | None = None
+
+
+@dataclass(frozen=True)
 class Ran:
     """What one execution of a recorded function showed: what it printed, what it returned.
 
@@ -279,8 +296,8 @@ async def verify_by_unit_test(
     payload: str,
     *,
     mounts: Sequence[Mount] = (),
-) -> dict[str, tuple[bool, str]]:
-    """Judge each property by a published unit test.
+) -> Judged:
+    """Judge each property by a published unit test, and the answer as its authors do.
 
     Parameters
     ----------
@@ -300,7 +317,10 @@ async def verify_by_unit_test(
     verdict = await run_unit_test(
         verifier, unit_test, name, payload, mounts=mounts, properties=names
     )
-    return judge_each(verdict, names)
+    counted = len(names) if verdict.ok else 0
+    if verdict.wrong is not None and verdict.properties is not None:
+        counted = verdict.properties - verdict.wrong
+    return Judged(judge_each(verdict, names), counted)
 
 
 def judge_each(verdict: UnitTestVerdict, names: Sequence[str]) -> dict[str, tuple[bool, str]]:

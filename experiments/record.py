@@ -35,6 +35,7 @@ def make_row(config_hash: str, task: Task, trajectory: Trajectory, verdict: Verd
         runnable=score.runnable,
         passed=None if score.passed is None else dict(score.passed),
         reasons={name: _told(reason) for name, reason in score.reasons.items()},
+        published=score.published,
         stop_reason=trajectory.stop_reason,
         format_status=trajectory.format_status,
         calls=usage.calls,

@@ -15,7 +15,7 @@ from typing import Any
 from agents.base import INFRASTRUCTURE, Trajectory
 from agents.models import FAULTS
 from experiments import verify
-from experiments.published import ANSWERS_FAULT, verify_by_unit_test
+from experiments.published import ANSWERS_FAULT, Judged, verify_by_unit_test
 from experiments.tasks import Property, Score, Task
 from sandbox.base import Execution, Mount, Outcome, Sandbox, SandboxError
 
@@ -79,7 +79,7 @@ async def score_answer(
         if reason is not None or execution.payload is None:
             failed = _failed(task, trajectory, str(execution.outcome), reason or "no result")
             return Verdict(failed.score, execution)
-        verdicts = await verify_task(verifier, task, execution.payload)
+        judged = await verify_task(verifier, task, execution.payload)
     except SandboxError as error:
         return unknown(task, trajectory, str(error))
     score = Score(
@@ -87,8 +87,9 @@ async def score_answer(
         seed=trajectory.seed,
         outcome=str(execution.outcome),
         runnable=True,
-        passed={name: passed for name, (passed, _) in verdicts.items()},
-        reasons={name: reason for name, (passed, reason) in verdicts.items() if not passed},
+        passed={name: passed for name, (passed, _) in judged.each.items()},
+        reasons={name: reason for name, (passed, reason) in judged.each.items() if not passed},
+        published=judged.published,
     )
     return Verdict(score, execution)
 
@@ -105,7 +106,7 @@ def not_runnable(execution: Execution) -> str | None:
     return None
 
 
-async def verify_task(verifier: Sandbox, task: Task, payload: str) -> dict[str, tuple[bool, str]]:
+async def verify_task(verifier: Sandbox, task: Task, payload: str) -> Judged:
     """Judge an answer by the task's unit test where it has one, else by its properties.
 
     Raises
@@ -114,7 +115,7 @@ async def verify_task(verifier: Sandbox, task: Task, payload: str) -> dict[str, 
         When the verification itself failed.
     """
     if task.unit_test is None:
-        return await verify_apart(verifier, task.properties, payload)
+        return Judged(await verify_apart(verifier, task.properties, payload))
     return await verify_by_unit_test(
         verifier, task.unit_test, task.question.id, task.properties, payload, mounts=present(task)
     )
@@ -204,6 +205,7 @@ def _failed(task: Task, trajectory: Trajectory, outcome: str, reason: str) -> Ve
         runnable=False,
         passed=dict.fromkeys(names, False),
         reasons=dict.fromkeys(names, reason),
+        published=None if task.unit_test is None else 0,
     )
     return Verdict(score)
 

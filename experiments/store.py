@@ -37,6 +37,9 @@ class Row(BaseModel):
         ``None`` when unknown (``infra``, ``not_finished``), never zero.
     reasons
         Why each property that failed did so.
+    published
+        Properties that count by the rule of the authors' unit test, which judges the answer as a
+        whole; ``None`` where the question has none.
     tokens, calls
         Spent on this answer; ``cost_usd`` is ``None`` when the price is unknown.
     seconds, sandbox_seconds
@@ -60,6 +63,7 @@ class Row(BaseModel):
     runnable: bool | None
     passed: dict[str, bool] | None
     reasons: dict[str, str]
+    published: int | None = None
     stop_reason: str | None
     format_status: str | None
     calls: int

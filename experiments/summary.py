@@ -74,10 +74,11 @@ def summarise(
     -------
     dict
         JSON-able. Counts of verdicts are sums over seeds; ``answers`` is what they are out of
-        (``properties_total`` for properties); ``verified`` leaves out the properties that are
-        known to be faulty themselves (``faulty`` names them, by question), and is ``None`` where
-        there are none. ``reply_faults`` counts replies of all stored lines that were no whole
-        answer, by kind (`agents.models.Fault`).
+        (``properties_total`` for properties); ``published_rule`` counts properties as the authors'
+        unit tests do; ``verified`` leaves out the properties that are known to be faulty
+        themselves (``faulty`` names them, by question). Each is ``None`` where there are none.
+        ``reply_faults`` counts replies of all stored lines that were no whole answer, by kind
+        (`agents.models.Fault`).
     """
     latest = {(row.question_id, row.seed): row for row in rows}
     available = [task for task in tasks if task.unavailable is None]
@@ -104,6 +105,7 @@ def summarise(
         "whole": sum(row.whole for row in scored),
         "properties_passed": sum(row.passed_count for row in scored),
         "properties_total": sum(row.properties for row in scored),
+        "published_rule": _published(scored),
         "verified": _verified(tasks, scored),
         "faulty": _faulty(tasks),
         "format_errors": sum(row.format_status == "error" for row in scored),
@@ -129,6 +131,17 @@ def summarise(
         "packages": {name: dict(versions) for name, versions in packages.items()},
         "config_hash": config_hash,
         "config": config.plain(),
+    }
+
+
+def _published(scored: Sequence[Row]) -> dict[str, int] | None:
+    """Properties by the rule of the authors' unit tests, of the answers that have one."""
+    judged = [row for row in scored if row.published is not None]
+    if not judged:
+        return None
+    return {
+        "passed": sum(row.published or 0 for row in judged),
+        "total": sum(row.properties for row in judged),
     }
 
 

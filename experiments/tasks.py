@@ -108,6 +108,8 @@ class Score:
     """The verdict on one answer.
 
     ``runnable`` and ``passed`` are ``None`` when infrastructure failed: unknown, not zero.
+    ``published`` counts properties by the rule of the authors' unit test, which judges an answer
+    as a whole; ``None`` where there is none.
     """
 
     question_id: str
@@ -116,4 +118,5 @@ class Score:
     runnable: bool | None
     passed: Mapping[str, bool] | None
     reasons: Mapping[str, str]
+    published: int | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)

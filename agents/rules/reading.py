@@ -27,8 +27,9 @@ _TYPE = (
 _ITEMS = r"(?:\[[^\]]{0,99}\]|s? (?:of|with) [^()]{0,99})"
 #: A type that is given without the word "format": `(int)`, `a float value`, `... as a list.`
 _STATED = re.compile(
-    rf"\(`?(?P<bracket>{_TYPE}{_ITEMS}?)(?: values?)?`?(?:,[^()]{0, 99})?\)"
-    rf"|\b(?:an? )?(?P<value>(?:(?:numpy array|list|tuple|set)s? (?:of|with) ){{0,2}}{_TYPE}) values?\b"
+    rf"\(`?(?P<bracket>{_TYPE}{_ITEMS}?)(?: values?)?`?(?:,[^()]{{0,99}})?\)"
+    r"|\b(?:an? )?(?P<value>(?:(?:numpy array|list|tuple|set)s? (?:of|with) ){0,2}"
+    rf"{_TYPE}) values?\b"
     rf"|\bas an? (?P<last>{_TYPE}{_ITEMS}?)\.?$",
     re.IGNORECASE,
 )

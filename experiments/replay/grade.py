@@ -125,7 +125,7 @@ async def _typed(
         payload, reason, detail = _returned(ran, recorded.entry)
     if payload is None:
         return graded("not_runnable", reason, detail=detail)
-    verdicts = await verify_task(bench.verifier, task, payload)
+    verdicts = (await verify_task(bench.verifier, task, payload)).each
     failed = [name for name, (passed, _) in verdicts.items() if not passed]
     return graded(
         "some_wrong" if failed else "all_correct",

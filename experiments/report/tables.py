@@ -26,6 +26,7 @@ HEADINGS = (
     "questions",
     "runnable %",
     "properties %",
+    "authors' rule",
     "without faulty %",
     "whole %",
     "passed",
@@ -43,7 +44,9 @@ _REASON = 300  # characters of a failure that are shown
 def leaderboard(runs: Sequence[Run]) -> list[tuple[str, ...]]:
     """One line per run under `HEADINGS`; shares with 95 % question-clustered intervals.
 
-    "Without faulty" leaves out properties that have an erratum; a dash where there are none.
+    "Authors' rule" counts the properties that the published unit tests count, which judge an answer
+    as a whole: only this compares with published figures. "Without faulty" leaves out properties
+    that have an erratum. A dash where there are none.
     """
     lines: list[tuple[str, ...]] = []
     for run in runs:
@@ -57,6 +60,7 @@ def leaderboard(runs: Sequence[Run]) -> list[tuple[str, ...]]:
                 f"{summary['questions']}" + (f" x {seeds} seeds" if seeds > 1 else ""),
                 percent(run.interval(runnable)),
                 percent(run.interval(properties)),
+                _published_rule(run),
                 _sound(run),
                 percent(run.interval(whole)),
                 f"{summary['properties_passed']}/{summary['properties_total']}",
@@ -77,6 +81,11 @@ def told(
     """A table without the columns that say nothing about any line."""
     kept = [i for i in range(len(headings)) if any(line[i] != "-" for line in lines)]
     return [headings[i] for i in kept], [[line[i] for i in kept] for line in lines]
+
+
+def _published_rule(run: Run) -> str:
+    rule = run.summary.get("published_rule")
+    return "-" if rule is None else f"{rule['passed']}/{rule['total']}"
 
 
 def _sound(run: Run) -> str:
@@ -204,6 +213,8 @@ def _print_runs(runs: Sequence[Run], console: Console) -> None:
     for run in runs:
         if len(run.summary["seeds"]) > 1:
             console.print(Text(f"{run.label}: properties over seeds {seed_spreads(run)} %"))
+        if (rule := _published_rule(run)) != "-":
+            console.print(Text(f"{run.label}: properties by the authors' rule: {rule}"))
         if run.summary["verified"] is not None:
             faulty = sum(map(len, run.summary.get("faulty", {}).values()))
             console.print(

@@ -179,6 +179,7 @@ def test_a_path_of_the_question_is_bound_to_the_name_that_stands_for_it():
     ("bullet", "kind", "inner"),
     [
         ("- `a`: How many there are (int).", "int", ""),
+        ("- `a`: The charge (int, in units of e).", "int", ""),
         ("- `a` (`bool`): Whether it is so.", "bool", ""),
         ("- `a`: The energy, a float value in eV.", "float", ""),
         ("- `a`: The positions, a list of float values.", "list", "float"),

@@ -361,6 +361,13 @@ def test_a_summary_counts_with_and_without_faulty_properties(configure):
     )  # fmt: skip
     assert (summary["properties_passed"], summary["properties_total"]) == (3, 4)
     assert summary["verified"] == {"passed": 1, "total": 2}
+    assert summary["published_rule"] is None  # no question has a unit test
+    rows[0] = rows[0].model_copy(update={"published": 0})
+    summary = summarise(
+        configure(), config_hash="h", llm=False, tasks=[faulty_task(), faulty_task("r")],
+        rows=rows, packages={},
+    )  # fmt: skip
+    assert summary["published_rule"] == {"passed": 0, "total": 2}
     sound = replace(faulty_task(), properties=faulty_task().properties[:1])
     summary = summarise(
         configure(), config_hash="h", llm=False, tasks=[sound], rows=[], packages={}

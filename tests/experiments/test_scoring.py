@@ -3,6 +3,7 @@
 import pytest
 
 from agents.base import Question, Trajectory, Usage
+from experiments.record import make_row, make_trajectory
 from experiments.scoring import not_runnable, score_answer, verification_code, verify_here
 from experiments.tasks import Property, Task
 from sandbox.base import Execution, Outcome, SandboxConfig, SandboxError
@@ -44,6 +45,42 @@ class Failing:
 
     async def run(self, code, entry, **rest):
         raise SandboxError("no engine")
+
+
+RAISING = """
+def test_q(properties):
+    errors = []
+    if properties.get("a") != 1:
+        errors.append("a: Expected 1")
+    if "b" not in properties or abs(properties["b"] - 2.0) > 0.1:
+        errors.append("b: Expected 2.0")
+    return [*errors, len(errors), 2] if errors else "ok"
+"""
+
+
+async def test_the_authors_rule_stands_beside_ours():
+    wanted = Task(
+        Question("test_q", "p"), (Property("a", "", "", "1"), Property("b", "", "", "2")), "live",
+        unit_test=RAISING,
+    )  # fmt: skip
+    limits = SandboxConfig(workers=1, options={"warmup": False})
+    async with get_sandbox(limits) as one, get_sandbox(limits) as two:
+
+        async def score(values):
+            given = answer(f"def f():\n    return {values!r}\n", question_id="test_q")
+            return await score_answer(wanted, given, sandbox=one, verifier=two, timeout=5)
+
+        whole = (await score({"a": 1, "b": 2})).score
+        assert (whole.passed, whole.published) == ({"a": True, "b": True}, 2)
+        # `b` cannot be compared: the unit test raises, so nothing counts there; `a` is right here.
+        raised = await score({"a": 1, "b": None})
+        assert (raised.score.passed, raised.score.published) == ({"a": True, "b": False}, 0)
+        half = (await score({"a": 1, "b": 3})).score
+        assert (half.passed, half.published) == ({"a": True, "b": False}, 1)
+        assert (await score(None)).score.published == 0
+    row = make_row("h", wanted, answer(""), raised)
+    assert row.published == 0
+    assert make_trajectory(wanted, answer(""), raised)["execution"]["cpu_seconds"] >= 0
 
 
 @pytest.mark.long
