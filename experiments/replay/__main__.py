@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import math
+import os
 import sys
 import time
 from collections import Counter
@@ -19,7 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 from rich.console import Console
 
 from experiments.benchmarks.mattools import MatToolsBenchmark
@@ -50,7 +52,7 @@ keys [default]:
   benchmark.path   the questions, see benchmark=mattools (other benchmark.* keys work too)
   scorer           published, typed or both [published]
   out              where the folder replay-<digest> of the results goes [runs]
-  workers          executions at once [2]
+  workers          executions at once [one and a half per core: they wait for files, too]
   limit            only the first N generations [none]
   sandbox.*        as in experiments.run; sandbox.timeout is benchmark.timeout if not given"""
 
@@ -63,7 +65,7 @@ class Settings(BaseModel):
     recorded: Path
     scorer: Literal["published", "typed", "both"] = "published"
     out: Path | None = None
-    workers: PositiveInt = 2
+    workers: PositiveInt = Field(default_factory=lambda: 3 * (os.cpu_count() or 2) // 2)
     limit: PositiveInt | None = None
 
     @property
@@ -218,15 +220,20 @@ async def _grade_all(
                 schedule.finished(group, time.monotonic() - begun)
                 finished += len(group)
                 rate = finished / (time.monotonic() - started)
-                left = schedule.left(settings.workers)
+                left = _span(schedule.left(settings.workers))
                 for _ in group:
-                    progress.advance(
-                        f"{runnable} runnable, {rate:.1f} per second, about {left:.0f} s left"
-                    )
+                    progress.advance(f"{runnable} runnable, {rate:.1f} per second, {left}")
 
         stack.enter_context(progress)
         await asyncio.gather(*(work() for _ in range(settings.workers)))
     return failures.lines
+
+
+def _span(left: tuple[float, float] | None) -> str:
+    if left is None:
+        return "time left not known yet"
+    low, high = (math.ceil(seconds / 60) for seconds in left)
+    return f"{low} to {high} min left" if low != high else f"about {high} min left"
 
 
 async def _start(bench: Bench, workers: int, console: Console) -> None:

@@ -133,9 +133,10 @@ def print_compared(runs: Sequence[Compared], console: Console) -> None:
             )
         console.print(table)
         exact = sum(run.replayed == run.published for run in known)
+        inside = sum(all(run.inside) for run in known)
         console.print(
             f"{len(known)} runs are in the paper: {exact} exactly as replayed, "
-            f"{sum(all(run.inside) for run in known)} explained by missing input files.",
+            f"{inside - exact} more explained by missing input files, {len(known) - inside} not.",
             highlight=False,
         )
     others: dict[str, list[str]] = defaultdict(list)

@@ -9,6 +9,7 @@ Two kinds of JSONL are read: the published ``function_generation_results.jsonl``
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -121,6 +122,8 @@ def read_recorded(path: Path, known: Iterable[str]) -> list[Recorded]:
         raise RecordedError(
             f"recorded={path}: no such file, and no folder with {PUBLISHED_NAME} in it"
         )
+    if zipfile.is_zipfile(path):
+        raise RecordedError(f"recorded={path}: is a zip; unpack it, and give the folder")
     ids = QuestionIds(known)
     rows = [row for file in files for row in _read_file(file, path, ids)]
     if not rows:
@@ -130,15 +133,19 @@ def read_recorded(path: Path, known: Iterable[str]) -> list[Recorded]:
 
 def _read_file(file: Path, root: Path, ids: QuestionIds) -> Iterator[Recorded]:
     name = file.name if file == root else file.relative_to(root).as_posix()
-    run = file.parent.name if file == root else file.relative_to(root).parent.as_posix()
+    folder = file.resolve().parent
+    inside = folder != root.resolve() and file != root
+    run = file.relative_to(root).parent.as_posix() if inside else folder.name
     # The names above the folder that was given may tell the system or the round, too.
-    run_key = key_of_folder(file.resolve().parent)
-    with file.open(encoding="utf-8-sig") as lines:
+    run_key = key_of_folder(folder)
+    with file.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
             try:
-                yield _row(json.loads(line), f"{name}:{number}", run, run_key, ids)
+                yield _row(
+                    json.loads(line.decode("utf-8-sig")), f"{name}:{number}", run, run_key, ids
+                )
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise RecordedError(
                     f"{file}, line {number}: is no generation ({_reason(error)})"

@@ -1,19 +1,24 @@
 """In which order recorded functions run, and how long the rest will take.
 
-What a function costs depends on its question: some take milliseconds, some half a minute. So
-one function of each question runs first, and from then on the slowest question's next one: no
-core waits at the end for a slow one that was left.
+What a function costs depends on its question: some take milliseconds, some minutes. So a few
+functions of each question run first, and from then on the one that is expected to take longest:
+no core waits at the end for a slow one that was left.
 """
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean, variance
 
 from experiments.replay.recorded import Recorded
 
 #: Generations with the same question, code and name: they run once.
 Group = tuple[Recorded, ...]
+
+#: Functions of each question that run before any other: one alone may have failed at once.
+PILOTS = 3
 
 
 def groups(rows: Iterable[Recorded]) -> list[Group]:
@@ -25,7 +30,7 @@ def groups(rows: Iterable[Recorded]) -> list[Group]:
 
 
 class Schedule:
-    """Hands out groups, slowest question first.
+    """Hands out groups: `PILOTS` of each question, then the slowest question first.
 
     Parameters
     ----------
@@ -36,33 +41,53 @@ class Schedule:
     """
 
     def __init__(self, waiting: Iterable[Group], known: Mapping[str, Sequence[float]]) -> None:
-        self._waiting: dict[str, deque[Group]] = defaultdict(deque)
+        by_question: dict[str, list[Group]] = defaultdict(list)
         for group in waiting:
-            self._waiting[group[0].question_id].append(group)
+            by_question[group[0].question_id].append(group)
+        self._waiting = {name: _spread(groups) for name, groups in by_question.items()}
         self._seconds = defaultdict(list, {name: list(values) for name, values in known.items()})
-        self._begun = {name for name, values in known.items() if values}
+        self._begun = defaultdict(int, {name: len(values) for name, values in known.items()})
 
     def next(self) -> Group | None:
         """The group to run now; ``None`` when all are handed out."""
         names = [name for name, groups in self._waiting.items() if groups]
         if not names:
             return None
-        new = [name for name in names if name not in self._begun]
-        name = new[0] if new else max(names, key=self._mean)
-        self._begun.add(name)
+        new = min(names, key=lambda name: self._begun[name])
+        name = new if self._begun[new] < PILOTS else max(names, key=self._mean)
+        self._begun[name] += 1
         return self._waiting[name].popleft()
 
     def finished(self, group: Group, seconds: float) -> None:
         """Tell what a group took."""
         self._seconds[group[0].question_id].append(seconds)
 
-    def left(self, workers: int) -> float:
-        """Seconds until all that wait are through."""
-        return sum(len(groups) * self._mean(name) for name, groups in self._waiting.items()) / (
-            workers
+    def left(self, workers: int) -> tuple[float, float] | None:
+        """Between how many and how many seconds the rest will take (95 %).
+
+        ``None`` until the pilots of every question that still waits have ended: what nothing is
+        known about may be the slowest.
+        """
+        waiting = {name: len(groups) for name, groups in self._waiting.items() if groups}
+        if any(len(self._seconds[name]) < PILOTS for name in waiting):
+            return None
+        middle = sum(count * self._mean(name) for name, count in waiting.items())
+        # Of the mean that was found, and of the sum of those that wait.
+        spread = 1.96 * math.sqrt(
+            sum(
+                variance(self._seconds[name]) * count * (1 + count / len(self._seconds[name]))
+                for name, count in waiting.items()
+            )
         )
+        return max(0.0, middle - spread) / workers, (middle + spread) / workers
 
     def _mean(self, name: str) -> float:
-        """Of the question; of all questions where nothing of it has ended yet."""
-        values = self._seconds[name] or [v for some in self._seconds.values() for v in some]
-        return sum(values) / len(values) if values else 0.0
+        return fmean(self._seconds[name]) if self._seconds[name] else math.inf
+
+
+def _spread(groups: Sequence[Group]) -> deque[Group]:
+    """The pilots in front, from all over the recording: neighbours are of one model."""
+    last = len(groups) - 1
+    pilots = sorted({round(at * last / (PILOTS - 1)) for at in range(PILOTS)})
+    rest = [group for number, group in enumerate(groups) if number not in pilots]
+    return deque([*(groups[number] for number in pilots), *rest])

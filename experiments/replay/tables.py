@@ -228,13 +228,13 @@ def _print_times(
         )  # fmt: skip
     console.print(table)
     alone = [sum(values) / len(values) for values in processor.values()]
-    minutes = RECORDED_RUNS / workers / 60
+    minutes = RECORDED_RUNS / 60
     text = (
-        f"On {workers} cores, {RECORDED_RUNS} recorded runs of these {len(means)} questions take "
-        f"{sum(means.values()) * minutes:.1f} min at this pace"
+        f"With {workers} workers, {RECORDED_RUNS} recorded runs of these {len(means)} questions "
+        f"take {sum(means.values()) * minutes / workers:.1f} min at this pace"
     )
     if len(means) < QUESTIONS:
-        whole = minutes * QUESTIONS * sum(means.values()) / len(means)
+        whole = minutes / workers * QUESTIONS * sum(means.values()) / len(means)
         text += (
             f", all {RECORDED_RUNS * QUESTIONS} functions {whole:.1f} min if the other "
             f"{QUESTIONS - len(means)} questions cost as much on average"
