@@ -142,8 +142,10 @@ class MatToolsBenchmark:
         Raises
         ------
         MatToolsError
-            When there are no questions.
+            When there are no questions, or no folder that could hold recorded answers is given.
         """
+        if self.path is None and recorded is None:
+            raise MatToolsError("path=FOLDER with the questions must be given")
         answers = recorded or self._root() / RECORDED
         tasks, tests = self.load(), self.unit_tests()
         return MatToolsGold(answers, tasks, tests, self.packages, self.environment)
