@@ -17,6 +17,7 @@ from experiments.benchmarks import question_gates as gates
 from experiments.benchmarks.question_format import (
     QuestionError,
     TaskSpec,
+    build_prompt,
     data_files,
     read_gold,
     read_spec,
@@ -111,6 +112,8 @@ class Checker:
         if findings:
             return Report(folder.name, tuple(findings), len(spec.properties))
         findings += gates.check_goal(spec, source)
+        prompt = build_prompt(spec, "scaffold")
+        findings += gates.check_announcement(prompt, spec.scaffold)
         runs = await self.run(source, folder)
         seconds = tuple(run.seconds for run in runs)
         if spec.masks:

@@ -41,11 +41,11 @@ _ROLE = (
     "add-on packages. Write one function that computes these properties:"
 )
 _LEVEL_INTRO: Mapping[Level, str] = {
-    "scaffold": (
-        "Inputs and set-up. Every [MASK] stands for a name of the library that you have to find:"
-    ),
+    "scaffold": "Inputs and set-up:",
     "goal": "The task:",
 }
+_MASKED = "Inputs and set-up. Every [MASK] stands for a name of the library that you have to find:"
+MASK = "[MASK"  # [MASK] and [MASK_1]
 _FILES = "Input files, relative to the working directory:"
 _CONTRACT = """\
 What the function must be like:
@@ -224,7 +224,8 @@ def build_prompt(
     parts = [f"{role}\n{properties}"]
     if files:
         parts.append("\n".join([_FILES, *(f"- `{name}`" for name in files)]))
-    parts.append(f"{_LEVEL_INTRO[level]}\n{getattr(spec, level).strip()}")
+    text = getattr(spec, level).strip()
+    parts.append(f"{_MASKED if MASK in text else _LEVEL_INTRO[level]}\n{text}")
     parts.append(_CONTRACT)
     return "\n\n".join(parts) + "\n"
 

@@ -13,7 +13,11 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from experiments.benchmarks.question_format import TaskSpec, make_properties
+from experiments.benchmarks.question_format import (
+    MASK,
+    TaskSpec,
+    make_properties,
+)
 from experiments.scoring import specification
 from experiments.verify import verify
 
@@ -127,6 +131,20 @@ def check_scaffold(spec: TaskSpec) -> list[str]:
         if name in words
     ]
     return findings
+
+
+def check_announcement(prompt: str, text: str) -> list[str]:
+    """A prompt speaks of masks if, and only if, there are some.
+
+    Parameters
+    ----------
+    prompt, text
+        The whole prompt, and what the question itself adds to it.
+    """
+    announced, masked = MASK in prompt.replace(text.strip(), ""), MASK in text
+    if announced == masked:
+        return []
+    return [f"prompt: [MASK] is {'announced and there is none' if announced else 'not explained'}"]
 
 
 def scaffold_code(spec: TaskSpec) -> str:

@@ -12,7 +12,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from experiments.benchmarks import question_gates as gates
-from experiments.benchmarks.question_format import TaskSpec, question_folders, read_gold, read_spec
+from experiments.benchmarks.question_format import (
+    TaskSpec,
+    build_prompt,
+    question_folders,
+    read_gold,
+    read_spec,
+)
 
 REFERENCE = """
 import numpy as np
@@ -113,6 +119,22 @@ def test_masks_are_complete_and_hide_something(masks: dict[str, str], told: str)
     findings = gates.check_scaffold(make_spec(masks=masks))
     assert len(findings) == (1 if told else 0)
     assert told in "".join(findings)
+
+
+def test_masks_are_announced_where_there_are_some_and_nowhere_else() -> None:
+    masked = make_spec()
+    bare = make_spec(scaffold=masked.scaffold.replace("[MASK_1]", "SlabGenerator"))
+    for spec, count in ((masked, 1), (bare, 0)):
+        prompt = build_prompt(spec, "scaffold")
+        assert prompt.count("[MASK]") == count
+        assert gates.check_announcement(prompt, spec.scaffold) == []
+    prompt = f"Every [MASK] is a name.\n{bare.scaffold}"
+    assert gates.check_announcement(prompt, bare.scaffold) == [
+        "prompt: [MASK] is announced and there is none"
+    ]
+    assert gates.check_announcement(masked.scaffold, masked.scaffold) == [
+        "prompt: [MASK] is not explained"
+    ]
 
 
 def test_masks_are_filled_into_the_code() -> None:
@@ -264,6 +286,7 @@ def test_every_committed_question_passes_all_gates(folder: Path) -> None:
         *gates.check_reference(source),
         *gates.check_scaffold(spec),
         *gates.check_goal(spec, source),
+        *gates.check_announcement(build_prompt(spec, "scaffold"), spec.scaffold),
         *gates.check_plain(gold),
         *gates.check_verification(spec, gold),
         *gates.check_answers_hidden(spec, gold),
