@@ -19,6 +19,7 @@ from experiments.benchmarks.unseen.mapping import NameMap, defined_names
 from experiments.benchmarks.unseen.names import is_distinctive
 from experiments.benchmarks.unseen.prose import old_name
 from experiments.benchmarks.unseen.source import Module
+from experiments.benchmarks.unseen.text_gates import literals
 from sandbox.base import Outcome, SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
 
@@ -53,7 +54,7 @@ def leak_scan(library: UnseenLibrary, words: Collection[str]) -> list[str]:
     words
         Words of everything that the library imports. A name among them may stand in code, where
         it is another's attribute or keyword; no old name may be defined, and none that can be
-        told from an ordinary word may stand in a text.
+        told from an ordinary word may stand in a text, but as a key that the module uses.
     """
     names = library.names
     findings = []
@@ -62,12 +63,18 @@ def leak_scan(library: UnseenLibrary, words: Collection[str]) -> list[str]:
             f"{path}: the name of the file" for part in _parts(path) if _is_old(part, names)
         ]
         module = Module(path, Path(path), text, is_package=path.endswith("__init__.py"))
+        defined = defined_names(module)
         findings += [
             f"{path}: {name} is defined under its old name"
-            for name in sorted(defined_names(module))
+            for name in sorted(defined)
             if name in names.identifiers
         ]
-        findings += [f"{path}: line {line}: {what}" for line, what in _scan(text, names, words)]
+        keys = (literals(module.tree) & set(words)) - {
+            old for old, new in names.identifiers.items() if new in defined
+        }
+        findings += [
+            f"{path}: line {line}: {what}" for line, what in _scan(text, names, words, keys)
+        ]
         findings += [f"{path}: names {old}" for old in _origins(names) if old in text]
     return findings
 
@@ -162,7 +169,9 @@ def _parts(path: str) -> Iterator[str]:
     yield from Path(path).with_suffix("").parts
 
 
-def _scan(text: str, names: NameMap, words: Collection[str]) -> Iterator[tuple[int, str]]:
+def _scan(
+    text: str, names: NameMap, words: Collection[str], keys: Collection[str]
+) -> Iterator[tuple[int, str]]:
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.NAME and token.string in names.identifiers:
             if is_distinctive(token.string) and token.string not in words:
@@ -171,7 +180,8 @@ def _scan(text: str, names: NameMap, words: Collection[str]) -> Iterator[tuple[i
             yield from ((token.start[0], what) for what in scan_text(token.string, names))
             formatted = _expressions(token.string)
             for word in _WORD.findall(token.string):
-                if _is_old(word, names) and not (word in words and word in formatted):
+                ours = word not in keys and not (word in words and word in formatted)
+                if ours and _is_old(word, names):
                     yield token.start[0], f"{word} in a text"
 
 

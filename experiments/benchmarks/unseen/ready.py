@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from experiments.benchmarks.question_format import QUESTIONS
-from experiments.benchmarks.unseen import gates
+from experiments.benchmarks.unseen import gates, text_gates
 from experiments.benchmarks.unseen.build import ENVIRONMENT, UnseenLibrary, build, load
 from experiments.benchmarks.unseen.overridden import overridden
 from experiments.benchmarks.unseen.source import UnseenError, foreign_vocabulary, read_library
@@ -102,6 +102,7 @@ def make(
     say("looking for old names")
     words = foreign_vocabulary(libraries).words
     findings = [*gates.leak_scan(library, words), *gates.question_scan(library, words)]
+    findings += [*text_gates.text_scan(library), *text_gates.prompt_scan(library)]
     say("importing every module")
     findings += _wait(gates.check_imports(library, failed, backend))
     say("running the translated references")

@@ -6,17 +6,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
-from experiments.benchmarks.unseen.composed import texts_that_name
-from experiments.benchmarks.unseen.mapping import NameMap
+from experiments.benchmarks.unseen.composed import texts_in, texts_that_name
+from experiments.benchmarks.unseen.mapping import NameMap, defined_names
 from experiments.benchmarks.unseen.names import is_distinctive
 from experiments.benchmarks.unseen.owners import Owners, Position
 from experiments.benchmarks.unseen.prose import translate
-from experiments.benchmarks.unseen.source import Vocabulary
+from experiments.benchmarks.unseen.source import Module, Vocabulary
 
 #: Module variables about people and dates: nothing of them is needed to run.
 _ABOUT = frozenset(
@@ -50,7 +51,7 @@ class Rewriter(cst.CSTTransformer):
     comments
         Whether comments stay (translated).
     texts
-        Another map for texts, where a script's own keys keep their names.
+        Another map for texts, where keys keep their names.
     named
         Where the texts end that name a keyword or a field.
     """
@@ -180,7 +181,7 @@ class Rewriter(cst.CSTTransformer):
         if self._end(original_node) in self.named:
             return _quoted(updated_node, self.names.identifiers.get(text, text))
         if original_node in self._prose:
-            return _quoted(updated_node, translate(text, self.names))
+            return _quoted(updated_node, translate(text, self.texts or self.names))
         return _quoted(updated_node, self._text(text))
 
     def _text(self, text: str) -> str:
@@ -197,7 +198,7 @@ class Rewriter(cst.CSTTransformer):
         self, original_node: cst.FormattedStringText, updated_node: cst.FormattedStringText
     ) -> cst.FormattedStringText:
         """The fixed parts of an f-string."""
-        text = translate(original_node.value, self.names, marked=False, sources=False)
+        text = translate(original_node.value, self.texts or self.names, marked=False, sources=False)
         return updated_node.with_changes(value=text)
 
     def leave_Comment(self, original_node: cst.Comment, updated_node: cst.Comment) -> cst.Comment:
@@ -287,11 +288,23 @@ def rewrite(
         own=_own(text, names) if script else None,
         masks=masks or {},
         comments=script,
-        texts=texts,
+        texts=texts or without_keys(text, names, vocabulary),
         named=texts_that_name(text, owners.calls),
     )
     done = wrapper.visit(rewriter).code
     return Rewritten(done, rewriter.unmasked)
+
+
+def without_keys(text: str, names: NameMap, vocabulary: Vocabulary) -> NameMap:
+    """The map for the texts of a module: what is a key there keeps its name, as in the code.
+
+    Such a key has the name of something that the libraries define elsewhere, and belongs to
+    others (``"band_gap"``): the module writes it as a text and defines nothing of that name.
+    """
+    module = Module("", Path(), text, is_package=False)
+    keys = (texts_in(module) & vocabulary.words) - defined_names(module)
+    kept = {old: new for old, new in names.identifiers.items() if old not in keys}
+    return replace(names, identifiers=kept)
 
 
 def placeholder(mask: str) -> str:
