@@ -192,11 +192,13 @@ async def table(
     smallest = min(options.k)
     rows: list[Row] = []
     reference: list[float] | None = None
-    built = [(choice, await build(choice, source, options)) for choice in options.retrieval]
-    known = next((r for _, r in built if isinstance(r, CorpusRetriever)), None)
-    if known is not None:
-        built.append((NAMES, NamesInQuery(known)))
-    for choice, retriever in built:
+    names: Retriever | None = None
+    for choice in (*options.retrieval, NAMES):
+        retriever = names if choice == NAMES else await build(choice, source, options)
+        if retriever is None:
+            continue
+        if names is None and isinstance(retriever, CorpusRetriever):
+            names = NamesInQuery(retriever)
         plain = await evaluate(retriever, asked, options, masked=False, chat=chat)
         masked = await evaluate(retriever, asked, options, masked=True, chat=chat)
         first = plain.recall[smallest]
