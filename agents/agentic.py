@@ -17,9 +17,12 @@ from agents.base import Question, StopReason, Trajectory
 from agents.episode import Episode, Parts, run_episode
 from agents.introspect import find_sources
 from agents.reflect import merge
+from docgen.reading import last_tagged
 from retrieval.rerank import read_order
 
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+_BULLET = re.compile(r"^(?:[-*]|\d{1,3}[.)])\s*")
+MOST_LINES, MOST_CHARACTERS = 100, 1000  # of a list that a model writes, and of one of its lines
 NEAR = 10  # documents among which a name that does not exist is looked for
 
 
@@ -147,7 +150,6 @@ class Agentic:
 
 
 def _lines(reply: str, tag: str) -> list[str]:
-    match = re.search(rf"<{tag}>(.*?)</{tag}>", reply, re.DOTALL)
-    lines = match[1].splitlines() if match else []
-    cleaned = [re.sub(r"^\s*(?:[-*]|\d+[.)])\s*", "", line).strip() for line in lines]
+    lines = (last_tagged(reply, tag) or "").splitlines()[:MOST_LINES]
+    cleaned = [_BULLET.sub("", line.strip()[:MOST_CHARACTERS]).strip() for line in lines]
     return list(dict.fromkeys(line for line in cleaned if line))

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
+
+from docgen.reading import fences, spoken, tagged
 
 MAX_CODE_CHARACTERS = 200_000
 
-_STRICT = re.compile(
-    r"<answer>\s*<code>\s*```(?:python)?[ \t]*\n(?P<code>.*?)\n?[ \t]*```\s*</code>\s*"
-    r"<name>\s*(?P<name>[A-Za-z_]\w*)\s*</name>\s*</answer>",
-    re.DOTALL,
+# The contract in two halves, so that neither is tried at every character in between.
+_STRICT_HEAD = re.compile(r"<answer>\s*+<code>\s*+```(?:python)?[ \t]*+\n")
+_STRICT_TAIL = re.compile(
+    r"```\s*+</code>\s*+<name>\s*+([A-Za-z_]\w*+)\s*+</name>\s*+</answer>"
 )
-_CODE_TAG = re.compile(r"<code>\s*(.*?)\s*</code>", re.DOTALL)
-_NAME_TAG = re.compile(r"<name>\s*`?([A-Za-z_]\w*)(?:\(\s*\))?`?\s*</name>")
-_FENCE = re.compile(r"```[ \t]*(?:python|py)?[ \t]*\n(.*?)```", re.DOTALL | re.IGNORECASE)
+_NAME = re.compile(r"`?([A-Za-z_]\w*)(?:\(\))?`?")
+_PYTHON = frozenset({"", "py", "python", "python3"})
 
 
 @dataclass(frozen=True)
@@ -28,60 +31,155 @@ class Answer:
     status: Literal["strict", "repaired"]
 
 
-def parse_answer(reply: str, *, strict: bool = False) -> Answer | None:
+class UnreadableError(ValueError):
+    """No code can be read from a reply; says what is missing in one sentence."""
+
+
+def read_answer(reply: str, *, strict: bool = False) -> Answer:
     """Read code and entry point from a reply.
+
+    Thoughts are not read. Of several answers the last complete one counts; the code blocks of one
+    answer belong together. The entry is the function named, else the last one that can be called
+    without arguments.
 
     Parameters
     ----------
     reply
         The model's text.
     strict
-        Accept only the tag contract, as the published benchmark does.
+        Accept only the tag contract, as the published benchmark does: the first match, wherever
+        it stands.
 
-    Returns
-    -------
-    Answer or None
-        ``None`` when no code can be read without guessing: several candidate blocks, or
-        several functions and no name.
+    Raises
+    ------
+    UnreadableError
+        When there is no code, too much of it, or nothing to call in it.
     """
-    match = _STRICT.search(reply)
-    if match and len(match["code"]) <= MAX_CODE_CHARACTERS and match["code"].strip():
-        return Answer(match["code"], match["name"], "strict")
+    kept = _strict(reply)
     if strict:
-        return None
-    code = _lenient_code(reply)
-    if code is None or len(code) > MAX_CODE_CHARACTERS:
-        return None
-    name = _NAME_TAG.search(reply)
-    entries = _callable_functions(code)
-    if name and (entries is None or name[1] in entries):
-        return Answer(code, name[1], "repaired")
-    if entries is not None and len(entries) == 1:
-        return Answer(code, entries[0], "repaired")
-    return None
+        if kept is None:
+            raise UnreadableError("it does not keep the form of the answer")
+        return kept
+    text = spoken(reply)
+    whole = next((part for part in reversed(tagged(text, "answer")) if has_code(part)), None)
+    if whole is not None and (last := _strict(f"<answer>{whole}</answer>")) is not None:
+        return last if last == kept else replace(last, status="repaired")
+    scope = text if whole is None else whole
+    blocks = _blocks(scope, together=whole is not None)
+    if sum(map(len, blocks)) > MAX_CODE_CHARACTERS:
+        raise UnreadableError(f"its code is longer than {MAX_CODE_CHARACTERS} characters")
+    code = _joined(blocks)
+    if not code.strip():
+        raise UnreadableError("it holds no code")
+    named = [match[1] for part in tagged(scope, "name") if (match := _NAME.fullmatch(part.strip()))]
+    return Answer(code, _entry(code, named[-1] if named else ""), "repaired")
 
 
-def _lenient_code(reply: str) -> str | None:
-    tagged = _CODE_TAG.findall(reply)
-    fenced = [block for block in _FENCE.findall(reply) if "def " in block]
-    if len(tagged) == 1:
-        inner = _FENCE.findall(tagged[0])
-        return str(inner[0]) if len(inner) == 1 else str(tagged[0]).strip("`")
-    return str(fenced[0]) if len(fenced) == 1 else None
-
-
-def _callable_functions(code: str) -> list[str] | None:
-    """Top-level functions that can be called without arguments; ``None`` for a syntax error."""
+def parse_answer(reply: str, *, strict: bool = False) -> Answer | None:
+    """As :func:`read_answer`; ``None`` where that raises."""
     try:
-        tree = ast.parse(code)
+        return read_answer(reply, strict=strict)
+    except UnreadableError:
+        return None
+
+
+def has_code(reply: str) -> bool:
+    """Whether a reply shows any code, in whatever form."""
+    text = spoken(reply)
+    return "```" in text or "<code>" in text.lower()
+
+
+def same_code(one: str, other: str) -> bool:
+    """Whether two drafts differ in nothing but comments, blank lines and spaces."""
+    if one.strip() == other.strip():
+        return True
+    trees = [_tree(code) for code in (one, other)]
+    try:
+        shown = [ast.dump(tree) for tree in trees if tree is not None]
+    except RecursionError:
+        return False
+    return len(shown) == len(trees) and shown[0] == shown[1]
+
+
+def _strict(reply: str) -> Answer | None:
+    head = _STRICT_HEAD.search(reply)
+    tail = _STRICT_TAIL.search(reply, head.end()) if head else None
+    if head is None or tail is None:
+        return None
+    code = reply[head.end() : tail.start()]
+    bare = code.rstrip(" \t")
+    code = bare.removesuffix("\n")
+    if not code.strip() or len(code) > MAX_CODE_CHARACTERS:
+        return None
+    return Answer(code, tail[1], "strict")
+
+
+def _blocks(text: str, *, together: bool) -> list[str]:
+    """Blocks of Python: those in ``<code>`` (in all of them, or the last), else the fenced ones."""
+    inside = tagged(text, "code")
+    if inside:
+        parts = inside if together else inside[-1:]
+        return [block for part in parts for block in _fenced(part) or [part.strip("`\n")]]
+    found = _fenced(text)
+    if sum(map(len, found)) > MAX_CODE_CHARACTERS:
+        found = found[-1:]
+    return [block for block in found if "def " in block or _tree(block) is not None]
+
+
+def _fenced(text: str) -> list[str]:
+    return [block for language, block in fences(text) if language in _PYTHON]
+
+
+def _joined(blocks: Sequence[str]) -> str:
+    """Blocks in order, without those of which a later one defines a function anew."""
+    kept: list[str] = []
+    later: set[str] = set()
+    for block in reversed(blocks):
+        defined = _defined(block)
+        if not defined & later:
+            kept.insert(0, block.removesuffix("\n") if len(blocks) == 1 else block.strip("\n"))
+        later |= defined
+    return "\n\n".join(kept)
+
+
+def _defined(code: str) -> set[str]:
+    tree = _tree(code)
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)} if tree else set()
+
+
+def _entry(code: str, named: str) -> str:
+    """The function to call.
+
+    Raises
+    ------
+    UnreadableError
+        When there is none that can be called without arguments.
+    """
+    tree = _tree(code)
+    if tree is None:  # will fail when it is run, which tells the model more than we can
+        if not named:
+            raise UnreadableError("its code has a syntax error and no <name> says what to call")
+        return named
+    entries = [node.name for node in tree.body if _callable_without_arguments(node)]
+    if not entries:
+        raise UnreadableError("its code has no top-level function without arguments")
+    return named if named in entries else entries[-1]
+
+
+def _callable_without_arguments(node: ast.stmt) -> bool:
+    if not isinstance(node, ast.FunctionDef):
+        return False
+    arguments = node.args
+    required = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
+    return required == 0 and None not in arguments.kw_defaults
+
+
+@lru_cache(maxsize=64)
+def _tree(code: str) -> ast.Module | None:
+    """The code as a tree; ``None`` for a syntax error, or for too much of it."""
+    if len(code) > MAX_CODE_CHARACTERS:
+        return None
+    try:
+        return ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    found = []
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef):
-            arguments = node.args
-            required = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
-            keyword_only = sum(default is None for default in arguments.kw_defaults)
-            if required == 0 and keyword_only == 0:
-                found.append(node.name)
-    return found

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from docgen.facts import render_facts
+from docgen.reading import spoken
 from docgen.symbols import Library, Symbol, digest
 
 VERSION = "1"  # part of every item's hash: a changed prompt regenerates
@@ -52,7 +53,6 @@ _RELATED = 8  # callees, bases or callers that are shown
 _RELATED_TEXT = 400  # characters of documentation shown of each
 _NAMES = ("symbol", "facts", "docstring", "code", "bases", "callees", "callers")
 _TAG = re.compile(rf"^(</?(?:{'|'.join(_NAMES)})>)[ \t]*$", re.MULTILINE)
-_SECTION = re.compile(rf"^<({'|'.join(_NAMES)})>\n(.*?)^</\1>$", re.MULTILINE | re.DOTALL)
 
 
 def build_prompt(
@@ -87,7 +87,15 @@ def build_prompt(
 
 def read_sections(text: str) -> dict[str, str]:
     """The marked sections of a prompt; empty when it is not a documentation prompt."""
-    return {name: content.rstrip("\n") for name, content in _SECTION.findall(text)}
+    found: dict[str, str] = {}
+    name, start = "", 0
+    for tag in _TAG.finditer(text):
+        if not name and not tag[1].startswith("</"):
+            name, start = tag[1].strip("<>"), tag.end() + 1
+        elif name and tag[1] == f"</{name}>":
+            found[name] = text[start : tag.start()].rstrip("\n")
+            name = ""
+    return found
 
 
 def is_documentation_prompt(text: str) -> bool:
@@ -106,22 +114,23 @@ def item_hash(symbol: Symbol) -> str:
 
 def check_reply(text: str) -> str | None:
     """Why a reply cannot be used, or ``None`` when it can."""
-    stripped = text.strip()
+    stripped = spoken(text).strip()
     if not stripped:
         return "empty reply"
     heading = f"## {SECTIONS[0]}"
     if heading not in stripped:
         return f"no heading {heading!r}"
-    body = stripped.partition(heading)[2].partition("\n## ")[0].strip()
+    body = stripped.rpartition(heading)[2].partition("\n## ")[0].strip()
     return None if body else f"nothing under {heading!r}"
 
 
 def clean_reply(text: str) -> str:
-    """The reply from its first heading on (models like to introduce or fence their text)."""
-    stripped = text.encode(errors="replace").decode().strip()  # JSON can hold half a character
+    """The reply from its last first heading on (models introduce, fence and redo their text)."""
+    whole = text.encode(errors="replace").decode()  # JSON can hold half a character
+    stripped = spoken(whole).strip()
     if stripped.startswith("```") and stripped.endswith("```"):
         stripped = stripped.removesuffix("```").rstrip()
-    return stripped[stripped.find(f"## {SECTIONS[0]}") :]
+    return stripped[stripped.rfind(f"## {SECTIONS[0]}") :]
 
 
 def summary_of(text: str) -> str:

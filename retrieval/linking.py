@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from langchain_core.documents import Document
 
-_FENCE = re.compile(r"```[a-z]*\n(.*?)```", re.DOTALL)
+_FENCE = re.compile(r"```[a-z]{0,20}\n(.*?)```", re.DOTALL)
 _IMPORT = re.compile(
-    r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]+)", re.MULTILINE
+    r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^()]*\)|[^\n#;]+)", re.MULTILINE
 )
 # dotted, CamelCase and snake_case names: words that are not English
 _IDENTIFIER = re.compile(

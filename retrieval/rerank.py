@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from langchain_core.documents import Document
 from langchain_core.messages import HumanMessage
 
+from docgen.reading import last_tagged
 from retrieval.base import RetrievalError
 
 if TYPE_CHECKING:  # slow to import
@@ -104,8 +105,8 @@ def request(question: str, documents: Sequence[Document], most: int) -> str:
 
 def read_order(reply: str, count: int) -> list[int]:
     """Positions (from 0) that a reply names, each once, those out of range left out."""
-    match = re.search(r"<indices>(.*?)</indices>", reply, re.DOTALL)
-    numbers = [int(n) - 1 for n in re.findall(r"\d{1,6}", match[1])] if match else []
+    listed = last_tagged(reply, "indices") or ""
+    numbers = [int(n) - 1 for n in re.findall(r"(?<!\d)[0-9]{1,6}(?!\d)", listed)]
     return [n for n in dict.fromkeys(numbers) if 0 <= n < count]
 
 

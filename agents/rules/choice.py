@@ -11,13 +11,11 @@ import zlib
 from collections.abc import Iterator, Mapping
 
 from agents.rules.words import covered, likeness, name_words, text_words
+from docgen.reading import tagged
 
 MASK = "[MASK]"
 
-_QUESTION = re.compile(
-    r"<question>(.*)</question>\s*<answer_choices>(.*)</answer_choices>", re.DOTALL
-)
-_CHOICE = re.compile(r"<choice>\s*([A-Z])[.):]\s*(.*?)</choice>", re.DOTALL)
+_CHOICE = re.compile(r"\s*([A-Z])[.):]\s*(.*)", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _QUOTED = re.compile(r"`([\w.]+)`")
 
@@ -30,10 +28,14 @@ ABOUT = 0.4
 
 def answer(prompt: str) -> str | None:
     """The reply to a multiple-choice question; ``None`` when the prompt is none."""
-    found = _QUESTION.search(prompt)
-    if found is None:
+    end = prompt.rfind("</answer_choices>")
+    listed = prompt.rfind("<answer_choices>", 0, max(end, 0))
+    _, opened, question = prompt[: max(listed, 0)].rstrip().partition("<question>")
+    if not opened or not question.endswith("</question>"):
         return None
-    question, choices = found[1], dict(_CHOICE.findall(found[2]))
+    question = question.removesuffix("</question>")
+    parts = map(_CHOICE.fullmatch, tagged(prompt[listed:end], "choice"))
+    choices = {part[1]: part[2] for part in parts if part}
     if not choices:
         return None
     scores = scored(question, choices)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 _MEMBER = re.compile(
-    r"^\s{2,}(?P<head>[A-Za-z_]\w*.*?)\s*\[(?P<kind>[a-z ]+)\](?::\s*(?P<text>.*))?$"
+    r"^\s{2,}+(?P<head>[A-Za-z_].*?)\[(?P<kind>[a-z ]++)\](?::\s*(?P<text>.*))?$"
 )
 _FIELD = re.compile(r"^(kind|signature|bases|raises|module|returns):\s*(.*)$")
 _WRAPPER = re.compile(
@@ -188,7 +188,9 @@ def _member(head: str, kind: str, text: str) -> Member:
 def read_signature(text: str) -> Signature:
     """Read ``name(a: int, b=1, **kw) -> float``; an unreadable one is taken to accept anything."""
     source = re.sub(r"^\s*(?:async\s+)?(?:def\s+)?", "", text.strip())
-    source = re.sub(r"^[\w.]*?(\w+)\(", r"\1(", source)
+    path, opened, rest = source.partition("(")
+    if opened and path.replace(".", "").isidentifier():
+        source = f"{path.rpartition('.')[2]}({rest}"
     try:
         function = ast.parse(f"def {source.rstrip(':')}: pass").body[0]
     except (SyntaxError, ValueError, IndexError, RecursionError):

@@ -5,18 +5,18 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agents.rules.words import name_words, text_words
 
 MASK = re.compile(r"\[MASK(?:_(\d+))?\]")
-_QUESTION = re.compile(r"<question>\n(.*?)\n</question>", re.DOTALL)
-_DOCUMENT = re.compile(r'<document name="([^"]*)"[^>]*>\n(.*?)\n</document>', re.DOTALL)
-_ATTEMPT = re.compile(r'<attempt number="(\d+)">\n(.*?)\n</attempt>', re.DOTALL)
+_DOCUMENT = re.compile(r'<document name="([^"]{0,1000})"[^>]{0,4000}>\n')
+_ATTEMPT = re.compile(r'<attempt number="(\d{1,9})">\n')
 _PROPERTY = re.compile(
     r"^[ \t]*[-*][ \t]*`([A-Za-z_][\w.]*)`[ \t]*(\([^()\n]*\))?[ \t]*:[ \t]*(.*)$", re.MULTILINE
 )
-_FENCE = re.compile(r"```(?:python|py)?[ \t]*(.*?)```", re.DOTALL)
+_FENCE = re.compile(r"```(?:python|py)?[ \t]*+(.*?)```", re.DOTALL)
 _PATH = re.compile(r"`([\w.=+-]+(?:/[\w.=+-]+)+/?)`")
 _INLINE = re.compile(r"(?P<hint>[^`\n]{0,80})`(?P<literal>[\[({][^`]*)`")
 _FORMAT = re.compile(r"(?:\bformat\b\s*(?:is|should be|:)?\s*:?\s*)(.*)", re.IGNORECASE | re.DOTALL)
@@ -113,25 +113,35 @@ class Prompt:
 
 def read(prompt: str) -> Prompt | None:
     """Read a prompt; ``None`` when there is no question in it."""
-    match = _QUESTION.search(prompt)
-    if match is None:
+    _, opened, after = prompt.partition("<question>\n")
+    text, closed, rest = after.partition("\n</question>")
+    if not opened or not closed:
         return None
-    text = match[1]
-    rest = prompt[match.end() :]
     return Prompt(
         text=text,
         wanted=tuple(_wanted(text)),
         blocks=tuple(_blocks(text)),
         paths=tuple(dict.fromkeys(_PATH.findall(text))),
         literals=tuple(_literals(text)),
-        documents=tuple((name, body) for name, body in _DOCUMENT.findall(rest)),
-        tried=tuple(_tried(body) for _, body in _ATTEMPT.findall(rest)),
+        documents=tuple((name, body) for name, body in _sections(rest, _DOCUMENT, "\n</document>")),
+        tried=tuple(_tried(body) for _, body in _sections(rest, _ATTEMPT, "\n</attempt>")),
     )
 
 
 def formats(question: str) -> dict[str, str]:
     """Property name to the type that the question gives for it, empty where it gives none."""
     return {wanted.name: wanted.kind for wanted in _wanted(question)}
+
+
+def _sections(text: str, head: re.Pattern[str], tail: str) -> Iterator[tuple[str, str]]:
+    """What the head captures, and the text between it and the next tail, in order."""
+    position = 0
+    while (match := head.search(text, position)) is not None:
+        end = text.find(tail, match.end())
+        if end < 0:
+            return
+        yield match[1], text[match.end() : end]
+        position = end + len(tail)
 
 
 def _wanted(text: str) -> list[Wanted]:
@@ -197,8 +207,8 @@ def _literals(text: str) -> list[tuple[str, str]]:
 
 def _tried(body: str) -> Tried:
     def part(tag: str) -> str:
-        match = re.search(rf"<{tag}>\n?(.*?)\n?</{tag}>", body, re.DOTALL)
-        return match[1] if match else ""
+        inside, closed, _ = body.partition(f"<{tag}>")[2].partition(f"</{tag}>")
+        return inside.removeprefix("\n").removesuffix("\n") if closed else ""
 
     checks = tuple(line.removeprefix("- ") for line in part("checks").splitlines())
     return Tried(

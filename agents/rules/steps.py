@@ -10,8 +10,7 @@ from agents.rules.words import covered, name_words, text_words
 _END = "</question>"
 _MOST = re.compile(r"\bat most (\d+)")
 _CANDIDATE = re.compile(r"^(?:(\d+)\. )?([\w.]+): (.*)$", re.MULTILINE)
-_CANDIDATES = re.compile(r"<candidates>\n(.*?)\n</candidates>", re.DOTALL)
-_FROM = re.compile(r"^\s*from ([\w.]+) import ([^\n#;]+)", re.MULTILINE)
+_FROM = re.compile(r"^[ \t]*from ([\w.]+) import ([^\n#;]+)", re.MULTILINE)
 _CAMEL = re.compile(r"\b[A-Z][a-z0-9]+[A-Z]\w*\b")
 _FORMULA = re.compile(r"(?:[A-Z][a-z]?[\d.]*)+")
 _MENTIONED = 3.0  # what a name in the question's own code is worth against words in common
@@ -47,10 +46,9 @@ def queries(prompt: Prompt, most: int) -> list[str]:
 
 def ranked(prompt: Prompt, asked: str, most: int) -> list[int]:
     """Numbers of the candidates, those that share most with the question first."""
-    section = _CANDIDATES.search(asked)
     scores = {
         int(number): _worth(prompt, name, about)
-        for number, name, about in _CANDIDATE.findall(section[1] if section else "")
+        for number, name, about in _CANDIDATE.findall(_candidates(asked))
         if number
     }
     return sorted(scores, key=lambda number: (-scores[number], number))[:most]
@@ -59,8 +57,7 @@ def ranked(prompt: Prompt, asked: str, most: int) -> list[int]:
 def names(prompt: Prompt, asked: str, most: int) -> list[str]:
     """What the question names itself, then the candidates that share most with it."""
     prose = re.sub(r"```.*?```", "", prompt.text, flags=re.DOTALL)
-    section = _CANDIDATES.search(asked)
-    candidates = [(n, about) for _, n, about in _CANDIDATE.findall(section[1] if section else "")]
+    candidates = [(n, about) for _, n, about in _CANDIDATE.findall(_candidates(asked))]
     best = sorted(candidates, key=lambda item: (-_worth(prompt, *item), item[0]))
     classes = [name for name in _CAMEL.findall(prose) if not _FORMULA.fullmatch(name)]
     found = [*imported(prompt), *classes, *(name for name, _ in best)]
@@ -77,6 +74,12 @@ def imported(prompt: Prompt) -> list[str]:
                 if name.isidentifier() and not module.startswith("__"):
                     found.append(f"{module}.{name}")
     return list(dict.fromkeys(found))
+
+
+def _candidates(asked: str) -> str:
+    """The candidates of a prompt, one per line; empty when there are none."""
+    section, closed, _ = asked.partition("<candidates>\n")[2].partition("\n</candidates>")
+    return section if closed else ""
 
 
 def _worth(prompt: Prompt, name: str, about: str) -> float:

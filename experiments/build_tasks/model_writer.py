@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agents.models.chat import MeteredChat
+from docgen.reading import fences, spoken
 from docgen.symbols import Library
 from experiments.benchmarks import question_gates as gates
 from experiments.build_tasks import prompts
@@ -225,8 +226,27 @@ def _misnumbered(numbers: Sequence[int], draft: Draft) -> list[str]:
 
 
 def _json(text: str) -> Any:
-    """The object between the first brace and the last one: models put fences around it."""
-    start, end = text.find("{"), text.rfind("}")
+    """The last fenced object, else the one between the first brace and the last one.
+
+    Raises
+    ------
+    ValueError
+        When there is none.
+    """
+    said = spoken(text)
+    fenced = [block for _, block in fences(said) if "{" in block]
+    shown = fenced[-1] if fenced else said
+    start, end = shown.find("{"), shown.rfind("}")
     if start < 0 or end < start:
         raise ValueError("it holds no JSON object")
-    return json.loads(text[start : end + 1])
+    try:
+        return json.loads(shown[start : end + 1])
+    except RecursionError:
+        raise ValueError("its JSON is nested too deeply") from None
+
+
+def _first_line(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False)[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return str(error)

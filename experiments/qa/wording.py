@@ -12,6 +12,7 @@ from typing import Literal
 from langchain_core.documents import Document
 
 from agents.prompts import render_documents
+from docgen.reading import last_tagged, spoken, tagged
 from experiments.qa.questions import LETTERS, MASK, QAQuestion, fault
 
 
@@ -53,14 +54,15 @@ def strict_letter(reply: str) -> str | None:
 def lenient_letter(reply: str) -> str | None:
     """The letter that a reply most likely means, ``None`` when it names none or several.
 
-    In this order: the last one in (perhaps unclosed) tags, the last one after "answer is",
+    Thoughts are not read. In this order: the last one in (perhaps unclosed) tags, the last one after "answer is",
     the last one in a box, the only one that stands alone.
     """
+    text = spoken(reply)
     for pattern in (_TAGGED, _STATED, _BOXED):
-        found = pattern.findall(reply)
+        found = pattern.findall(text)
         if found:
             return str(found[-1]).upper()
-    alone = set(_ALONE.findall(reply))
+    alone = set(_ALONE.findall(text))
     return str(alone.pop()) if len(alone) == 1 else None
 
 
@@ -110,18 +112,16 @@ def read_generated(
     valid: list[QAQuestion] = []
     rejected: list[str] = []
     for number in range(1, 6):
-        text = _tag(reply, f"question{number}")
+        text = last_tagged(reply, f"question{number}")
         if text is None:
             continue
-        listed = re.findall(
-            r"<choice>(.*?)</choice>", _tag(reply, f"answer_choices{number}") or "", re.DOTALL
-        )
+        listed = tagged(last_tagged(reply, f"answer_choices{number}") or "", "choice")
         letters = [re.match(r"\s*([A-D])[.):]\s*(.*)", item, re.DOTALL) for item in listed]
         choices = {found[1]: found[2].strip() for found in letters if found}
-        answer = (_tag(reply, f"correct_answer{number}") or "").strip()
+        answer = last_tagged(reply, f"correct_answer{number}") or ""
         letter = re.fullmatch(r"([A-D])(?:[.):].*)?", answer, re.DOTALL)
         question = QAQuestion(
-            text.strip(),
+            text,
             {key: choices[key] for key in LETTERS if key in choices},
             letter[1] if letter else "",
             kind,
@@ -136,8 +136,3 @@ def read_generated(
     if not valid and not rejected:
         rejected.append("the reply holds no question in the form asked for")
     return valid, rejected
-
-
-def _tag(text: str, name: str) -> str | None:
-    found = re.search(rf"<{name}>(.*?)</{name}>", text, re.DOTALL)
-    return found[1] if found else None

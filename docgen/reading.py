@@ -1,0 +1,68 @@
+"""What a model's reply says: thoughts taken off, tags and fenced code found, in linear time.
+
+Replies are hostile text of any size. Nothing here backtracks over what it has read: a pattern
+either has a bounded length or gives back nothing (``*+``). Of several matches the last one counts,
+because models think aloud and correct themselves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+_THOUGHT = re.compile(r"<(/?)(think|thinking|reasoning)>", re.IGNORECASE)
+_FENCE = re.compile(r"```[ \t]{0,9}(\w{0,20})[ \t]{0,99}\r?\n(.*?)```", re.DOTALL)
+
+
+def spoken(reply: str) -> str:
+    """The reply without its thoughts (``<think>``, ``<thinking>``, ``<reasoning>``).
+
+    Thoughts that are not closed last to the end of the reply; those that are not opened (some
+    chat templates write the opening tag themselves) began with it.
+    """
+    kept: list[str] = []
+    position, inside = 0, ""
+    for tag in _THOUGHT.finditer(reply):
+        closing, name = tag[1], tag[2].lower()
+        if not closing and not inside:
+            kept.append(reply[position : tag.start()])
+            inside = name
+        elif closing and not inside:
+            kept.clear()
+            position = tag.end()
+        elif closing and name == inside:
+            position, inside = tag.end(), ""
+    return "".join(kept) if inside else "".join([*kept, reply[position:]])
+
+
+def tagged(text: str, tag: str) -> list[str]:
+    """What stands between each ``<tag>`` and the ``</tag>`` after it, in order.
+
+    A tag that is opened again before it is closed begins anew.
+    """
+    found, start = [], None
+    for match in _tag(tag).finditer(text):
+        if not match[1]:
+            start = match.end()
+        elif start is not None:
+            found.append(text[start : match.start()])
+            start = None
+    return found
+
+
+def last_tagged(reply: str, tag: str) -> str | None:
+    """The last complete ``<tag>`` of a reply, outer blanks off; ``None`` when there is none."""
+    found = tagged(spoken(reply), tag)
+    return found[-1].strip() if found else None
+
+
+def fences(text: str) -> Iterator[tuple[str, str]]:
+    """Language (lower case, perhaps empty) and content of every fenced block, in order."""
+    for match in _FENCE.finditer(text):
+        yield match[1].lower(), match[2]
+
+
+@lru_cache(maxsize=64)
+def _tag(name: str) -> re.Pattern[str]:
+    return re.compile(rf"<(/?){re.escape(name)}>", re.IGNORECASE)
