@@ -86,7 +86,7 @@ class Agentic:
         reply = await episode.ask(
             "decompose", prompts.decompose(episode.question.prompt, self.queries)
         )
-        queries = _lines(reply, "queries")[: self.queries]
+        queries = read_lines(reply, "queries")[: self.queries]
         if not queries:
             episode.check(["decompose: no query could be read; the question itself is the query"])
         return queries or [episode.question.prompt]
@@ -106,7 +106,7 @@ class Agentic:
         """Names that the model asks for, each as the symbol table has it."""
         messages = prompts.names(episode.question.prompt, documents, self.names)
         reply = await episode.ask("names", messages)
-        asked = [m[0] for line in _lines(reply, "names") if (m := _NAME.search(line))]
+        asked = read_names(reply)
         if not asked:
             episode.check(["names: no name could be read; nothing is looked up"])
         resolved, notes = [], []
@@ -149,7 +149,13 @@ class Agentic:
         return await find_sources(episode, names[: self.sources])
 
 
-def _lines(reply: str, tag: str) -> list[str]:
+def read_names(reply: str) -> list[str]:
+    """The first dotted name in each line of ``<names>``."""
+    return [m[0] for line in read_lines(reply, "names") if (m := _NAME.search(line))]
+
+
+def read_lines(reply: str, tag: str) -> list[str]:
+    """Lines of a list that a model was asked for, each once, without bullets."""
     lines = (last_tagged(reply, tag) or "").splitlines()[:MOST_LINES]
     cleaned = [_BULLET.sub("", line.strip()[:MOST_CHARACTERS]).strip() for line in lines]
     return list(dict.fromkeys(line for line in cleaned if line))

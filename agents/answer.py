@@ -12,6 +12,7 @@ from typing import Literal
 from docgen.reading import fences, spoken, tagged
 
 MAX_CODE_CHARACTERS = 200_000
+MAX_BLOCKS = 50  # the last ones of an answer without tags
 
 # The contract in two halves, so that neither is tried at every character in between.
 _STRICT_HEAD = re.compile(r"<answer>\s*+<code>\s*+```(?:python)?[ \t]*+\n")
@@ -120,7 +121,7 @@ def _blocks(text: str, *, together: bool) -> list[str]:
     if inside:
         parts = inside if together else inside[-1:]
         return [block for part in parts for block in _fenced(part) or [part.strip("`\n")]]
-    found = _fenced(text)
+    found = _fenced(text)[-MAX_BLOCKS:]
     if sum(map(len, found)) > MAX_CODE_CHARACTERS:
         found = found[-1:]
     return [block for block in found if "def " in block or _tree(block) is not None]
@@ -160,15 +161,14 @@ def _entry(code: str, named: str) -> str:
         if not named:
             raise UnreadableError("its code has a syntax error and no <name> says what to call")
         return named
-    entries = [node.name for node in tree.body if _callable_without_arguments(node)]
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    entries = [node.name for node in functions if _callable_without_arguments(node)]
     if not entries:
         raise UnreadableError("its code has no top-level function without arguments")
     return named if named in entries else entries[-1]
 
 
-def _callable_without_arguments(node: ast.stmt) -> bool:
-    if not isinstance(node, ast.FunctionDef):
-        return False
+def _callable_without_arguments(node: ast.FunctionDef) -> bool:
     arguments = node.args
     required = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
     return required == 0 and None not in arguments.kw_defaults

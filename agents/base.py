@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 StopReason = Literal[
     "answered",  # the architecture is done (reflect: its own checks were satisfied)
     "iterations",  # the last permitted iteration was used
+    "repeated",  # the model sent a draft that had failed again, twice
     "budget",  # a limit on calls, tokens, dollars or seconds was reached: not finished
     "format_error",  # no code could be read from any reply
     "model_error",  # the endpoint failed after its retries: infrastructure, not a score

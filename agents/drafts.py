@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from langchain_core.messages import BaseMessage
 
-from agents.answer import Answer
-from agents.checks import contract_findings, fulfilled
+from agents.answer import Answer, same_code
+from agents.checks import concrete, contract_findings, fulfilled
 from agents.episode import Episode
 from agents.introspect import Miss, find_misses
 from sandbox.base import Execution
@@ -35,6 +35,8 @@ class Draft:
         Names that the installed libraries do not have.
     quality
         Number of properties in the format asked for.
+    concrete
+        Whether the findings and misses say by themselves what to correct.
     """
 
     answer: Answer
@@ -42,6 +44,7 @@ class Draft:
     findings: tuple[str, ...]
     misses: tuple[Miss, ...]
     quality: int
+    concrete: bool = False
 
     @property
     def values(self) -> Mapping[str, Any]:
@@ -64,6 +67,9 @@ class Drafts:
         value.
     introspect
         Look the names of every draft that is not clean up in the installed libraries.
+    distinct
+        A draft that was there before, and was not clean, is asked for once more; the same again
+        sets ``stuck`` and is not executed.
     """
 
     def __init__(
@@ -73,18 +79,26 @@ class Drafts:
         select: Select,
         formats: Mapping[str, str],
         introspect: bool = False,
+        distinct: bool = False,
     ) -> None:
         self.tried: list[Draft] = []
+        self.stuck = False
+        self._distinct = distinct
         self._episode = episode
         self._select = select
         self._formats = formats
         self._introspect = introspect
 
     async def attempt(self, messages: Sequence[BaseMessage]) -> Draft | None:
-        """Ask for a draft, check and execute it; ``None`` when no code could be read."""
+        """Ask for a draft, check and execute it; ``None`` when there is no (new) code."""
         episode = self._episode
         answer = await episode.draft(messages)
-        if answer is None:
+        if answer is not None and self._known(answer):
+            answer = await episode.draft(messages)  # the next sample of the same prompt
+            self.stuck = answer is not None and self._known(answer)
+            if self.stuck:
+                self._choose()
+        if answer is None or self.stuck:
             return None
         if self.tried and self._select != "last":
             self._choose()  # stands until the new one has been executed
@@ -99,7 +113,8 @@ class Drafts:
         if self._introspect and findings:  # of a clean draft nothing is asked
             misses = await find_misses(episode, answer.code)
         quality = fulfilled(execution, formats)
-        draft = Draft(answer, execution, tuple(findings), tuple(misses), quality)
+        clear = bool(misses) or concrete(execution, formats)
+        draft = Draft(answer, execution, tuple(findings), tuple(misses), quality, clear)
         self.tried.append(draft)
         self._choose()
         return draft
@@ -113,6 +128,11 @@ class Drafts:
         clean = [draft for draft in self.tried[:-1] if not draft.findings]
         wanted = len(self._formats or last.values)
         return any(agreeing(last, other) == wanted for other in clean)
+
+    def _known(self, answer: Answer) -> bool:
+        return self._distinct and any(
+            draft.findings and same_code(draft.answer.code, answer.code) for draft in self.tried
+        )
 
     def _choose(self) -> None:
         self._episode.answer = choose(self.tried, self._select).answer

@@ -14,17 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from langchain_core.documents import Document
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import BaseMessage
 
 from agents import prompts
-from agents.answer import Answer, parse_answer
+from agents.answer import Answer, UnreadableError, read_answer
 from agents.asking_chat import AskingChat
 from agents.base import Question, Step, StopReason, Trajectory
 from agents.budget import EXECUTION_LIMITS, Budget, BudgetExceeded, Meter
 from agents.models import Fault, ModelClient, ModelError
 from retrieval.base import RetrievalError, Retriever
 from retrieval.budget import shorten
-from sandbox.base import Execution, Mount, Sandbox, SandboxError
+from sandbox.base import Execution, Mount, Outcome, Sandbox, SandboxError
 from sandbox.representation import represent, type_name
 
 SHOWN_CHARACTERS = 4000  # of stdout, of a traceback, of the returned values in a record
@@ -40,6 +40,8 @@ class Parts:
         Seconds for one run of a draft.
     strict
         Accept only the answer contract, without repair.
+    packages
+        Import names of the libraries that the questions are about; the model's role names them.
     on_step
         Told of every step as it is recorded; for progress, never for control.
     """
@@ -50,6 +52,7 @@ class Parts:
     budget: Budget = field(default_factory=Budget)
     execution_timeout: float = 60.0
     strict: bool = False
+    packages: Sequence[str] = ("pymatgen",)
     on_step: Callable[[Question, Step], None] | None = None
 
 
@@ -113,6 +116,7 @@ class Episode:
 
     async def ask(self, purpose: str, messages: Sequence[BaseMessage]) -> str:
         """Return the model's reply, within the budget."""
+        messages = [prompts.role(self.parts.packages), *messages]
         self.meter.check()
         sample = f"{self.seed}:{self._asked}"
         self._asked += 1
@@ -144,16 +148,25 @@ class Episode:
     async def draft(self, messages: Sequence[BaseMessage]) -> Answer | None:
         """Ask for code; one repair prompt when nothing can be read from the reply."""
         self.reply = await self.ask("generate", messages)
-        answer = parse_answer(self.reply, strict=self.parts.strict)
-        if answer is None and not self.parts.strict:
-            self._record("parse", status="error")
-            again = prompts.repair(messages, AIMessage(self.reply))
-            self.reply = await self.ask("repair", again)
-            answer = parse_answer(self.reply)
-        self._record("parse", status=answer.status if answer else "error")
+        answer, reason = self._read()
+        if answer is None and not self.parts.strict and self.fault != "refusal":
+            self.reply = await self.ask(
+                "repair", prompts.repair(self.question.prompt, self.reply, reason)
+            )
+            answer, _ = self._read()
         if answer is not None:
             self.answer = answer
         return answer
+
+    def _read(self) -> tuple[Answer | None, str]:
+        """The answer in the last reply, or why there is none."""
+        try:
+            answer = read_answer(self.reply, strict=self.parts.strict)
+        except UnreadableError as error:
+            self._record("parse", status="error", reason=str(error))
+            return None, str(error)
+        self._record("parse", status=answer.status)
+        return answer, ""
 
     async def run(self, code: str, entry: str) -> Execution:
         """Run code in the sandbox, within the budget; not recorded."""
@@ -175,7 +188,7 @@ class Episode:
         self._record(
             "execute",
             outcome=str(execution.outcome),
-            result=show(execution.result),
+            result=returned(execution),
             stdout=execution.stdout[:SHOWN_CHARACTERS],
             stderr=execution.stderr[:SHOWN_CHARACTERS],
             error=(execution.error or "")[-SHOWN_CHARACTERS:],
@@ -247,6 +260,13 @@ async def run_episode(
 def mounts_of(question: Question) -> list[Mount]:
     """Read-only inputs of a question, for the sandbox."""
     return [Mount(Path(source), target) for target, source in question.mounts.items()]
+
+
+def returned(execution: Execution, limit: int = SHOWN_CHARACTERS) -> str:
+    """What a run returned, as :func:`show` shows it; a run that failed returned nothing."""
+    if execution.outcome != Outcome.OK:
+        return prompts.NOTHING
+    return show(execution.result, limit)
 
 
 def show(value: Any, limit: int = SHOWN_CHARACTERS) -> str:

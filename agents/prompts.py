@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
+from agents.answer import has_code
+from docgen.reading import spoken
 from retrieval.rerank import request, summary
 
-SYSTEM = (
-    "You are a materials scientist who writes Python with pymatgen and its add-on packages. "
+ROLE = (
+    "You are a materials scientist who writes Python with {libraries}. "
     "You write code that runs as it stands and returns exactly what was asked for."
 )
 
@@ -26,14 +28,23 @@ Answer with one function and nothing else, in exactly this form:
 (all imports, and one function without arguments that returns the dict)
 ```</code><name>function_name</name></answer>"""
 
-NOTES = """\
-Notes:
-- Where the question and a document name different import paths or files, use the question's.
-- Where the question gives code, keep that code; replace every [MASK] by what belongs there.
-- A property that cannot be computed is None; the others must still be returned."""
+NOTE_DOCUMENTS = """\
+- Where the question and a document name different import paths or files, use the question's."""
+NOTE_CODE = "- Where the question gives code, keep that code; replace every [MASK] by what belongs there."
+NOTE_NONE = "- A property that cannot be computed is None; the others must still be returned."
 
 REPAIR = """\
-Your reply could not be read. Send the same solution again.
+<reply>
+{reply}
+</reply>
+
+This reply could not be read: {reason}. Write what it solves again, in the form asked for.
+
+"""
+
+ANSWER_WITH_CODE = """\
+A first reply to this question could not be read: {reason}.
+
 """
 
 DECOMPOSE = """\
@@ -75,6 +86,9 @@ would help most. Answer in exactly this form:
 <feedback>what to change and why</feedback>
 <query>a search query for the documentation</query>"""
 
+
+MAX_REPLY = 20_000  # characters of a reply that a repair shows
+NOTHING = "nothing was returned"
 
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,16}\b")
 
@@ -158,13 +172,33 @@ def generate(
     if attempts:
         parts.extend(render_attempt(attempt) for attempt in attempts)
         parts.append(FEEDBACK_NOTE)
-    parts.extend([NOTES, CONTRACT])
-    return [SystemMessage(SYSTEM), HumanMessage("\n\n".join(parts))]
+    notes = [
+        *([NOTE_DOCUMENTS] if documents else []),
+        *([NOTE_CODE] if "```" in prompt or "[MASK" in prompt else []),
+        NOTE_NONE,
+    ]
+    parts.extend(["\n".join(["Notes:", *notes]), CONTRACT])
+    return _ask(*parts)
 
 
-def repair(messages: Sequence[BaseMessage], reply: BaseMessage) -> list[BaseMessage]:
-    """Messages that ask once more for a readable answer."""
-    return [*messages, reply, HumanMessage(REPAIR + CONTRACT)]
+def repair(prompt: str, reply: str, reason: str) -> list[BaseMessage]:
+    """Messages that ask once more for a readable answer.
+
+    A reply with code is shown alone, without the question and its documents; one without code
+    leaves nothing to repair, so that the question stands again in its place.
+    """
+    said = spoken(reply)
+    if has_code(said):
+        return _ask(REPAIR.format(reply=said[:MAX_REPLY], reason=reason) + CONTRACT)
+    return _ask(_question(prompt), ANSWER_WITH_CODE.format(reason=reason) + CONTRACT)
+
+
+def role(packages: Sequence[str]) -> SystemMessage:
+    """Who the model is, for the import names of the libraries that a question is about."""
+    if "pymatgen" in packages:
+        return SystemMessage(ROLE.format(libraries="pymatgen and its add-on packages"))
+    listed = ", ".join(packages) or "the libraries that are installed"
+    return SystemMessage(ROLE.format(libraries=listed))
 
 
 def criticise(
@@ -175,8 +209,7 @@ def criticise(
     if documents:
         parts.append(render_documents(documents))
     parts.extend(render_attempt(attempt) for attempt in attempts)
-    parts.append(CRITIC)
-    return [SystemMessage(SYSTEM), HumanMessage("\n\n".join(parts))]
+    return _ask(*parts, CRITIC)
 
 
 def decompose(prompt: str, most: int) -> list[BaseMessage]:
@@ -199,7 +232,7 @@ def names(prompt: str, documents: Sequence[Document], most: int) -> list[BaseMes
 
 
 def _ask(*parts: str) -> list[BaseMessage]:
-    return [SystemMessage(SYSTEM), HumanMessage("\n\n".join(parts))]
+    return [HumanMessage("\n\n".join(parts))]
 
 
 def free_question(

@@ -15,15 +15,21 @@ from langchain_core.documents import Document
 
 from agents import prompts
 from agents.base import Question, StopReason, Trajectory
+from agents.checks import caught_findings
 from agents.drafts import Draft, Drafts, Select
-from agents.episode import Episode, Parts, run_episode, show
+from agents.episode import Episode, Parts, returned, run_episode
 from agents.prompts import Attempt
+from docgen.reading import last_tagged, spoken
+from sandbox.base import Execution
 
 NextRetrieval = Literal["critic", "draft", "traceback", "off"]
-_NAME = re.compile(r"\b[A-Za-z_][\w.]*[A-Za-z0-9]\b")
-_FEEDBACK = re.compile(r"<feedback>\s*(.*?)\s*</feedback>", re.DOTALL)
-_QUERY = re.compile(r"<query>\s*(.*?)\s*</query>", re.DOTALL)
+UNREADABLE = 2  # replies in a row without code that end an episode which has no draft yet
+MAX_QUERY = 1000  # characters of a search query that a model writes
 _TAIL = 3000  # characters of a traceback or of printed text that go back into a prompt
+_MARKED = re.compile(r"`\s{0,9}([A-Za-z_][\w.]*+)[^`\n]{0,200}`")
+# What is no word of a language: dotted, with an underscore, with a capital inside.
+_SHAPED = re.compile(r"[A-Za-z_][\w.]*+")
+_IDENTIFIER = re.compile(r"\w++(?:\.\w++)+|[A-Za-z]\w*_\w*|_\w+|\w*[a-z0-9][A-Z]\w*")
 
 
 class Reflect:
@@ -54,6 +60,12 @@ class Reflect:
     select
         Which draft is the answer; see :class:`agents.drafts.Drafts`. With ``agreement`` a clean
         draft ends the episode only when another one returned the same.
+    economical
+        Spend a critique and all documents only where they are needed. After findings that say by
+        themselves what to correct, the next prompt holds the draft, the findings and the documents
+        of the names concerned; a draft that comes again is asked for once more and then ends the
+        loop. The published architecture does neither, and a model without an LLM cannot: it has
+        no knowledge but the documents in its prompt.
     """
 
     name = "reflect"
@@ -73,6 +85,7 @@ class Reflect:
         check_contract: bool = True,
         check_introspection: bool = True,
         select: Select = "best",
+        economical: bool = True,
     ) -> None:
         self.parts = parts
         self.k = k or parts.model.config.documents
@@ -85,6 +98,7 @@ class Reflect:
         self.check_contract = check_contract
         self.check_introspection = check_introspection
         self.select = select
+        self.economical = economical and parts.model.llm
 
     async def solve(self, question: Question, *, seed: int = 0) -> Trajectory:
         """See :class:`agents.base.Agent`."""
@@ -97,14 +111,17 @@ class Reflect:
             select=self.select,
             formats=formats_of(episode.question, checked=self.check_contract),
             introspect=self.check_introspection,
+            distinct=self.economical,
         )
         first = await episode.retrieve(prompt, self.k)
-        documents = first
+        documents = full = first
         attempts: list[Attempt] = []
         for number in range(1, self.max_iterations + 1):
             draft = await drafts.attempt(prompts.generate(prompt, documents, attempts))
+            if drafts.stuck:
+                return "repeated"
             if draft is None:
-                if drafts.tried:
+                if drafts.tried or (self.economical and number < UNREADABLE):
                     continue
                 return "format_error"  # nothing to build on, not even after a repair
             if drafts.settled:
@@ -112,10 +129,14 @@ class Reflect:
             if number == self.max_iterations or not draft.findings:
                 continue
             attempts.append(self._attempt(number, draft))
-            found = await self._reflect(episode, documents, attempts, draft)
+            if self.economical and draft.concrete and not _same_again(drafts.tried):
+                documents = await episode.lookup(concerned(draft), self.k)
+                continue
+            found = await self._reflect(episode, full, attempts, draft)
             if found:
-                documents = merge(first, found) if self.keep_documents else found
-        return "iterations"
+                full = merge(first, found) if self.keep_documents else found
+            documents = full
+        return "iterations" if drafts.tried else "format_error"
 
     def _attempt(self, number: int, draft: Draft) -> Attempt:
         execution = draft.execution
@@ -125,9 +146,9 @@ class Reflect:
             code=draft.answer.code,
             outcome=str(execution.outcome),
             traceback=(execution.error or "")[-_TAIL:] if self.feedback_traceback else "",
-            returned=show(execution.result, _TAIL) if self.feedback_values else "",
+            returned=returned(execution, _TAIL) if self.feedback_values else "",
             printed=printed[-_TAIL:] if self.feedback_values else "",
-            checks=draft.findings if self.check_contract else (),
+            checks=(*draft.findings, *caught_findings(execution)) if self.check_contract else (),
             library=tuple(str(miss) for miss in draft.misses),
         )
 
@@ -167,17 +188,53 @@ async def critique(
     """Ask for feedback on the last attempt and for the next search query."""
     messages = prompts.criticise(episode.question.prompt, documents, attempts)
     reply = await episode.ask("critique", messages)
-    feedback, query = _FEEDBACK.search(reply), _QUERY.search(reply)
-    text = feedback[1] if feedback else reply.strip()
-    return text[:_TAIL], query[1] if query else ""
+    return read_critique(reply)
+
+
+def read_critique(reply: str) -> tuple[str, str]:
+    """Feedback (the whole reply where it has no tag) and search query of a critic's reply."""
+    feedback, query = last_tagged(reply, "feedback"), last_tagged(reply, "query")
+    text = spoken(reply).strip() if feedback is None else feedback
+    return text[:_TAIL], (query or "")[:MAX_QUERY]
+
+
+def _same_again(tried: Sequence[Draft]) -> bool:
+    """Whether the last draft failed as the one before it did: being told did not help."""
+    if len(tried) < 2:
+        return False
+    one, other = (
+        (draft.findings, [miss.text for miss in draft.misses], _last_line(draft.execution))
+        for draft in tried[-2:]
+    )
+    return one == other
+
+
+def _last_line(execution: Execution) -> str:
+    return "".join((execution.error or "").strip().splitlines()[-1:])
+
+
+def concerned(draft: Draft) -> list[str]:
+    """Dotted names whose documents a correction needs: what was misused, or what raised."""
+    misused = [miss.owner for miss in draft.misses if miss.owner]
+    words = set(re.findall(r"\w+", (draft.execution.error or "")[-_TAIL:]))
+    raised = [n for n in used_names(draft.answer.code) if n.rpartition(".")[2] in words]
+    return list(dict.fromkeys(misused or raised))
 
 
 async def look_up(
     episode: Episode, query: str, k: int, *, also: Sequence[str] = ()
 ) -> list[Document]:
     """Exact documents of ``also`` and of the names in ``query`` first, then the search's."""
-    exact = await episode.lookup([*also, *_NAME.findall(query)], k)
+    exact = await episode.lookup([*also, *names_in(query)], k)
     return merge(exact, await episode.retrieve(query, k))[: 2 * k]
+
+
+def names_in(query: str) -> list[str]:
+    """Names in a query: what stands in code marks, and what cannot be a word of a language."""
+    text = query[:MAX_QUERY]
+    marked = [match[1].rstrip(".") for match in _MARKED.finditer(text)]
+    words = [word.rstrip(".") for word in _SHAPED.findall(text)]
+    return list(dict.fromkeys([*marked, *filter(_IDENTIFIER.fullmatch, words)]))
 
 
 def used_names(code: str) -> list[str]:
@@ -192,7 +249,7 @@ def used_names(code: str) -> list[str]:
 def imported_names(code: str) -> list[str]:
     """Dotted names that the import statements of ``code`` bring in, in order."""
     names = []
-    for module, targets in re.findall(r"^\s*from ([\w.]+) import ([\w, ]+)", code, re.MULTILINE):
+    for module, targets in re.findall(r"^[ \t]*from ([\w.]+) import ([\w, ]+)", code, re.MULTILINE):
         for target in targets.split(","):
             name = target.split(" as ")[0].strip()
             if name:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from agents import prompts
 from agents.base import Question, StopReason, Trajectory
 from agents.drafts import Drafts, Select
-from agents.episode import Episode, Parts, run_episode, show
+from agents.episode import Episode, Parts, returned, run_episode
 from agents.prompts import Attempt
 from agents.reflect import critique, formats_of, look_up
 
@@ -78,7 +78,7 @@ class Reretrieve:
                 code=draft.answer.code,
                 outcome=str(execution.outcome),
                 traceback=(execution.error or "")[-_TAIL:],
-                returned=show(execution.result, _TAIL),
+                returned=returned(execution, _TAIL),
                 printed="\n".join(filter(None, [execution.stdout, execution.stderr]))[-_TAIL:],
                 checks=draft.findings,
             )

@@ -10,7 +10,7 @@ from agents import prompts
 from agents.base import Question, StopReason, Trajectory
 from agents.drafts import Drafts, Select
 from agents.episode import Episode, Parts, run_episode
-from agents.reflect import formats_of
+from agents.reflect import UNREADABLE, formats_of
 
 
 class Resample:
@@ -57,10 +57,10 @@ class Resample:
         formats = formats_of(episode.question, checked=self.check_contract)
         drafts = Drafts(episode, select=self.select, formats=formats)
         messages = prompts.generate(prompt, await episode.retrieve(prompt, self.k))
-        for _ in range(self.max_iterations):
+        for number in range(1, self.max_iterations + 1):
             draft = await drafts.attempt(messages)
-            if not drafts.tried:
+            if not drafts.tried and number == UNREADABLE:
                 return "format_error"
             if draft is not None and drafts.settled:
                 return "answered"
-        return "iterations"
+        return "iterations" if drafts.tried else "format_error"

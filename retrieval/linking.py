@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from langchain_core.documents import Document
 
+MAX_PARTS = 20  # of a dotted name that is looked up
 _FENCE = re.compile(r"```[a-z]{0,20}\n(.*?)```", re.DOTALL)
 _IMPORT = re.compile(
     r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^()]*\)|[^\n#;]+)", re.MULTILINE
@@ -52,6 +53,8 @@ class Linker:
         ``Structure.from_file`` is resolved like a short name with its owner in front.
         """
         wanted = name.strip().removesuffix("()")
+        if wanted.count(".") > MAX_PARTS:
+            return None
         exact = self._exact(wanted)
         if exact is not None:
             return exact

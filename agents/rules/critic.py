@@ -29,10 +29,9 @@ def review(prompt: Prompt) -> str:
     names += made.program.loose
     asked = [w for w in prompt.wanted if w.name in missing]
     words = [w.name.replace("_", " ") for w in asked][:3]
-    query = " ".join([*dict.fromkeys(names), *words])
+    query = " ".join([*(f"`{name}`" for name in dict.fromkeys(names)), *words])
     notes = [f"{name}: try another expression" for name in sorted(missing)]
-    if last.traceback:
-        notes.append(last.traceback.strip().splitlines()[-1])
+    notes += last.traceback.strip().splitlines()[-1:]
     return f"<feedback>{'; '.join(notes)}</feedback>\n<query>{query}</query>"
 
 

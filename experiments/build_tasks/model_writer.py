@@ -182,7 +182,7 @@ class ModelWriter:
             reply = await self.chat.ainvoke(messages)
             text = str(reply.text)
             try:
-                answer = form.model_validate(_json(text))
+                answer = form.model_validate(read_json(text))
                 problems = faults(answer)
             except ValidationError as error:
                 problems = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}"
@@ -225,7 +225,7 @@ def _misnumbered(numbers: Sequence[int], draft: Draft) -> list[str]:
     return [f"the numbers must be 0 to {len(draft.asked) - 1}, each once"]
 
 
-def _json(text: str) -> Any:
+def read_json(text: str) -> Any:
     """The last fenced object, else the one between the first brace and the last one.
 
     Raises

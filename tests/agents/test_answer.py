@@ -1,9 +1,17 @@
 """Reading replies: the contract, its repairs, and what is refused."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.answer import MAX_CODE_CHARACTERS, parse_answer
+from agents.answer import (
+    MAX_CODE_CHARACTERS,
+    Answer,
+    UnreadableError,
+    parse_answer,
+    read_answer,
+    same_code,
+)
 
 CODE = "import math\n\ndef area():\n    return {'area': math.pi}"
 STRICT = f"<answer><code>```python\n{CODE}\n```</code><name>area</name></answer>"
@@ -29,24 +37,97 @@ def test_tags_without_fence_are_a_repair():
     assert (answer.code, answer.entry, answer.status) == (CODE, "area", "repaired")
 
 
-def test_nothing_is_guessed():
-    two = "```python\ndef a():\n    return {}\n\ndef b():\n    return {}\n```"
-    assert parse_answer(two) is None
-    assert (
-        parse_answer("```python\ndef a():\n  return {}\n```\n```python\ndef b(): ...\n```") is None
-    )
-    assert parse_answer("```python\ndef f(x):\n    return {}\n```") is None
-    assert parse_answer("no code at all") is None
-    assert parse_answer("") is None
+def test_without_anything_to_call_nothing_is_guessed():
+    for reply in ("```python\ndef f(x):\n    return {}\n```", "no code at all", ""):
+        assert parse_answer(reply) is None
+    with pytest.raises(UnreadableError, match="no top-level function without arguments"):
+        read_answer("<code>\ndef f(x):\n    return {}\n</code><name>f</name>")
+    with pytest.raises(UnreadableError, match="holds no code"):
+        read_answer("I would use pymatgen.")
+    with pytest.raises(UnreadableError, match="syntax error"):
+        read_answer("```python\ndef f(:\n```")
 
 
-def test_a_named_function_that_the_code_lacks_is_not_called():
-    assert (
-        parse_answer(
-            "<code>\ndef a():\n    return {}\n\ndef b():\n    return {}\n</code><name>c</name>"
-        )
-        is None
+TWO = "def a():\n    return {}\n\ndef b():\n    return {}\n\ndef c(x):\n    return {}"
+
+
+@pytest.mark.parametrize(("name", "entry"), [("a", "a"), ("b", "b"), ("c", "b"), ("none", "b")])
+def test_of_several_functions_the_named_one_is_called_else_the_last_that_can_be(name, entry):
+    answer = parse_answer(f"<code>\n{TWO}\n</code><name>{name}</name>")
+    assert answer is not None
+    assert (answer.entry, answer.status) == (entry, "repaired")
+    unnamed = parse_answer(f"```python\n{TWO}\n```")
+    assert unnamed is not None
+    assert unnamed.entry == "b"
+
+
+SKETCH = "<answer><code>```python\ndef sketch():\n    return None\n```</code><name>sketch</name></answer>"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        f"<think>First {SKETCH}, or not</think>",
+        f"<Thinking>{SKETCH}</Thinking>\n",
+        f"{SKETCH} no, that is wrong</think>",  # opened by the chat template
+        f"<reasoning>maybe <think>{SKETCH}</reasoning>",
+        f"{SKETCH}\nThat is wrong. Again:\n",
+    ],
+)
+def test_what_was_only_thought_is_not_the_answer(before: str):
+    answer = parse_answer(before + STRICT)
+    assert answer is not None
+    assert (answer.code, answer.entry) == (CODE, "area")
+    assert answer.status == "repaired"  # strictly the sketch would be the answer
+    published = parse_answer(before + STRICT, strict=True)
+    assert published is not None
+    assert published.entry == "sketch"
+
+
+def test_thoughts_that_never_end_hold_no_answer():
+    assert parse_answer(f"<think>{STRICT}") is None
+    assert parse_answer(f"{STRICT}\n<think>Was that right? {SKETCH}") == Answer(
+        CODE, "area", "strict"
     )
+
+
+def test_thoughts_without_an_answer_in_them_do_not_bend_the_contract():
+    answer = parse_answer(f"<think>simple</think>{STRICT}")
+    assert answer is not None
+    assert answer.status == "strict"
+
+
+def test_code_blocks_of_one_answer_are_one_program():
+    imports, function = CODE.split("\n\n")
+    for reply in (
+        f"First:\n```python\n{imports}\n```\nThen:\n```python\n{function}\n```\n"
+        "Run:\n```bash\npip install x\n```",
+        f"<answer><code>```python\n{imports}\n```\n```python\n{function}\n```</code>"
+        "<name>area</name></answer>",
+        f"<answer><code>{imports}</code><code>{function}</code><name>area</name></answer>",
+    ):
+        answer = parse_answer(reply)
+        assert answer is not None
+        assert (answer.code, answer.entry) == (CODE, "area")
+
+
+def test_a_function_that_is_written_again_replaces_its_first_version():
+    first = CODE.replace("math.pi", "math.no_such")
+    answer = parse_answer(f"```python\n{first}\n```\nBetter:\n```python\n{CODE}\n```")
+    assert answer is not None
+    assert answer.code == CODE
+
+
+def test_a_fence_inside_of_the_code_is_code():
+    code = 'def f():\n    """Like\n    ```\n    f()\n    ```\n    """\n    return {}'
+    answer = parse_answer(f"<answer><code>```python\n{code}\n```</code><name>f</name></answer>")
+    assert answer == Answer(code, "f", "strict")
+
+
+def test_the_same_draft_is_recognised():
+    assert same_code(CODE, CODE + "\n\n# nothing new\n")
+    assert not same_code(CODE, CODE.replace("pi", "e"))
+    assert not same_code("def f(:", "def g(:")
 
 
 def test_code_with_a_syntax_error_is_an_answer_that_will_not_run():

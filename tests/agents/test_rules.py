@@ -160,7 +160,7 @@ def test_statements_in_the_wrong_order_are_put_right():
     question = (
         "- `a`: x. Format: `int`.\n```python\nb = f(c)\nc = 3\ndef f(x):\n    return x\n```\n"
     )
-    prompt = read(prompts.generate(question)[1].text)
+    prompt = read(prompts.generate(question)[0].text)
     assert prompt is not None
     lines = [ast.unparse(s) for s in plan(prompt).program.statements]
     assert lines.index("c = 3") < lines.index("b = f(c)")

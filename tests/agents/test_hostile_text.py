@@ -1,0 +1,109 @@
+"""Everything that reads a model's text takes linear time: 1 MB of anything is read at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from langchain_core.messages import HumanMessage
+
+from agents import agentic, formats, prompts, reflect
+from agents.answer import has_code, parse_answer, same_code
+from agents.rules import model as rules
+from docgen.prompts import check_reply, clean_reply, read_sections
+from docgen.reading import fences, last_tagged, spoken
+from experiments.build_tasks import model_writer
+from experiments.qa import wording
+from retrieval.linking import Linker
+from retrieval.rerank import read_order
+
+SIZE = 1_000_000
+#: Of the processor, not of the clock. Quadratic reading of 1 MB takes minutes, linear reading less
+#: than half a second.
+SECONDS = 2.0
+
+
+def _or_refused(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    def tried(text: str) -> Any:
+        try:
+            return read(text)
+        except ValueError:
+            return None
+
+    return tried
+
+
+#: Every parser of model text. A new one is a line here.
+PARSERS: dict[str, Callable[[str], Any]] = {
+    "answer": parse_answer,
+    "answer, strict": lambda text: parse_answer(text, strict=True),
+    "answer, code": has_code,
+    "answer, same": lambda text: same_code(text, text + "#"),
+    "critique": reflect.read_critique,
+    "critique, names": lambda text: reflect.names_in(text),
+    "draft, imports": reflect.imported_names,
+    "draft, uses": reflect.used_names,
+    "agentic, lines": lambda text: agentic.read_lines(text, "queries"),
+    "agentic, names": lambda text: agentic.read_names(text),
+    "rerank": lambda text: read_order(text, 50),
+    "linking": Linker([], {}).named,
+    "packages": Linker([], {}).packages,
+    "tags": lambda text: last_tagged(text, "query"),
+    "thoughts": spoken,
+    "fences": lambda text: list(fences(text)),
+    "format": lambda text: formats.fits([1], text),
+    "attempt": lambda text: prompts.render_attempt(prompts.Attempt(1, text, "ok", text)),
+    "letter, strict": wording.strict_letter,
+    "letter, lenient": wording.lenient_letter,
+    "made questions": lambda text: wording.read_generated(text, kind="doc", source=""),
+    "task writer": _or_refused(model_writer.read_json),
+    "documentation, check": check_reply,
+    "documentation, clean": clean_reply,
+    "documentation, sections": read_sections,
+    "rules": lambda text: rules.answer([HumanMessage(text)]),
+    "rules, critic": lambda text: rules.answer(
+        prompts.criticise("- `a`: it. Format: `int`.", [], [prompts.Attempt(1, text, "ok", text)])
+    ),
+}
+
+
+def _filled(unit: str, head: str = "", tail: str = "") -> str:
+    return head + unit * ((SIZE - len(head) - len(tail)) // len(unit)) + tail
+
+
+TEXTS = {
+    "blanks in code": _filled(" ", "<code>"),
+    "blanks in an answer": _filled(" \n", "<answer><code>"),
+    "blanks in feedback": _filled(" ", "<feedback>"),
+    "blanks in a query": _filled("\t\n", "<query>", "</quer"),
+    "blank lines": _filled("\n"),
+    "blanks after a fence": _filled(" ", "```python"),
+    "fences": _filled("```\n"),
+    "backticks": _filled("`"),
+    "code tags": _filled("<code>"),
+    "answers": _filled("<answer><code>```python\n"),
+    "queries": _filled("<queries><query><indices><names>"),
+    "choices": _filled("<question1><answer_choices1><choice>A. <correct_answer1>"),
+    "choice lists": _filled("</question> <answer_choices>", "<question>", "</answer_choices>"),
+    "thoughts": _filled("<think></reasoning><thinking>"),
+    "names": _filled("_."),
+    "imports": _filled("from a import (\n"),
+    "sections": _filled("<symbol>\n<facts>\n"),
+    "prompts": _filled('<question>\n<document name="'),
+    "attempts": _filled('<attempt number="1">\n', "<question>\n- `a`: Format: int\n</question>"),
+    "braces": _filled('{"a":'),
+    "brackets": _filled("["),
+    "digits": _filled("9", "<indices>", "</indices>"),
+    "answer is": _filled("answer is ", "", "E"),
+    "parentheses": _filled("(", "<code>def f():", "</code>"),
+}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+@pytest.mark.parametrize("parser", PARSERS.values(), ids=PARSERS)
+def test_a_megabyte_of_anything_is_read_at_once(parser: Callable[[str], Any], text: str):
+    began = time.process_time()
+    parser(text)
+    assert time.process_time() - began < SECONDS
