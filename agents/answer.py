@@ -63,7 +63,9 @@ def read_answer(reply: str, *, strict: bool = False) -> Answer:
         return kept
     text = spoken(reply)
     whole = next((part for part in reversed(tagged(text, "answer")) if has_code(part)), None)
-    if whole is not None and (last := _strict(f"<answer>{whole}</answer>")) is not None:
+    last = _strict(f"<answer>{whole}</answer>")
+    # Several blocks in one <code> keep the contract to the letter, with fences amid the code.
+    if last is not None and (_tree(last.code) or "\n```" not in last.code):
         return last if last == kept else replace(last, status="repaired")
     scope = text if whole is None else whole
     blocks = _blocks(scope, together=whole is not None)

@@ -29,7 +29,7 @@ _TAIL = 3000  # characters of a traceback or of printed text that go back into a
 _MARKED = re.compile(r"`\s{0,9}([A-Za-z_][\w.]*+)[^`\n]{0,200}`")
 # What is no word of a language: dotted, with an underscore, with a capital inside.
 _SHAPED = re.compile(r"[A-Za-z_][\w.]*+")
-_IDENTIFIER = re.compile(r"\w++(?:\.\w++)+|[A-Za-z]\w*_\w*|_\w+|\w*[a-z0-9][A-Z]\w*")
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*+(?:\.\w++)+|[A-Za-z]\w*_\w*|_\w+|\w*[a-z0-9][A-Z]\w*")
 
 
 class Reflect:
@@ -64,7 +64,8 @@ class Reflect:
         Spend a critique and all documents only where they are needed. After findings that say by
         themselves what to correct, the next prompt holds the draft, the findings and the documents
         of the names concerned; a draft that comes again is asked for once more and then ends the
-        loop. The published architecture does neither, and a model without an LLM cannot: it has
+        loop. The first holds with ``retrieve_next="critic"`` only: any other choice is obeyed. The
+        published architecture does neither, and a model without an LLM cannot: it has
         no knowledge but the documents in its prompt.
     """
 
@@ -129,7 +130,7 @@ class Reflect:
             if number == self.max_iterations or not draft.findings:
                 continue
             attempts.append(self._attempt(number, draft))
-            if self.economical and draft.concrete and not _same_again(drafts.tried):
+            if self._told(drafts):
                 documents = await episode.lookup(concerned(draft), self.k)
                 continue
             found = await self._reflect(episode, full, attempts, draft)
@@ -137,6 +138,11 @@ class Reflect:
                 full = merge(first, found) if self.keep_documents else found
             documents = full
         return "iterations" if drafts.tried else "format_error"
+
+    def _told(self, drafts: Drafts) -> bool:
+        """Whether the findings of the last draft are all that the next one needs."""
+        wanted = self.economical and self.retrieve_next == "critic"
+        return wanted and drafts.tried[-1].concrete and not _same_again(drafts.tried)
 
     def _attempt(self, number: int, draft: Draft) -> Attempt:
         execution = draft.execution

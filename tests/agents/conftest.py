@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
+from agents.workbench import Settings, build_retriever
+from retrieval.base import Retriever
 from sandbox.base import Sandbox, SandboxConfig
 from sandbox.factory import available, get_sandbox
 
@@ -18,6 +20,15 @@ async def live_sandbox() -> AsyncIterator[Sandbox]:
         pytest.skip("no isolating sandbox on this machine")
     async with get_sandbox(SandboxConfig(env="live", workers=1)) as made:
         yield made
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def llm_doc(live_sandbox: Sandbox) -> Retriever:
+    """The assistant's documents of the environment ``live``; built where they are not cached."""
+    _ = live_sandbox  # has built the environment
+    made = await build_retriever(Settings())
+    assert made is not None
+    return made
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

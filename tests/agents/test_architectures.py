@@ -106,7 +106,8 @@ async def test_reflect_puts_traceback_and_critique_into_the_next_prompt(sandbox)
     critique = "<feedback>divide by something else</feedback><query>pymatgen.core.Lattice</query>"
     model, chat = client(code_reply("return {'a': 1 / 0}"), critique, GOOD)
     retriever = ListRetriever("pymatgen.core.Structure", "pymatgen.core.Lattice")
-    trajectory = await Reflect(Parts(model, retriever, sandbox), k=1).solve(QUESTION)
+    agent = Reflect(Parts(model, retriever, sandbox), k=1, economical=False)
+    trajectory = await agent.solve(QUESTION)
     assert trajectory.stop_reason == "answered"
     assert "ZeroDivisionError" in chat.prompts[1]
     assert "ZeroDivisionError" in chat.prompts[2]
@@ -123,7 +124,7 @@ async def test_reflect_shows_values_and_findings(sandbox):
         "<feedback>x</feedback><query></query>",
         GOOD,
     )
-    trajectory = await Reflect(Parts(model, None, sandbox)).solve(QUESTION)
+    trajectory = await Reflect(Parts(model, None, sandbox), economical=False).solve(QUESTION)
     later = chat.prompts[2]
     assert "'forty-two' (str)" in later
     assert "`a` should be int but is str" in later
@@ -150,8 +151,8 @@ async def test_reflect_switches_take_feedback_away(sandbox):
 @needs_sandbox
 async def test_reflect_stops_after_its_iterations_with_the_best_draft(sandbox):
     half = code_reply("return {'a': 42, 'b': None}")
-    worse = code_reply("return {}")
-    model, _ = client(half, worse, worse)
+    worse, bad = code_reply("return {}"), code_reply("return {'a': None}")
+    model, _ = client(half, worse, bad)
     agent = Reflect(
         Parts(model, None, sandbox), max_iterations=3, feedback_critic=False, retrieve_next="off"
     )

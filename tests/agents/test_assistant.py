@@ -29,7 +29,6 @@ return {
 }"""
 GOOD = code_reply(DRAFT.replace("{method}", "get_space_group_symbol"))
 MISSPELT = code_reply(DRAFT.replace("{method}", "get_spacegroup_symbol"))
-CRITIQUE = "<feedback>another method</feedback><query>SpacegroupAnalyzer</query>"
 
 pytestmark = pytest.mark.skipif(not available(), reason="no isolating sandbox on this machine")
 
@@ -50,7 +49,7 @@ def options(server: HTTPServer, name: str = "scripted") -> list[str]:
 def test_a_question_is_answered_with_code_that_was_executed(
     httpserver: HTTPServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    endpoint = Endpoint(httpserver).play(MISSPELT, CRITIQUE, GOOD)
+    endpoint = Endpoint(httpserver).play(MISSPELT, GOOD)
     script = tmp_path / "rutile.py"
     assert main(["ask", RUTILE, *options(httpserver), "--out", str(script)]) == 0
     shown, progress = capsys.readouterr()
@@ -59,11 +58,11 @@ def test_a_question_is_answered_with_code_that_was_executed(
     assert "pymatgen 20" in shown  # the version that it ran on
     assert "1. exception: AttributeError" in shown
     assert "2. ok" in shown
-    assert "scripted: 3 calls, 30 tokens, price unknown" in shown
+    assert "scripted: 2 calls, 20 tokens, price unknown" in shown
     assert "executed a draft: exception" in progress
     assert RUTILE in endpoint.prompts[0]
-    assert "AttributeError" in endpoint.prompts[2]
-    assert "`get_space_group_symbol`" in endpoint.prompts[2]  # by introspection
+    assert "AttributeError" in endpoint.prompts[1]
+    assert "`get_space_group_symbol`" in endpoint.prompts[1]  # by introspection
     ran = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     assert "P4_2/mnm" in ran.stdout
 

@@ -55,7 +55,7 @@ async def test_an_equal_budget_of_calls_is_spent_and_not_exceeded(
     live_sandbox: Sandbox, system: type[Reflect], calls: int
 ):
     # A draft as reply is no critique that can be read, but a reply all the same.
-    model, chat = client(BAD)
+    model, chat = client(*[code_reply(f"return {{'a': {n} / 0}}") for n in range(calls)])
     parts = Parts(model, ListRetriever("m.A"), live_sandbox, Budget(calls=calls))
     agent: Agent = system(parts, max_iterations=50)
     trajectory = await agent.solve(QUESTION)
@@ -66,20 +66,24 @@ async def test_an_equal_budget_of_calls_is_spent_and_not_exceeded(
     assert sum(s.kind == "execute" for s in trajectory.steps) == drafts
 
 
-@pytest.mark.parametrize("system", [Reflect, Reretrieve, Resample])
+@pytest.mark.parametrize(("system", "calls"), [(Reflect, 4), (Reretrieve, 2), (Resample, 4)])
 async def test_unreadable_replies_end_as_a_format_error(
-    live_sandbox: Sandbox, system: type[Reflect]
+    live_sandbox: Sandbox, system: type[Reflect], calls: int
 ):
     model, chat = client("garbage")
     trajectory = await system(Parts(model, None, live_sandbox)).solve(QUESTION)
     assert trajectory.stop_reason == "format_error"
     assert trajectory.code is None
-    assert len(chat.prompts) == 2
+    assert len(chat.prompts) == calls
 
 
-async def test_an_unreadable_reply_later_costs_only_its_iteration(live_sandbox: Sandbox):
-    model, _ = client(BAD, "garbage", "garbage", GOOD)
-    trajectory = await Resample(Parts(model, None, live_sandbox)).solve(QUESTION)
+@pytest.mark.parametrize("system", [Reflect, Resample])
+@pytest.mark.parametrize("before", [[], [BAD]])
+async def test_an_unreadable_reply_costs_only_its_iteration(
+    live_sandbox: Sandbox, system: type[Reflect], before: list[str]
+):
+    model, _ = client(*before, "garbage", "garbage", GOOD)
+    trajectory = await system(Parts(model, None, live_sandbox)).solve(QUESTION)
     assert trajectory.stop_reason == "answered"
 
 
@@ -165,7 +169,7 @@ class ByName(ListRetriever):
 async def test_documents_of_the_question_stay_or_are_replaced(live_sandbox: Sandbox, keep: bool):
     model, chat = client(BAD, CRITIQUE, GOOD)
     parts = Parts(model, ByName("m.A", "m.B"), live_sandbox)
-    await Reflect(parts, k=1, keep_documents=keep).solve(QUESTION)
+    await Reflect(parts, k=1, keep_documents=keep, economical=False).solve(QUESTION)
     assert "about m.A" in chat.prompts[0]
     assert "about m.B" in chat.prompts[2]
     assert ("about m.A" in chat.prompts[2]) is keep
