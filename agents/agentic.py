@@ -89,7 +89,7 @@ class Agentic:
         queries = read_lines(reply, "queries")[: self.queries]
         if not queries:
             episode.check(["decompose: no query could be read; the question itself is the query"])
-        return queries or [episode.question.prompt]
+        return queries or [episode.question.query]
 
     async def _rerank(self, episode: Episode, documents: list[Document]) -> list[Document]:
         if len(documents) <= self.top:

@@ -16,9 +16,7 @@ MAX_BLOCKS = 50  # the last ones of an answer without tags
 
 # The contract in two halves, so that neither is tried at every character in between.
 _STRICT_HEAD = re.compile(r"<answer>\s*+<code>\s*+```(?:python)?[ \t]*+\n")
-_STRICT_TAIL = re.compile(
-    r"```\s*+</code>\s*+<name>\s*+([A-Za-z_]\w*+)\s*+</name>\s*+</answer>"
-)
+_STRICT_TAIL = re.compile(r"```\s*+</code>\s*+<name>\s*+([A-Za-z_]\w*+)\s*+</name>\s*+</answer>")
 _NAME = re.compile(r"`?([A-Za-z_]\w*)(?:\(\))?`?")
 _PYTHON = frozenset({"", "py", "python", "python3"})
 

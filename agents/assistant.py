@@ -108,7 +108,7 @@ async def solve(
     """
     files = dict(files or {})
     prompt = prompts.free_question(text, sorted(files), turns[-TURNS:])
-    question = Question("ask", prompt, mounts=files)
+    question = Question("ask", prompt, mounts=files, search=text)
     trajectory = await bench.agent.solve(question)
     execution = None
     if trajectory.code is not None and trajectory.entry is not None:

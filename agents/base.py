@@ -41,12 +41,20 @@ class Question:
         All of it also stands in the prompt.
     mounts
         Input files: path inside the sandbox (relative) to path on the host, read-only.
+    search
+        What documents are searched with; ``None``: the prompt.
     """
 
     id: str
     prompt: str
     formats: Mapping[str, str] = field(default_factory=dict)
     mounts: Mapping[str, str] = field(default_factory=dict)
+    search: str | None = None
+
+    @property
+    def query(self) -> str:
+        """What documents are searched with."""
+        return self.prompt if self.search is None else self.search
 
 
 @dataclass(frozen=True)

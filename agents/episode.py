@@ -112,7 +112,7 @@ class Episode:
 
     def _short(self, documents: Sequence[Document]) -> list[Document]:
         limit = self.parts.model.config.document_characters
-        return shorten(documents, self.question.prompt, limit)
+        return shorten(documents, self.question.query, limit)
 
     async def ask(self, purpose: str, messages: Sequence[BaseMessage]) -> str:
         """Return the model's reply, within the budget."""

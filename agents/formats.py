@@ -22,8 +22,14 @@ MAX_ITEMS = 1000  # of one container that are compared
 _TOKEN = re.compile(r"\.\.\.|[a-z_][\w.]*|[\[\],|]|[^\s`*'\"(]")
 _KINDS = {
     **{name: name for name in ("bool", "int", "float", "complex", "str", "list", "dict", "tuple")},
-    **{"set": "set", "frozenset": "set", "none": "none", "nonetype": "none"},
-    **{"ndarray": "list", "np.ndarray": "list", "numpy.ndarray": "list", "sequence": "list"},
+    "set": "set",
+    "frozenset": "set",
+    "none": "none",
+    "nonetype": "none",
+    "ndarray": "list",
+    "np.ndarray": "list",
+    "numpy.ndarray": "list",
+    "sequence": "list",
 }
 _SCALARS: Mapping[str, tuple[type, ...]] = {
     "int": (int, np.integer),
@@ -130,10 +136,10 @@ class _Reader:
         found = self.union(depth + 1)
         nested = 0  # past what was not understood, to the end of this parameter
         while self._at < len(self._tokens):
-            token = self._tokens[self._at]
-            if nested == 0 and token in {",", "]"}:
+            mark = self._tokens[self._at]
+            if nested == 0 and mark in {",", "]"}:
                 break
-            nested += (token == "[") - (token == "]")
+            nested += (mark == "[") - (mark == "]")
             self._at += 1
         return found
 
@@ -184,7 +190,8 @@ def _contents_misfit(value: Any, wanted: Format, place: str) -> str | None:
             if len(items) != len(inner):
                 return f"{place and place + ' '}has {len(items)} items"
             each = inner
-        parts = [(f"{place}[{n}]", item, f) for n, (item, f) in enumerate(zip(items, each))]
+        pairs = zip(items, each, strict=True)
+        parts = [(f"{place}[{n}]", item, form) for n, (item, form) in enumerate(pairs)]
     faults = (misfit(item, form, where.strip()) for where, item, form in parts)
     return next((fault for fault in faults if fault is not None), None)
 

@@ -6,16 +6,17 @@ advice for the next draft: they never decide whether a draft is good.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from agents import introspect_probe
+from agents import introspect_probe, introspect_types
 from agents.episode import Episode
 from sandbox.base import Execution, Outcome
 
-PROBE = Path(introspect_probe.__file__).read_text(encoding="utf-8")
 ENTRY = "introspect"
 MAX_TEXT = 600  # characters of one finding in a prompt
 
@@ -44,6 +45,25 @@ class Miss:
 
     def __str__(self) -> str:
         return f"line {self.line}: {self.text}"
+
+
+def _assembled(*modules: ModuleType) -> str:
+    """The modules as one text, without their imports of each other."""
+    parts = ["from __future__ import annotations\n"]
+    for module in modules:
+        text = Path(str(module.__file__)).read_text(encoding="utf-8")
+        lines = text.splitlines(keepends=True)
+        for node in ast.parse(text).body:
+            own = isinstance(node, ast.ImportFrom) and str(node.module).startswith("agents.")
+            if own or (isinstance(node, ast.ImportFrom) and node.module == "__future__"):
+                lines[node.lineno - 1 : node.end_lineno] = [""] * (
+                    (node.end_lineno or node.lineno) - node.lineno + 1
+                )
+        parts += lines
+    return "".join(parts)
+
+
+PROBE = _assembled(introspect_types, introspect_probe)
 
 
 def draft_probe(code: str) -> str:

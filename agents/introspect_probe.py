@@ -1,8 +1,8 @@
 """Looks up the names of a draft in the installed libraries. Runs inside the sandbox.
 
-Standard library only and one file, because its text is sent to the sandbox (see
-``agents.introspect``). The draft is parsed, never executed; of the libraries only the modules
-that the draft imports are.
+Standard library only: its text and that of ``agents.introspect_types`` are sent to the sandbox as
+one (see ``agents.introspect``). The draft is parsed, never executed; of the libraries only the
+modules that the draft imports are.
 """
 
 from __future__ import annotations
@@ -12,39 +12,37 @@ import difflib
 import enum
 import importlib
 import inspect
-import itertools
-import linecache
 import pkgutil
 import re
 import sys
 import types
-import typing
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from agents.introspect_types import (
+    PAIRS,
+    PLACES,
+    Known,
+    Members,
+    Method,
+    at,
+    built_in,
+    common,
+    field,
+    item_of,
+    items,
+    of_dict,
+    pairs,
+    places,
+    returned,
+)
+
 MOST = 20  # findings of one draft
 NEAR = 4  # near names of one finding
+CHILDREN = 15  # modules of a package that a finding lists
 SOURCE_CHARACTERS = 4000
-
-
-@dataclass(frozen=True)
-class Known:
-    """What an expression is: an object of a library, or an instance of a class of it."""
-
-    value: Any
-    instance: bool = False
-
-    @property
-    def label(self) -> str:
-        """Dotted name as the library knows it."""
-        name = getattr(self.value, "__qualname__", getattr(self.value, "__name__", ""))
-        if isinstance(self.value, types.ModuleType):
-            return str(name)
-        return f"{getattr(self.value, '__module__', '')}.{name}"
 
 
 def report(code: str) -> list[dict[str, Any]]:
@@ -61,8 +59,9 @@ def report(code: str) -> list[dict[str, Any]]:
         tree = ast.parse(code)
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", 0) or 0
-        return [{"line": line, "name": "", "owner": "", "text": f"the code is no Python: {error}"}]
-    reader = Reader()
+        return [{"line": line, "name": "", "owner": "", "text": f"the code is not Python: {error}"}]
+    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    reader = Reader({text for text in texts if isinstance(text, str)})
     reader.block(tree.body, {})
     return reader.found[:MOST]
 
@@ -106,8 +105,9 @@ def locate(name: str) -> Any | None:
 class Reader:
     """Walks a draft in the order of its lines and keeps what each name stands for."""
 
-    def __init__(self) -> None:
+    def __init__(self, texts: set[str]) -> None:
         self.found: list[dict[str, Any]] = []
+        self._texts = texts  # string constants of the draft: names that it may have set itself
         self._said: set[tuple[str, str]] = set()
         self._optional = 0  # inside a `try` that expects a missing module
 
@@ -141,8 +141,7 @@ class Reader:
             names.pop(node.name, None)
             self.block(node.body, dict(names))
         elif isinstance(node, ast.For | ast.AsyncFor):
-            self.value(node.iter, names)
-            self._bind(node.target, None, names)
+            self._bind(node.target, item_of(self.value(node.iter, names)), names)
             self._branches([node.body, node.orelse], names)
         elif isinstance(node, ast.With | ast.AsyncWith):
             for item in node.items:
@@ -191,6 +190,14 @@ class Reader:
             else:
                 names[target.id] = value
             return
+        if isinstance(target, ast.Tuple | ast.List) and value is not None:
+            parts = target.elts
+            exact = value.value == PLACES and len(value.inner) == len(parts)
+            each = value.inner if exact else (item_of(value),) * len(parts)
+            if not any(isinstance(part, ast.Starred) for part in parts):
+                for part, known in zip(parts, each, strict=True):
+                    self._bind(part, known, names)
+                return
         for node in ast.walk(target):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 names.pop(node.id, None)
@@ -235,13 +242,19 @@ class Reader:
         while parent and (above := _importable(parent)) is None:
             parent, _, last = parent.rpartition(".")
         text = f"there is no module `{missing}`"
+        children: list[str] = []
         if parent and above is not None:
-            near = _near(last, [m.name for m in pkgutil.iter_modules(above.__path__)])
+            children = sorted(m.name for m in pkgutil.iter_modules(above.__path__))
+            near = _near(last, children)
             if near:
                 text += "; nearest: " + ", ".join(f"`{parent}.{n}`" for n in near)
         homes = [home for item in wanted or () for home in _homes(name.partition(".")[0], item)]
         if homes:
             text += "; instead: " + ", ".join(f"`{home}`" for home in homes)
+        listed = [child for child in children if not child.startswith(("_", "test"))]
+        if listed:
+            more = ", ..." if len(listed) > CHILDREN else ""
+            text += f"; `{parent}` has: {', '.join(listed[:CHILDREN])}{more}"
         self._say(line, name, homes[0] if homes else parent, text)
         return None
 
@@ -267,26 +280,36 @@ class Reader:
             return self._attribute(node, self.value(node.value, names))
         if isinstance(node, ast.Call):
             return self._call(node, names)
-        if isinstance(
-            node, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-        ):
-            names = self._inside(node, names)
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.expr):
-                self.value(child, names)
-            elif isinstance(child, ast.comprehension):
-                for part in (child.iter, *child.ifs):
-                    self.value(part, names)
-        return None
+        if isinstance(node, ast.Subscript):
+            owner = self.value(node.value, names)
+            self.value(node.slice, names)
+            return at(owner, node.slice)
+        if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp):
+            return items(self.value(node.elt, self._inside(node.generators, names)))
+        if isinstance(node, ast.DictComp):
+            inner = self._inside(node.generators, names)
+            return pairs(self.value(node.key, inner), self.value(node.value, inner))
+        if isinstance(node, ast.Lambda):
+            names = dict(names)
+            for argument in ast.walk(node.args):
+                if isinstance(argument, ast.arg):
+                    names.pop(argument.arg, None)
+        children = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
+        known = [self.value(child, names) for child in children]
+        if isinstance(node, ast.NamedExpr):
+            self._bind(node.target, known[1], names)
+            return known[1]
+        return _combined(node, known)
 
-    def _inside(self, node: ast.expr, names: dict[str, Known]) -> dict[str, Known]:
-        """Names as a lambda or a comprehension sees them: its own variables are unknown."""
+    def _inside(
+        self, generators: list[ast.comprehension], names: dict[str, Known]
+    ) -> dict[str, Known]:
+        """Names as a comprehension sees them."""
         inner = dict(names)
-        for part in ast.walk(node):
-            if isinstance(part, ast.arg):
-                inner.pop(part.arg, None)
-            elif isinstance(part, ast.comprehension):
-                self._bind(part.target, None, inner)
+        for generator in generators:
+            self._bind(generator.target, item_of(self.value(generator.iter, inner)), inner)
+            for condition in generator.ifs:
+                self.value(condition, inner)
         return inner
 
     def _attribute(self, node: ast.Attribute, owner: Known | None) -> Known | None:
@@ -302,22 +325,29 @@ class Reader:
         static = inspect.getattr_static(owner.value, node.attr, None)
         if static is None:
             members = Members(owner.value)
+            known = {*members.names, *self._texts}
             if not members.may_have(node.attr, instance=owner.instance):
                 self._miss(node, owner, members.names)
-            return None
+            elif owner.instance and members.dynamic and node.attr not in known:
+                self._perhaps_miss(node, owner, members.names)
+            return field(owner.value, node.attr) if owner.instance else None
         if isinstance(static, property | cached_property):
             function = static.fget if isinstance(static, property) else static.func
-            return _returned(function, owner.value) if owner.instance else None
+            return returned(function, owner.value) if owner.instance else None
         if isinstance(static, staticmethod | classmethod | types.FunctionType):
             return Known(Method(owner.value, node.attr, static, bound=owner.instance))
-        return None
+        return field(owner.value, node.attr) if owner.instance else None
 
     def _call(self, node: ast.Call, names: dict[str, Known]) -> Known | None:
         called = self.value(node.func, names)
-        for argument in node.args:
-            self.value(argument, names)
+        given = [self.value(argument, names) for argument in node.args]
         for keyword in node.keywords:
             self.value(keyword.value, names)
+        if called is None and isinstance(node.func, ast.Name):
+            return built_in(node.func.id, given)
+        if called is None and isinstance(node.func, ast.Attribute):
+            owner = self.value(node.func.value, names)
+            return of_dict(owner, node.func.attr) if owner and owner.value == PAIRS else None
         if called is None or called.instance:
             return None
         target = called.value
@@ -325,8 +355,8 @@ class Reader:
         if isinstance(target, type):
             return Known(target, instance=True)
         if isinstance(target, Method):
-            return _returned(target.function, target.owner)
-        return _returned(target, None) if inspect.isfunction(target) else None
+            return returned(target.function, target.owner)
+        return returned(target, None) if inspect.isfunction(target) else None
 
     def _check_arguments(self, node: ast.Call, called: Known) -> None:
         target = called.value
@@ -359,6 +389,14 @@ class Reader:
             text = f"`{label}`: {error}; it takes ({shown})"
             self._say(node.lineno, label.rpartition(".")[2], label, text)
 
+    def _perhaps_miss(self, node: ast.Attribute, owner: Known, members: list[str]) -> None:
+        """A class may make attributes by name; one that is almost a real one is a likely slip."""
+        near = _near(node.attr, members)
+        if near:
+            listed = ", ".join(f"`{n}`" for n in near)
+            text = f"`{owner.label}` itself has no `{node.attr}`; nearest: {listed}"
+            self._say(node.lineno, node.attr, owner.label, text)
+
     def _miss(self, node: ast.Attribute, owner: Known, members: list[str]) -> None:
         near = _near(node.attr, members)
         text = f"`{owner.label}` has no `{node.attr}`"
@@ -372,101 +410,18 @@ class Reader:
             self.found.append({"line": line, "name": name, "owner": owner, "text": text})
 
 
-@dataclass(frozen=True, eq=False)
-class Method:
-    """A function of a class."""
-
-    owner: type
-    name: str
-    static: Any
-    bound: bool
-
-    @property
-    def function(self) -> Any:
-        """The function itself."""
-        return getattr(self.static, "__func__", self.static)
-
-    @property
-    def label(self) -> str:
-        """Dotted name."""
-        return f"{self.owner.__module__}.{self.owner.__qualname__}.{self.name}"
-
-    @property
-    def signature(self) -> inspect.Signature:
-        """Signature as the draft has to call it."""
-        full = inspect.signature(self.function)
-        implicit = isinstance(self.static, classmethod) or (
-            self.bound and not isinstance(self.static, staticmethod)
-        )
-        parameters = list(full.parameters.values())
-        if implicit and parameters and parameters[0].kind is not inspect.Parameter.VAR_POSITIONAL:
-            parameters = parameters[1:]
-        return full.replace(parameters=parameters)
-
-
-class Members:
-    """Everything that instances of a class may have, read from the class and its source."""
-
-    def __init__(self, owner: type) -> None:
-        self.owner = owner
-        sources_of = [_source(cls) for cls in owner.__mro__ if cls is not object]
-        text = "\n".join(source for source in sources_of if source)
-        # Attributes made by name cannot be listed: such a class is never said to lack one.
-        self.open = (
-            any(
-                "__getattr__" in vars(cls) or "__getattribute__" in vars(cls)
-                for cls in owner.__mro__
-                if cls is not object
-            )
-            or any(source is None for source in sources_of)
-            or bool(re.search(r"setattr\(self|self\.__dict__|vars\(self\)", text))
-        )
-        annotated = {n for cls in owner.__mro__ for n in vars(cls).get("__annotations__", {})}
-        self.names = sorted({*dir(owner), *annotated, *re.findall(r"\bself\.([A-Za-z_]\w*)", text)})
-
-    def may_have(self, name: str, *, instance: bool) -> bool:
-        """Whether the class, or an instance of it, may have an attribute."""
-        if hasattr(self.owner, name):
-            return True
-        return instance and (self.open or name in self.names)
-
-
-@lru_cache(maxsize=512)
-def _source(cls: type) -> str | None:
-    """Text of a class; ``inspect.getsource`` would parse the whole file each time."""
-    if cls.__module__ in {"builtins", "typing", "abc", "collections.abc"}:
-        return ""
-    file = getattr(sys.modules.get(cls.__module__), "__file__", None) or ""
-    lines = linecache.getlines(file) if file.endswith(".py") else []
-    head = re.compile(rf"(\s*)class {re.escape(cls.__name__)}\b")
-    for start, line in enumerate(lines):
-        if match := head.match(line):
-            return line + "".join(_indented(lines[start + 1 :], len(match[1])))
+def _combined(node: ast.expr, known: list[Known | None]) -> Known | None:
+    """What an expression is, from what its parts are."""
+    if isinstance(node, ast.Tuple):
+        return places(*known)
+    if isinstance(node, ast.List | ast.Set):
+        return items(common(known))
+    if isinstance(node, ast.Dict) and None not in node.keys:
+        half = len(node.keys)
+        return pairs(common(known[:half]), common(known[half:]))
+    if isinstance(node, ast.IfExp):
+        return common(known[1:])
     return None
-
-
-def _indented(lines: list[str], depth: int) -> Iterator[str]:
-    """Lines until the next statement that is indented by no more than ``depth``."""
-    after = re.compile(rf"\s{{0,{depth}}}(?:class|def|async def|if|@|\w+\s*[:=])")
-    return itertools.takewhile(lambda line: not after.match(line), lines)
-
-
-def _returned(function: Any, owner: type | None) -> Known | None:
-    """An instance of the class that a function says it returns."""
-    annotation = getattr(function, "__annotations__", {}).get("return")
-    if annotation is None:
-        return None
-    if isinstance(annotation, str):
-        name = re.sub(r"\s*\|\s*None$", "", annotation.strip("'\""))
-        if name in {"Self", "typing.Self", "te.Self"}:
-            annotation = owner
-        else:
-            annotation = getattr(function, "__globals__", {}).get(name)
-    elif annotation is getattr(typing, "Self", None):
-        annotation = owner
-    if not isinstance(annotation, type) or annotation.__module__ == "builtins":
-        return None
-    return Known(annotation, instance=True)
 
 
 def _near(name: str, candidates: list[str]) -> list[str]:

@@ -30,7 +30,9 @@ Answer with one function and nothing else, in exactly this form:
 
 NOTE_DOCUMENTS = """\
 - Where the question and a document name different import paths or files, use the question's."""
-NOTE_CODE = "- Where the question gives code, keep that code; replace every [MASK] by what belongs there."
+NOTE_CODE = (
+    "- Where the question gives code, keep that code; replace every [MASK] by what belongs there."
+)
 NOTE_NONE = "- A property that cannot be computed is None; the others must still be returned."
 
 REPAIR = """\

@@ -31,6 +31,6 @@ class Rag:
 
     async def _steps(self, episode: Episode) -> StopReason:
         prompt = episode.question.prompt
-        documents = await episode.retrieve(prompt, self.k)
+        documents = await episode.retrieve(episode.question.query, self.k)
         answer = await episode.draft(prompts.generate(prompt, documents))
         return "answered" if answer else "format_error"

@@ -114,7 +114,7 @@ class Reflect:
             introspect=self.check_introspection,
             distinct=self.economical,
         )
-        first = await episode.retrieve(prompt, self.k)
+        first = await episode.retrieve(episode.question.query, self.k)
         documents = full = first
         attempts: list[Attempt] = []
         for number in range(1, self.max_iterations + 1):

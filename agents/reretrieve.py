@@ -61,7 +61,7 @@ class Reretrieve:
         prompt = episode.question.prompt
         formats = formats_of(episode.question, checked=self.check_contract)
         drafts = Drafts(episode, select=self.select, formats=formats)
-        documents = await episode.retrieve(prompt, self.k)
+        documents = await episode.retrieve(episode.question.query, self.k)
         for number in range(1, self.max_iterations + 1):
             draft = await drafts.attempt(prompts.generate(prompt, documents))
             if draft is None:

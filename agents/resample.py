@@ -56,7 +56,8 @@ class Resample:
         prompt = episode.question.prompt
         formats = formats_of(episode.question, checked=self.check_contract)
         drafts = Drafts(episode, select=self.select, formats=formats)
-        messages = prompts.generate(prompt, await episode.retrieve(prompt, self.k))
+        documents = await episode.retrieve(episode.question.query, self.k)
+        messages = prompts.generate(prompt, documents)
         for number in range(1, self.max_iterations + 1):
             draft = await drafts.attempt(messages)
             if not drafts.tried and number == UNREADABLE:

@@ -158,6 +158,7 @@ async def open_workbench(
             sandbox=sandbox,
             budget=Budget(calls=settings.calls),
             execution_timeout=EXECUTION_SECONDS,
+            packages=settings.packages,
             on_step=on_step,
         )
         versions = environments.installed_versions(settings.environment)

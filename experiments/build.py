@@ -232,6 +232,7 @@ async def build_laboratory(
         budget=Budget(**config.budget.model_dump()),
         execution_timeout=settings.timeout,
         strict=config.strict,
+        packages=tuple(benchmark.packages),
     )
     agent: Agent = load_class(config.system.target, key="system")(parts, **config.system.params)
     return Laboratory(agent, sandbox, verifier, environments.installed_versions(environment))

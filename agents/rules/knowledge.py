@@ -8,9 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-_MEMBER = re.compile(
-    r"^\s{2,}+(?P<head>[A-Za-z_].*?)\[(?P<kind>[a-z ]++)\](?::\s*(?P<text>.*))?$"
-)
+_MEMBER = re.compile(r"^\s{2,}+(?P<head>[A-Za-z_].*?)\[(?P<kind>[a-z ]++)\](?::\s*(?P<text>.*))?$")
 _FIELD = re.compile(r"^(kind|signature|bases|raises|module|returns):\s*(.*)$")
 _WRAPPER = re.compile(
     r"^(?:list|tuple|set|Sequence|Iterable|Iterator|Generator|Collection|frozenset)\[(.*)\]$"

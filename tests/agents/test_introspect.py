@@ -89,7 +89,7 @@ async def test_the_draft_is_never_executed(live_sandbox: Sandbox):
 
 async def test_a_syntax_error_is_a_finding(live_sandbox: Sandbox):
     found = await misses(live_sandbox, "def f(:\n")
-    assert "no Python" in found[0].text
+    assert "not Python" in found[0].text
 
 
 @pytest.mark.long
