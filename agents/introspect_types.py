@@ -26,9 +26,7 @@ _ITERABLES = frozenset(
     {"list", "List", "set", "Set", "frozenset", "Sequence", "MutableSequence", "deque"}
     | {"Iterable", "Iterator", "Generator", "Collection", "AbstractSet"}
 )
-_MAPPINGS = frozenset(
-    {"dict", "Dict", "Mapping", "MutableMapping", "defaultdict", "OrderedDict"}
-)
+_MAPPINGS = frozenset({"dict", "Dict", "Mapping", "MutableMapping", "defaultdict", "OrderedDict"})
 DEPTH = 6  # of nested annotations
 
 

@@ -30,9 +30,8 @@ Answer with one function and nothing else, in exactly this form:
 
 NOTE_DOCUMENTS = """\
 - Where the question and a document name different import paths or files, use the question's."""
-NOTE_CODE = (
-    "- Where the question gives code, keep that code; replace every [MASK] by what belongs there."
-)
+NOTE_CODE = "- Where the question gives code, keep that code."
+NOTE_MASK = f"{NOTE_CODE[:-1]}; replace every [MASK] by what belongs there."
 NOTE_NONE = "- A property that cannot be computed is None; the others must still be returned."
 
 REPAIR = """\
@@ -176,7 +175,7 @@ def generate(
         parts.append(FEEDBACK_NOTE)
     notes = [
         *([NOTE_DOCUMENTS] if documents else []),
-        *([NOTE_CODE] if "```" in prompt or "[MASK" in prompt else []),
+        *([NOTE_MASK] if "[MASK" in prompt else [NOTE_CODE] if "```" in prompt else []),
         NOTE_NONE,
     ]
     parts.extend(["\n".join(["Notes:", *notes]), CONTRACT])

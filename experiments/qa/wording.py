@@ -54,8 +54,8 @@ def strict_letter(reply: str) -> str | None:
 def lenient_letter(reply: str) -> str | None:
     """The letter that a reply most likely means, ``None`` when it names none or several.
 
-    Thoughts are not read. In this order: the last one in (perhaps unclosed) tags, the last one after "answer is",
-    the last one in a box, the only one that stands alone.
+    Thoughts are not read. In this order: the last one in (perhaps unclosed) tags, the last one
+    after "answer is", the last one in a box, the only one that stands alone.
     """
     text = spoken(reply)
     for pattern in (_TAGGED, _STATED, _BOXED):

@@ -61,7 +61,10 @@ def test_of_several_functions_the_named_one_is_called_else_the_last_that_can_be(
     assert unnamed.entry == "b"
 
 
-SKETCH = "<answer><code>```python\ndef sketch():\n    return None\n```</code><name>sketch</name></answer>"
+SKETCH = (
+    "<answer><code>```python\ndef sketch():\n    return None\n```</code>"
+    "<name>sketch</name></answer>"
+)
 
 
 @pytest.mark.parametrize(
@@ -99,12 +102,13 @@ def test_thoughts_without_an_answer_in_them_do_not_bend_the_contract():
 
 def test_code_blocks_of_one_answer_are_one_program():
     imports, function = CODE.split("\n\n")
+    apart = f"First:\n```python\n{imports}\n```\nThen:\n```python\n{function}\n```\n"
+    fences = f"```python\n{imports}\n```\n```python\n{function}\n```"
+    tags = f"<code>{imports}</code><code>{function}</code>"
     for reply in (
-        f"First:\n```python\n{imports}\n```\nThen:\n```python\n{function}\n```\n"
-        "Run:\n```bash\npip install x\n```",
-        f"<answer><code>```python\n{imports}\n```\n```python\n{function}\n```</code>"
-        "<name>area</name></answer>",
-        f"<answer><code>{imports}</code><code>{function}</code><name>area</name></answer>",
+        f"{apart}Run:\n```bash\npip install x\n```",
+        f"<answer><code>{fences}</code><name>area</name></answer>",
+        f"<answer>{tags}<name>area</name></answer>",
     ):
         answer = parse_answer(reply)
         assert answer is not None

@@ -55,6 +55,25 @@ async def misses(sandbox: Sandbox, code: str) -> list[Miss]:
          "pymatgen.core.structure.Structure` has no"),
         ("x = [q.nothing for q in s]; s.lattice.no_such_attribute", "no_such_attribute",
          "pymatgen.core.lattice.Lattice` has no"),
+        # variables of loops, indices, containers
+        *((line, "get_foo", "pymatgen.core.lattice.Lattice` has no `get_foo`") for line in (
+            "for q in s: q.lattice.get_foo()",
+            "[q.lattice.get_foo() for q in s if q]",
+            "s[0].lattice.get_foo()",
+            "for i, q in enumerate(s.sites): q.lattice.get_foo()",
+            "for a, b in zip(s, range(3)): a.lattice.get_foo()",
+            "for k, v in {1: s.lattice}.items(): v.get_foo()",
+            "list(s)[-1].lattice.get_foo()",
+            "sorted(s, key=str)[0].lattice.get_foo()",
+            "[q for q in s][1:][0].lattice.get_foo()",
+            "{k: v.get_foo() for k, v in {1: s.lattice}.items()}",
+            "(s, s.lattice)[1].get_foo()",
+        )),
+        # a class that makes attributes by name, and one that is almost a real one
+        ("for q in s: q.cart_coords", "cart_coords", "nearest: `coords`"),
+        # what there is instead of a module
+        ("import pymatgen.analysis.no_such_thing", "pymatgen.analysis.no_such_thing",
+         "`pymatgen.analysis` has: adsorption, "),
     ],
 )  # fmt: skip
 async def test_what_is_not_there_is_said_with_what_is_near(
@@ -77,6 +96,11 @@ async def test_what_is_not_there_is_said_with_what_is_near(
         "options = {}\nSpacegroupAnalyzer(s, **options)",
         "s.lattice.matrix, s.num_sites, s.composition.reduced_formula",
         "if s:\n    t = s\nelse:\n    t = 1\nt.get_nothing()",
+        "for q in [s, 1]:\n    q.get_nothing()",
+        "(s, 1)[1].get_nothing()",
+        "s[:2].get_nothing()",  # a list, whatever the annotation says
+        "for q in s: q.magmom",  # properties of a site
+        "s.add_site_property('cart_coord', [1])\ns[0].cart_coord",
     ],
 )
 async def test_what_is_not_known_is_not_accused(live_sandbox: Sandbox, line: str):
