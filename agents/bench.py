@@ -165,7 +165,8 @@ async def measure(
 ) -> Measurement:
     """Run ``baseline`` questions one by one, then all of them, ``concurrency`` at a time."""
     config = ModelConfig(provider="openai", name="simulated", base_url=endpoint.url, cache=False)
-    agent = Reflect(Parts(build_model(config, concurrency=concurrency), None, sandbox))
+    parts = Parts(build_model(config, concurrency=concurrency), None, sandbox)
+    agent = Reflect(parts, economical=False)  # three requests a question, of every kind
     asked = [
         Question(f"q{number}", PROMPT.format(number=number), {"volume": "float"})
         for number in range(questions)

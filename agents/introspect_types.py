@@ -15,7 +15,7 @@ import re
 import sys
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -186,7 +186,19 @@ def _typed(node: ast.expr, module: str, owner: type | None, depth: int) -> Known
     name = ast.unparse(node)
     if name.rpartition(".")[2] == "Self":
         return None if owner is None else Known(owner, instance=True)
-    return _instance(_named(name, module))
+    found = _named(name, module)
+    return _instance(_bound(found, owner) if isinstance(found, typing.TypeVar) else found)
+
+
+def _bound(variable: typing.TypeVar, owner: type | None) -> Any:
+    """What a class, or one that it inherits from, puts in place of a type variable."""
+    for cls in owner.__mro__ if owner is not None else ():
+        for base in vars(cls).get("__orig_bases__", ()):
+            parameters = getattr(typing.get_origin(base), "__parameters__", ())
+            given = dict(zip(parameters, typing.get_args(base), strict=False))
+            if isinstance(given.get(variable), type):
+                return given[variable]
+    return None
 
 
 def _one_of(options: list[ast.expr], module: str, owner: type | None, depth: int) -> Known | None:
@@ -275,7 +287,11 @@ def at(known: Known | None, index: ast.expr) -> Known | None:
         return None
     if known.inner:
         return known.inner[-1]
-    return _method_returns(known.value, "__getitem__") if isinstance(known.value, type) else None
+    if not isinstance(known.value, type):
+        return None
+    if issubclass(known.value, Sequence):  # says what a slice gives as well
+        return item_of(known)
+    return _method_returns(known.value, "__getitem__")
 
 
 def _method_returns(owner: type, name: str) -> Known | None:

@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field
 
 from agents.assistant import solve as solve_question
 from agents.episode import show
+from agents.reflect import MAX_QUERY
 from agents.workbench import EXECUTION_SECONDS, Settings, Workbench, open_workbench
 from retrieval.base import Retriever
 from sandbox.base import Execution
@@ -146,7 +147,7 @@ def build_server(settings: Settings) -> MCPServer[None]:
                 score=document.metadata.get("score"),
                 text=document.page_content,
             )
-            for document in await retriever.search(query, k=min(max(k, 1), 20))
+            for document in await retriever.search(query[:MAX_QUERY], k=min(max(k, 1), 20))
         ]
 
     @server.tool()

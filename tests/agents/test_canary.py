@@ -98,7 +98,12 @@ async def test_the_canary_is_in_no_prompt_no_file_and_no_environment(tmp_path, s
     SEEN.clear()
     config = validate(
         {
-            "system": {"_target_": f"agents.{system}", "name": "tested", "max_iterations": 2},
+            "system": {
+                "_target_": f"agents.{system}",
+                "name": "tested",
+                "max_iterations": 2,
+                **({"economical": False} if system == "reflect.Reflect" else {}),
+            },
             "benchmark": {"_target_": "tests.agents.test_canary.CanaryBenchmark", "name": "canary"},
             "retrieval": {"name": "none"},
             "model": {

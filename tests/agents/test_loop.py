@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 
 import pytest
+from pytest_httpserver import HTTPServer
 
 from agents import prompts
 from agents.base import Question
 from agents.episode import Parts
+from agents.models import build_model
 from agents.reflect import Reflect, names_in
 from agents.single import Single
 from retrieval.base import Retriever
 from sandbox.base import Sandbox
 from tests.agents.scripted import ListRetriever, client, code_reply
+from tests.agents.test_reply_faults import config
+from tests.endpoint import Endpoint, refusal
 
 QUESTION = Question(
     "q",
@@ -130,6 +134,13 @@ async def test_a_reply_without_code_is_answered_anew():
     assert QUESTION.prompt in chat.prompts[1]
     assert "holds no code" in chat.prompts[1]
     assert "def f()" not in chat.prompts[1]
+
+
+async def test_a_refusal_is_not_asked_to_send_its_solution_again(httpserver: HTTPServer):
+    endpoint = Endpoint(httpserver).play(refusal(), GOOD)
+    trajectory = await Single(Parts(build_model(config(endpoint)))).solve(QUESTION)
+    assert (trajectory.stop_reason, trajectory.fault) == ("format_error", "refusal")
+    assert len(endpoint.prompts) == 1
 
 
 async def test_a_failed_draft_returned_nothing(live_sandbox: Sandbox):
