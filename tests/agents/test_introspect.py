@@ -70,7 +70,8 @@ async def misses(sandbox: Sandbox, code: str) -> list[Miss]:
             "(s, s.lattice)[1].get_foo()",
         )),
         # a class that makes attributes by name, and one that is almost a real one
-        ("for q in s: q.cart_coords", "cart_coords", "itself has no `cart_coords`; nearest: `frac_coords`, `coords`"),
+        ("for q in s: q.cart_coords", "cart_coords",
+         "itself has no `cart_coords`; nearest: `frac_coords`, `coords`"),
         # what there is instead of a module
         ("import pymatgen.analysis.no_such_thing", "pymatgen.analysis.no_such_thing",
          "`pymatgen.analysis` has: adsorption, "),

@@ -100,7 +100,9 @@ async def test_a_replayed_episode_is_the_recorded_one(
     made = []
     for changes in ({"record": file}, {"replay": file}):
         model = build_model(config(httpserver, **changes))
-        made.append(await Reflect(Parts(model, None, live_sandbox), economical=False).solve(question))
+        made.append(
+            await Reflect(Parts(model, None, live_sandbox), economical=False).solve(question)
+        )
     recorded, replayed = made
     assert recorded.stop_reason == replayed.stop_reason == "answered"
     assert recorded.code == replayed.code

@@ -26,7 +26,9 @@ async def test_the_question_alone_is_the_query(live_sandbox: Sandbox):
     turns = [("What is rock salt?", "code", "NaCl")]
     found = await solve(bench(retriever, live_sandbox), "density of NaCl", turns=turns)
     assert retriever.queries == ["density of NaCl"]
-    assert "Earlier in this conversation" in found.trajectory.steps[1].detail["messages"][1]["content"]
+    assert (
+        "Earlier in this conversation" in found.trajectory.steps[1].detail["messages"][1]["content"]
+    )
 
 
 @pytest.mark.long
