@@ -189,7 +189,7 @@ def test_a_path_of_the_question_is_bound_to_the_name_that_stands_for_it():
     ],
 )
 def test_a_type_needs_no_word_format(bullet: str, kind: str, inner: str):
-    prompt = read(prompts.generate(f"Calculate:\n{bullet}\n")[1].text)
+    prompt = read(prompts.generate(f"Calculate:\n{bullet}\n")[0].text)
     assert prompt is not None
     assert [(w.name, w.kind, w.inner) for w in prompt.wanted] == [("a", kind, inner)]
 
@@ -198,7 +198,7 @@ def test_a_type_needs_no_word_format(bullet: str, kind: str, inner: str):
     "bullet", ["- `a`: The charge (in e).", "- `a`: A cell (set to 3).", "- `a`: A set of sites."]
 )
 def test_a_type_is_not_guessed(bullet: str):
-    prompt = read(prompts.generate(f"Calculate:\n{bullet}\n")[1].text)
+    prompt = read(prompts.generate(f"Calculate:\n{bullet}\n")[0].text)
     assert prompt is not None
     assert prompt.wanted == ()
 
