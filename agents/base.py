@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from agents.answer_formats import CODE, AnswerFormat
+
 StopReason = Literal[
     "answered",  # the architecture is done (reflect: its own checks were satisfied)
     "iterations",  # the last permitted iteration was used
@@ -24,6 +26,30 @@ StopReason = Literal[
 INFRASTRUCTURE: frozenset[str] = frozenset(
     {"model_error", "sandbox_error", "retrieval_error", "agent_error"}
 )
+
+
+@dataclass(frozen=True)
+class Image:
+    """A picture that belongs to a question.
+
+    Attributes
+    ----------
+    key
+        Stable name of what it shows (hash of a file, or generator with parameters): requests are
+        told apart by it, so that another version of a drawing library asks nothing anew.
+    """
+
+    data: bytes = field(repr=False)
+    mime: str
+    key: str
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text that belongs to a question (a paper, a table), shown under its name."""
+
+    name: str
+    text: str = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -43,6 +69,10 @@ class Question:
         Input files: path inside the sandbox (relative) to path on the host, read-only.
     search
         What documents are searched with; ``None``: the prompt.
+    answer
+        The form of the answer: code, or a value that is read from the reply.
+    parts
+        Documents and images beside the prompt.
     """
 
     id: str
@@ -50,6 +80,8 @@ class Question:
     formats: Mapping[str, str] = field(default_factory=dict)
     mounts: Mapping[str, str] = field(default_factory=dict)
     search: str | None = None
+    answer: AnswerFormat = CODE
+    parts: tuple[Document | Image, ...] = ()
 
     @property
     def query(self) -> str:
@@ -111,9 +143,11 @@ class Trajectory:
     Attributes
     ----------
     code, entry
-        The final answer, ``None`` when there is none.
+        The final answer, ``None`` when there is none (and where the answer is not code).
+    value
+        The answer where it is not code, as it was read from the reply; JSON-able.
     answer
-        The last reply as text (benchmarks whose answer is not code grade this).
+        The last reply as text.
     stop_reason
         Why the agent stopped; see :data:`StopReason`.
     format_status
@@ -139,6 +173,7 @@ class Trajectory:
     error: str | None = None
     fault: str | None = None
     limit: tuple[str, float] | None = None
+    value: Any = None
 
 
 class Agent(Protocol):

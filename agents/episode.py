@@ -18,10 +18,11 @@ from langchain_core.messages import BaseMessage
 
 from agents import prompts
 from agents.answer import Answer, UnreadableError, read_answer
-from agents.asking_chat import AskingChat
+from agents.answer_formats import CODE, Reading
 from agents.base import Question, Step, StopReason, Trajectory
 from agents.budget import EXECUTION_LIMITS, Budget, BudgetExceeded, Meter
 from agents.models import Fault, ModelClient, ModelError
+from agents.models.content import plain_content
 from retrieval.base import RetrievalError, Retriever
 from retrieval.budget import shorten
 from sandbox.base import Execution, Mount, Outcome, Sandbox, SandboxError
@@ -65,7 +66,7 @@ class Episode:
         self.seed = seed
         self.meter = Meter(parts.budget)
         self.steps: list[Step] = []
-        self.answer: Answer | None = None
+        self.answer: Answer | Reading | None = None
         self.reply = ""
         self.fault: Fault | None = None
         self._asked = 0
@@ -76,6 +77,8 @@ class Episode:
         if retriever is None or k == 0 or not query.strip():
             return []
         try:
+            from agents.asking_chat import AskingChat  # noqa: PLC0415 - LangChain is slow
+
             chat = AskingChat(ask=partial(self.ask, "rerank"))
             found = await retriever.search(query, k=k, chat=chat)
         except RetrievalError as error:
@@ -116,11 +119,12 @@ class Episode:
 
     async def ask(self, purpose: str, messages: Sequence[BaseMessage]) -> str:
         """Return the model's reply, within the budget."""
-        messages = [prompts.role(self.parts.packages), *messages]
+        if self.question.answer == CODE:
+            messages = [prompts.role(self.parts.packages), *messages]
         self.meter.check()
         sample = f"{self.seed}:{self._asked}"
         self._asked += 1
-        sent = [{"role": message.type, "content": message.text} for message in messages]
+        sent = [{"role": message.type, "content": plain_content(message)} for message in messages]
         calls = self.parts.budget.calls
         extend = calls is None or self.meter.usage.calls + 1 < calls
         try:
@@ -144,6 +148,15 @@ class Episode:
             **{name: note for name, note in notes.items() if note},
         )
         return text
+
+    async def conclude(self, messages: Sequence[BaseMessage]) -> StopReason:
+        """Ask for the answer in the form that the question wants, and stop."""
+        if self.question.answer == CODE:
+            return "answered" if await self.draft(messages) else "format_error"
+        self.reply = await self.ask("generate", messages)
+        self.answer = self.question.answer.read(self.reply)
+        self._record("parse", status=self.answer.status if self.answer else "error")
+        return "answered" if self.answer else "format_error"
 
     async def draft(self, messages: Sequence[BaseMessage]) -> Answer | None:
         """Ask for code; one repair prompt when nothing can be read from the reply."""
@@ -216,11 +229,13 @@ class Episode:
     ) -> Trajectory:
         """Close the episode with the answer as it stands."""
         answer = self.answer
+        code = answer if isinstance(answer, Answer) else None
         return Trajectory(
             question_id=self.question.id,
             seed=self.seed,
-            code=answer.code if answer else None,
-            entry=answer.entry if answer else None,
+            code=code.code if code else None,
+            entry=code.entry if code else None,
+            value=answer.value if isinstance(answer, Reading) else None,
             answer=self.reply,
             steps=tuple(self.steps),
             usage=self.meter.usage,

@@ -7,13 +7,18 @@ model, the one without an LLM included, reads the same text.
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
+from agents import base
 from agents.answer import has_code
+from agents.answer_formats import CODE
+from agents.base import Image, Question
 from docgen.reading import spoken
 from retrieval.rerank import request, summary
 
@@ -155,6 +160,25 @@ def render_attempt(attempt: Attempt) -> str:
 
 def _question(prompt: str) -> str:
     return f"<question>\n{prompt.strip()}\n</question>"
+
+
+def request_answer(question: Question, documents: Sequence[Document] = ()) -> list[BaseMessage]:
+    """Messages that ask for the answer to a question, in the form that it wants."""
+    if question.answer == CODE:
+        return generate(question.prompt, documents)
+    given = [part for part in question.parts if isinstance(part, base.Document)]
+    shown = [f'<document name="{part.name}">\n{part.text}\n</document>' for part in given]
+    texts = [render_documents(documents), *shown, question.prompt, question.answer.instruction]
+    text = "\n\n".join(filter(None, texts))
+    pictures = [part for part in question.parts if isinstance(part, Image)]
+    if not pictures:
+        return [HumanMessage(text)]
+    blocks: list[str | dict[str, Any]] = [
+        {"type": "image", "base64": b64encode(picture.data).decode(), "mime_type": picture.mime,
+         "extras": {"key": picture.key}}
+        for picture in pictures
+    ]  # fmt: skip
+    return [HumanMessage([{"type": "text", "text": text}, *blocks])]
 
 
 def generate(

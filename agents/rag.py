@@ -20,6 +20,7 @@ class Rag:
 
     name = "rag"
     uses_retrieval = True
+    writes_code = False  # answers in whatever form a question wants
 
     def __init__(self, parts: Parts, *, k: int | None = None) -> None:
         self.parts = parts
@@ -30,7 +31,6 @@ class Rag:
         return await run_episode(self.parts, question, seed, self._steps)
 
     async def _steps(self, episode: Episode) -> StopReason:
-        prompt = episode.question.prompt
-        documents = await episode.retrieve(episode.question.query, self.k)
-        answer = await episode.draft(prompts.generate(prompt, documents))
-        return "answered" if answer else "format_error"
+        question = episode.question
+        documents = await episode.retrieve(question.query, self.k)
+        return await episode.conclude(prompts.request_answer(question, documents))

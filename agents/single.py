@@ -12,6 +12,7 @@ class Single:
 
     name = "single"
     uses_retrieval = False
+    writes_code = False  # answers in whatever form a question wants
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
@@ -21,5 +22,4 @@ class Single:
         return await run_episode(self.parts, question, seed, self._steps)
 
     async def _steps(self, episode: Episode) -> StopReason:
-        answer = await episode.draft(prompts.generate(episode.question.prompt))
-        return "answered" if answer else "format_error"
+        return await episode.conclude(prompts.request_answer(episode.question))

@@ -14,6 +14,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from rich.console import Console
 
+from agents.answer_formats import CODE
 from agents.base import Agent
 from agents.budget import Budget
 from agents.episode import Parts
@@ -21,7 +22,7 @@ from agents.models import ModelClient, ModelConfig, build_model, find_price
 from agents.models.chat import MeteredChat
 from experiments.config import ConfigError, RunConfig, load_class
 from experiments.meter import RunMeter
-from experiments.tasks import Benchmark, RunsItself, Task
+from experiments.tasks import Benchmark, Task
 from indexes.embedding import EmbeddingError, build_embedding
 from retrieval.base import Retriever
 from sandbox import environments
@@ -41,20 +42,20 @@ class Laboratory:
     agent
         The architecture, with its model, retriever and sandbox.
     sandbox
-        Runs the code of models: drafts and final answers.
+        Runs the code of models: drafts and final answers; ``None`` where there is no code.
     verifier
-        Runs the verification, never a model's code.
+        Runs the verification, never a model's code; ``None`` where nothing is executed.
     packages
-        Installed versions by distribution name.
+        Installed versions by distribution name; empty where the environment is not used.
     """
 
     agent: Agent
-    sandbox: Sandbox
-    verifier: Sandbox
+    sandbox: Sandbox | None
+    verifier: Sandbox | None
     packages: Mapping[str, str]
 
 
-def build_benchmark(config: RunConfig) -> Benchmark | RunsItself:
+def build_benchmark(config: RunConfig) -> Benchmark:
     """Make the benchmark.
 
     Raises
@@ -64,7 +65,7 @@ def build_benchmark(config: RunConfig) -> Benchmark | RunsItself:
     """
     cls = load_class(config.benchmark.target, key="benchmark")
     try:
-        benchmark: Benchmark | RunsItself = cls(**config.benchmark.params)
+        benchmark: Benchmark = cls(**config.benchmark.params)
     except (ValueError, OSError) as error:
         raise ConfigError(f"benchmark={config.benchmark.name}: {error}") from error
     return benchmark
@@ -100,6 +101,41 @@ def select(tasks: Sequence[Task], config: RunConfig) -> list[Task]:
             raise ConfigError(f"ids={wanted}: no such question of {len(known)}{hint}")
     chosen = [task for task in tasks if not config.ids or task.question.id in config.ids]
     return chosen[: config.limit]
+
+
+def check_answers(config: RunConfig, tasks: Sequence[Task]) -> None:
+    """Refuse an architecture that writes and runs code where another answer is wanted.
+
+    Raises
+    ------
+    ConfigError
+        In one line that says which architectures can answer.
+    """
+    cls = load_class(config.system.target, key="system")
+    other = next((t.question.answer for t in tasks if t.question.answer != CODE), None)
+    if other is not None and getattr(cls, "writes_code", True):
+        raise ConfigError(
+            f"system={config.system.name}: writes and runs code, but benchmark="
+            f"{config.benchmark.name} asks for {other.name}; use system=single or system=rag"
+        )
+
+
+def build_judge(config: RunConfig) -> ModelClient | None:
+    """Make the model that judges prose; ``None`` for ``judge=none``.
+
+    Raises
+    ------
+    ConfigError
+        When it cannot be made.
+    """
+    if config.judge is None:
+        return None
+    try:
+        return build_model(
+            config.judge, concurrency=config.concurrency, cache=environments.cache_folder()
+        )
+    except ValueError as error:
+        raise ConfigError(f"judge: {error}") from error
 
 
 def build_client(config: RunConfig) -> ModelClient:
@@ -209,22 +245,28 @@ async def build_laboratory(
         disk_mb=settings.disk_mb,
         options=dict(settings.options),
     )
-    await asyncio.to_thread(
-        environments.build,
-        environment,
-        say=lambda line: console.print(f"Environment {environment}: {line}", highlight=False),
-    )
-    packages_folder = environments.site_packages(environment)
-    retriever = await build_retriever(
-        config,
-        benchmark.packages,
-        packages_folder,
-        writer=writer,
-        open_sandbox=partial(get_sandbox, limits),
-    )
-    with console.status("Starting the sandboxes"):
-        sandbox = await stack.enter_async_context(get_sandbox(limits))
-        verifier = await stack.enter_async_context(get_sandbox(_plain(limits)))
+    system = load_class(config.system.target, key="system")
+    executes = benchmark.scorer.executes or getattr(system, "writes_code", True)
+    retriever = sandbox = verifier = None
+    versions: Mapping[str, str] = {}
+    if executes or config.retrieval.source != "none":
+        await asyncio.to_thread(
+            environments.build,
+            environment,
+            say=lambda line: console.print(f"Environment {environment}: {line}", highlight=False),
+        )
+        versions = environments.installed_versions(environment)
+        retriever = await build_retriever(
+            config,
+            benchmark.packages,
+            environments.site_packages(environment),
+            writer=writer,
+            open_sandbox=partial(get_sandbox, limits),
+        )
+    if executes:
+        with console.status("Starting the sandboxes"):
+            sandbox = await stack.enter_async_context(get_sandbox(limits))
+            verifier = await stack.enter_async_context(get_sandbox(_plain(limits)))
     parts = Parts(
         model=client,
         retriever=retriever,
@@ -234,8 +276,7 @@ async def build_laboratory(
         strict=config.strict,
         packages=tuple(benchmark.packages),
     )
-    agent: Agent = load_class(config.system.target, key="system")(parts, **config.system.params)
-    return Laboratory(agent, sandbox, verifier, environments.installed_versions(environment))
+    return Laboratory(system(parts, **config.system.params), sandbox, verifier, versions)
 
 
 def _plain(limits: SandboxConfig) -> SandboxConfig:

@@ -105,6 +105,9 @@ class RunConfig(_Strict):
     retrieval: RetrievalConfig = Field(description="what the architecture may look up")
     benchmark: Target = Field(description="the questions")
     model: ModelConfig = Field(description="the chat model; openai when OPENAI_API_KEY is set")
+    judge: ModelConfig | None = Field(
+        None, description="a model that judges prose, where a benchmark needs one"
+    )
     embedding: Named = Field(description="vectors for dense retrieval")
     sandbox: SandboxSettings = Field(description="where model-written code runs")
     seeds: tuple[int, ...] = Field((0,), description="a count (3) or a list ([0,1,2])")
@@ -121,6 +124,12 @@ class RunConfig(_Strict):
     run_budget: Limits = Field(default_factory=Limits, description="limits for the whole run")
     out: Path | None = Field(None, description="run folder; default runs/<what it is>-<hash>")
     name: str | None = Field(None, description="put in front of the default folder's name")
+
+    @field_validator("judge", mode="before")
+    @classmethod
+    def _nobody(cls, value: object) -> object:
+        nobody = isinstance(value, Mapping) and value.get("provider") == "none"
+        return None if nobody else value
 
     @field_validator("seeds", mode="before")
     @classmethod
@@ -170,8 +179,9 @@ class RunConfig(_Strict):
             del plain[key]
         # More workers are faster, not different.
         del plain["sandbox"]["workers"]
-        for key in UNHASHED_MODEL:
-            del plain["model"][key]
+        for model in filter(None, (plain["model"], plain["judge"])):
+            for key in UNHASHED_MODEL:
+                del model[key]
         text = json.dumps([plain, tasks_digest], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

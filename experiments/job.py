@@ -12,24 +12,33 @@ from pathlib import Path
 
 from rich.console import Console
 
-from agents.base import Trajectory, Usage
+from agents.base import INFRASTRUCTURE, Image, Trajectory, Usage
+from agents.models import ModelClient, ModelError
 from experiments.build import (
     Laboratory,
     build_benchmark,
     build_client,
+    build_judge,
     build_laboratory,
     build_writer,
+    check_answers,
     load_tasks,
     select,
 )
 from experiments.config import RunConfig
+from experiments.judge import Judge
 from experiments.meter import RunMeter
 from experiments.progress import QuestionProgress
 from experiments.record import make_row, make_trajectory
-from experiments.scoring import Verdict, score_answer, unknown
+from experiments.scorers.base import Score, Scorer, Tools
 from experiments.store import Row, Store, run_folder, write_json
 from experiments.summary import summarise, tasks_digest
-from experiments.tasks import RunsItself, Task
+from experiments.tasks import Task
+from sandbox.base import SandboxError
+
+#: Questions that fail one after the other for reasons of ours until a run stops: the endpoint
+#: is gone then.
+FAILURES = 100
 
 
 @dataclass(frozen=True)
@@ -54,12 +63,12 @@ async def execute(config: RunConfig, console: Console) -> Path:
         When the run cannot start; the message says what to do.
     """
     benchmark = build_benchmark(config)
-    if isinstance(benchmark, RunsItself):
-        return await benchmark.run(config, console)
     all_tasks = load_tasks(benchmark, config)
     tasks = select(all_tasks, config)
+    check_answers(config, tasks)
     config_hash = config.hash(tasks_digest(all_tasks))
     client = build_client(config)
+    judge = build_judge(config)
     folder = run_folder(config, config_hash)
     with Store(folder, config_hash, config.plain()) as store:
         finished = store.finished(config.budget)
@@ -87,23 +96,22 @@ async def execute(config: RunConfig, console: Console) -> Path:
                     )
                 store.remember_packages({n: lab.packages for n, lab in laboratories.items()})
                 progress = QuestionProgress(
-                    console, config.system.name, total=total, done=total - len(jobs)
+                    console,
+                    config.system.name,
+                    benchmark.scorer.metrics[0],
+                    total=total,
+                    done=total - len(jobs),
                 )
+                work = _Work(config, benchmark.scorer, store, laboratories, judge, meter, progress)
                 with progress:
-                    stopped = await _work(
-                        config,
-                        store,
-                        jobs,
-                        laboratories=laboratories,
-                        meter=meter,
-                        progress=progress,
-                    )
+                    stopped = await work.through(jobs)
         finally:
             wanted = {(task.question.id, seed) for task in tasks for seed in config.seeds}
             summary = summarise(
                 config,
                 config_hash=config_hash,
                 llm=client.llm,
+                metrics=benchmark.scorer.metrics,
                 tasks=tasks,
                 rows=[row for row in store.lines() if (row.question_id, row.seed) in wanted],
                 packages=store.packages,
@@ -124,80 +132,106 @@ def _headline(config: RunConfig, folder: Path, *, llm: bool, total: int, jobs: i
 
 
 def _count(row: Row, meter: RunMeter) -> None:
+    known = row.cost_usd is not None and row.judge_cost_usd is not None
     meter.add(
-        calls=row.calls,
-        tokens=row.prompt_tokens + row.completion_tokens,
-        cost_usd=row.cost_usd,
+        calls=row.calls + row.judge_calls,
+        tokens=row.prompt_tokens + row.completion_tokens + row.judge_tokens,
+        cost_usd=(row.cost_usd or 0.0) + (row.judge_cost_usd or 0.0) if known else None,
         sandbox_seconds=row.sandbox_seconds,
     )
 
 
-async def _work(
-    config: RunConfig,
-    store: Store,
-    jobs: Sequence[Job],
-    *,
-    laboratories: Mapping[str, Laboratory],
-    meter: RunMeter,
-    progress: QuestionProgress,
-) -> str | None:
-    """Answer, score and store, ``concurrency`` questions at a time, in the order of ``jobs``.
+@dataclass
+class _Work:
+    """Answers, scores and stores questions."""
 
-    Returns
-    -------
-    str or None
-        Which limit of the run left questions unasked.
-    """
-    waiting = deque(jobs)
+    config: RunConfig
+    scorer: Scorer
+    store: Store
+    laboratories: Mapping[str, Laboratory]
+    judge: ModelClient | None
+    meter: RunMeter
+    progress: QuestionProgress
+    failures: int = 0  # in a row
 
-    async def worker() -> None:
-        while waiting and not meter.exhausted:
-            job = waiting.popleft()
-            row = await _answer(config, store, job, laboratories[job.task.environment])
-            _count(row, meter)
-            progress.finished(row)
+    async def through(self, jobs: Sequence[Job]) -> str | None:
+        """Do all jobs in their order, ``concurrency`` at a time.
 
-    async with asyncio.TaskGroup() as group:
-        for _ in range(min(config.concurrency, len(jobs))):
-            group.create_task(worker())
-    return meter.exhausted if waiting else None
+        Returns
+        -------
+        str or None
+            What left questions unasked.
+        """
+        waiting = deque(jobs)
 
+        async def worker() -> None:
+            while waiting and not self.meter.exhausted and self.failures < FAILURES:
+                row = await self._do(waiting.popleft())
+                self.failures = self.failures + 1 if row.infra else 0
+                _count(row, self.meter)
+                self.progress.finished(row)
 
-async def _answer(config: RunConfig, store: Store, job: Job, laboratory: Laboratory) -> Row:
-    """Answer, score and store one question.
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(self.config.concurrency, len(jobs))):
+                group.create_task(worker())
+        if not waiting:
+            return None
+        return self.meter.exhausted or f"{self.failures} questions in a row failed"
 
-    Whatever an agent, the scoring or the record raises belongs to this answer: it is stored as
-    unknown, with the traceback, and tried again on resume.
-    """
-    try:
-        trajectory = await laboratory.agent.solve(job.task.question, seed=job.seed)
-    except Exception:  # noqa: BLE001 -- see above
-        trajectory = _broken(job, traceback.format_exc())
-    try:
-        verdict = await score_answer(
-            job.task,
-            trajectory,
-            sandbox=laboratory.sandbox,
-            verifier=laboratory.verifier,
-            timeout=config.sandbox.timeout,
+    async def _do(self, job: Job) -> Row:
+        """Answer, score and store one question.
+
+        Whatever an agent, the scoring or the record raises belongs to this answer: it is stored
+        as unknown, with the traceback, and tried again on resume.
+        """
+        agent = self.laboratories[job.task.environment].agent
+        try:
+            trajectory = await agent.solve(job.task.question, seed=job.seed)
+        except Exception:  # noqa: BLE001 -- see above
+            trajectory = _broken(job, traceback.format_exc())
+        score, judged = await self._score(job, trajectory)
+        try:
+            return self._keep(job, trajectory, score, judged)
+        except OSError:
+            raise  # the disk is full or gone: no answer can be kept
+        except Exception:  # noqa: BLE001 -- see above
+            # What cannot be written is in the answer or in a step; what was spent is numbers.
+            error = f"the record failed: {traceback.format_exc()}"
+            bare = replace(_broken(job, error), usage=trajectory.usage, seconds=trajectory.seconds)
+            return self._keep(job, bare, Score("infra", error=error), judged)
+
+    async def _score(self, job: Job, trajectory: Trajectory) -> tuple[Score, Usage]:
+        """The verdict, and what a judge spent on it.
+
+        There is none when a part of ours failed, or a limit ended the question: a draft that the
+        architecture had not settled on is no answer.
+        """
+        if trajectory.stop_reason in INFRASTRUCTURE:
+            error = trajectory.error or trajectory.stop_reason
+            return Score("infra", error=error), Usage()
+        if trajectory.stop_reason == "budget":
+            return Score("not_finished", error=trajectory.error), Usage()
+        laboratory = self.laboratories[job.task.environment]
+        judge = Judge(self.judge) if self.judge is not None else None
+        tools = Tools(laboratory.sandbox, laboratory.verifier, self.config.sandbox.timeout, judge)
+        try:
+            score = await self.scorer.score(job.task, trajectory, tools)
+        except (SandboxError, ModelError) as error:
+            score = Score("infra", error=str(error))
+        except Exception:  # noqa: BLE001 -- a fault of the scorer must not cost other answers
+            score = Score("infra", error=f"scoring failed: {traceback.format_exc()}")
+        return score, judge.usage if judge else Usage()
+
+    def _keep(self, job: Job, trajectory: Trajectory, score: Score, judged: Usage) -> Row:
+        parts = len(self.scorer.parts(job.task))
+        row = make_row(
+            self.store.config_hash, job.task, trajectory, score, parts=parts, judge=judged
         )
-    except Exception:  # noqa: BLE001 -- see above
-        verdict = unknown(job.task, trajectory, f"scoring failed: {traceback.format_exc()}")
-    try:
-        return _keep(store, job, trajectory, verdict)
-    except OSError:
-        raise  # the disk is full or gone: no answer can be kept
-    except Exception:  # noqa: BLE001 -- see above
-        # What cannot be written is in the answer or in a step; what was spent is numbers.
-        error = f"the record failed: {traceback.format_exc()}"
-        bare = replace(_broken(job, error), usage=trajectory.usage, seconds=trajectory.seconds)
-        return _keep(store, job, bare, unknown(job.task, bare, error))
-
-
-def _keep(store: Store, job: Job, trajectory: Trajectory, verdict: Verdict) -> Row:
-    row = make_row(store.config_hash, job.task, trajectory, verdict)
-    store.append(row, make_trajectory(job.task, trajectory, verdict))
-    return row
+        for part in job.task.question.parts:
+            if isinstance(part, Image):
+                self.store.keep_image(part)
+        self.store.append(row, make_trajectory(job.task, trajectory, score))
+        return row
 
 
 def _broken(job: Job, error: str) -> Trajectory:

@@ -17,6 +17,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from experiments.scorers.base import Metric, amount, measure
 from experiments.store import Row
 
 #: Seconds between two lines where there is no terminal.
@@ -107,13 +108,24 @@ class CountProgress:
 
 
 class QuestionProgress(CountProgress):
-    """Counts finished questions, seeds multiplied in, with the score so far."""
+    """Counts finished questions, seeds multiplied in, with the score so far.
 
-    _passed = 0
-    _properties = 0
+    Parameters
+    ----------
+    metric
+        What is shown of the answers.
+    """
+
+    def __init__(
+        self, console: Console, label: str, metric: Metric, *, total: int, done: int = 0
+    ) -> None:
+        super().__init__(console, label, total=total, done=done)
+        self._metric = metric
+        self._sum = self._count = 0.0
 
     def finished(self, row: Row) -> None:
         """One more question is done."""
-        self._passed += row.passed_count
-        self._properties += row.properties if row.scored else 0
-        self.advance(f"{self._passed}/{self._properties} properties")
+        gained, out_of = measure(row, self._metric)
+        self._sum += gained
+        self._count += out_of
+        self.advance(f"{amount(self._sum)}/{self._count:.0f} {self._metric.title}")

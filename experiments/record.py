@@ -8,7 +8,7 @@ from typing import Any
 
 from agents.base import Trajectory, Usage
 from agents.episode import show
-from experiments.scoring import Verdict
+from experiments.scorers.base import Score
 from experiments.store import Row
 from experiments.tasks import Task
 
@@ -18,10 +18,18 @@ SHOWN = 20_000
 TOLD = 4000
 
 
-def make_row(config_hash: str, task: Task, trajectory: Trajectory, verdict: Verdict) -> Row:
-    """One line of ``results.jsonl``."""
+def make_row(
+    config_hash: str,
+    task: Task,
+    trajectory: Trajectory,
+    score: Score,
+    *,
+    parts: int,
+    judge: Usage = Usage(),  # noqa: B008 -- frozen
+) -> Row:
+    """One line of ``results.jsonl``; ``parts`` is how many verdicts an answer has."""
     usage: Usage = trajectory.usage
-    score, execution = verdict.score, verdict.execution
+    execution = score.execution
     drafts = [step for step in trajectory.steps if step.kind == "execute"]
     final_seconds = execution.seconds if execution else 0.0
     tiers = [execution.tier] if execution else [str(s.detail.get("tier") or "") for s in drafts]
@@ -30,12 +38,13 @@ def make_row(config_hash: str, task: Task, trajectory: Trajectory, verdict: Verd
         question_id=task.question.id,
         seed=trajectory.seed,
         labels=dict(task.labels),
-        properties=len(task.properties),
+        cluster=task.cluster,
+        parts=parts,
         outcome=score.outcome,
-        runnable=score.runnable,
+        values=dict(score.values),
         passed=None if score.passed is None else dict(score.passed),
         reasons={name: _told(reason) for name, reason in score.reasons.items()},
-        published=score.published,
+        artefacts={name: _told(text) for name, text in score.artefacts.items()},
         stop_reason=trajectory.stop_reason,
         format_status=trajectory.format_status,
         calls=usage.calls,
@@ -48,9 +57,12 @@ def make_row(config_hash: str, task: Task, trajectory: Trajectory, verdict: Verd
         seconds=round(trajectory.seconds, 3),
         sandbox_seconds=round(trajectory.sandbox_seconds + final_seconds, 3),
         tier=tiers[-1] or None if tiers else None,
-        error=_told(error) if (error := verdict.error or trajectory.error) else None,
+        error=_told(error) if (error := score.error or trajectory.error) else None,
         fault=trajectory.fault,
         reply_faults=Counter(s.detail["fault"] for s in trajectory.steps if "fault" in s.detail),
+        judge_calls=judge.calls,
+        judge_tokens=judge.tokens,
+        judge_cost_usd=judge.cost_usd,
         limit=trajectory.limit,
     )
 
@@ -61,9 +73,9 @@ def _told(text: str) -> str:
     return whole if len(whole) <= TOLD else f"{whole[: TOLD // 2]} ... {whole[-TOLD // 2 :]}"
 
 
-def make_trajectory(task: Task, trajectory: Trajectory, verdict: Verdict) -> dict[str, Any]:
+def make_trajectory(task: Task, trajectory: Trajectory, score: Score) -> dict[str, Any]:
     """Everything that led to the row, without the expected values, as JSON-able data."""
-    execution = verdict.execution
+    execution = score.execution
     return {
         "question": {
             "id": task.question.id,
@@ -78,12 +90,13 @@ def make_trajectory(task: Task, trajectory: Trajectory, verdict: Verdict) -> dic
         "code": trajectory.code,
         "entry": trajectory.entry,
         "answer": trajectory.answer,
+        "value": trajectory.value,
         "stop_reason": trajectory.stop_reason,
         "format_status": trajectory.format_status,
         "fault": trajectory.fault,
         "usage": asdict(trajectory.usage),
         "seconds": trajectory.seconds,
-        "error": verdict.error or trajectory.error,
+        "error": score.error or trajectory.error,
         "execution": None
         if execution is None
         else {
@@ -98,9 +111,9 @@ def make_trajectory(task: Task, trajectory: Trajectory, verdict: Verdict) -> dic
             "tier": execution.tier,
         },
         "verdict": {
-            "outcome": verdict.score.outcome,
-            "runnable": verdict.score.runnable,
-            "passed": verdict.score.passed,
-            "reasons": dict(verdict.score.reasons),
+            "outcome": score.outcome,
+            "values": dict(score.values),
+            "passed": score.passed,
+            "reasons": dict(score.reasons),
         },
     }

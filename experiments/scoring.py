@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agents.base import INFRASTRUCTURE, Trajectory
+from agents.base import Trajectory
 from agents.models import FAULTS
 from experiments import verify
 from experiments.published import ANSWERS_FAULT, Judged, verify_by_unit_test
-from experiments.tasks import Property, Score, Task
+from experiments.scorers.base import ALL_CORRECT, PARTS, Metric, Score, Tools
+from experiments.tasks import Property, Task
 from sandbox.base import Execution, Mount, Outcome, Sandbox, SandboxError
 
 #: Seconds for one verification; comparing the largest permitted answer takes a fraction.
@@ -24,74 +25,68 @@ VERIFY_TIMEOUT = 30.0
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """A score and the execution it rests on (``None`` when there was nothing to execute)."""
+class PropertyScorer:
+    """Executes the final code afresh, and compares every property with its expected value."""
 
-    score: Score
-    execution: Execution | None = None
-    error: str | None = None
+    metrics: Sequence[Metric] = (
+        Metric(PARTS, "properties", "values that passed their verification"),
+        Metric("runnable", "runnable", "the final code ran and returned a non-empty dict"),
+        Metric(ALL_CORRECT, "all correct", "questions with every property right"),
+    )
+    executes: bool = True
 
+    def parts(self, task: Task) -> Sequence[str]:
+        """Names of the properties."""
+        return [prop.name for prop in task.properties]
 
-async def score_answer(
-    task: Task,
-    trajectory: Trajectory,
-    *,
-    sandbox: Sandbox,
-    verifier: Sandbox,
-    timeout: float,
-) -> Verdict:
-    """Execute the final code afresh and verify what it returns.
+    async def score(self, task: Task, trajectory: Trajectory, tools: Tools) -> Score:
+        """Run the code, and verify what it returned somewhere else.
 
-    Parameters
-    ----------
-    task
-        With the expected values.
-    trajectory
-        With the code to grade.
-    sandbox
-        Runs the code.
-    verifier
-        Compares; another sandbox than the one that ran the code.
-    timeout
-        Seconds for the code.
-
-    Returns
-    -------
-    Verdict
-        With ``runnable`` and ``passed`` unknown when a part of ours failed, or a limit ended the
-        question: a draft that the architecture had not settled on is no answer.
-    """
-    if trajectory.stop_reason in INFRASTRUCTURE:
-        return unknown(task, trajectory, trajectory.error or trajectory.stop_reason)
-    if trajectory.stop_reason == "budget":
-        return unknown(task, trajectory, trajectory.error or "", outcome="not_finished")
-    if trajectory.code is None or trajectory.entry is None:
-        why = FAULTS.get(trajectory.fault or "", "the reply holds no code that can be read")
-        return _failed(task, trajectory, "no_code", why)
-    mounts = [Mount(Path(source), target) for target, source in task.question.mounts.items()]
-    try:
-        execution = await sandbox.run(
-            trajectory.code, trajectory.entry, timeout=timeout, mounts=mounts
+        Raises
+        ------
+        SandboxError
+            When a sandbox failed: the answer stays without a verdict.
+        """
+        if trajectory.code is None or trajectory.entry is None:
+            reason = FAULTS.get(trajectory.fault or "", "the reply holds no code that can be read")
+            return self._failed(task, "no_code", reason)
+        if tools.sandbox is None or tools.verifier is None:
+            raise SandboxError("properties are verified in a sandbox, and there is none")
+        mounts = [Mount(Path(source), target) for target, source in task.question.mounts.items()]
+        execution = await tools.sandbox.run(
+            trajectory.code, trajectory.entry, timeout=tools.timeout, mounts=mounts
         )
         if execution.outcome is Outcome.INFRA:
-            raise SandboxError(execution.error or "the sandbox failed")  # noqa: TRY301
-        reason = not_runnable(execution)
-        if reason is not None or execution.payload is None:
-            failed = _failed(task, trajectory, str(execution.outcome), reason or "no result")
-            return Verdict(failed.score, execution)
-        judged = await verify_task(verifier, task, execution.payload)
-    except SandboxError as error:
-        return unknown(task, trajectory, str(error))
-    score = Score(
-        question_id=task.question.id,
-        seed=trajectory.seed,
-        outcome=str(execution.outcome),
-        runnable=True,
-        passed={name: passed for name, (passed, _) in judged.each.items()},
-        reasons={name: reason for name, (passed, reason) in judged.each.items() if not passed},
-        published=judged.published,
-    )
-    return Verdict(score, execution)
+            raise SandboxError(execution.error or "the sandbox failed")
+        fault = not_runnable(execution)
+        if fault is not None or execution.payload is None:
+            return self._failed(task, str(execution.outcome), fault or "no result", execution)
+        judged = await verify_task(tools.verifier, task, execution.payload)
+        return Score(
+            outcome=str(execution.outcome),
+            values=self._values(task, 1.0, judged.published),
+            passed={name: passed for name, (passed, _) in judged.each.items()},
+            reasons={name: reason for name, (passed, reason) in judged.each.items() if not passed},
+            execution=execution,
+        )
+
+    def _failed(
+        self, task: Task, outcome: str, reason: str, execution: Execution | None = None
+    ) -> Score:
+        names = self.parts(task)
+        return Score(
+            outcome=outcome,
+            values=self._values(task, 0.0, 0),
+            passed=dict.fromkeys(names, False),
+            reasons=dict.fromkeys(names, reason),
+            execution=execution,
+        )
+
+    def _values(self, task: Task, runnable: float, published: int | None) -> dict[str, float]:
+        values = {"runnable": runnable}
+        if task.unit_test is not None and published is not None:
+            values["published"] = published
+        return values
 
 
 def not_runnable(execution: Execution) -> str | None:
@@ -194,30 +189,3 @@ def _read_verdicts(result: object, properties: Sequence[Property]) -> dict[str, 
             raise SandboxError("verification returned something that is no verdict")
         verdicts[name] = (passed, reason)
     return verdicts
-
-
-def _failed(task: Task, trajectory: Trajectory, outcome: str, reason: str) -> Verdict:
-    names = [prop.name for prop in task.properties]
-    score = Score(
-        question_id=task.question.id,
-        seed=trajectory.seed,
-        outcome=outcome,
-        runnable=False,
-        passed=dict.fromkeys(names, False),
-        reasons=dict.fromkeys(names, reason),
-        published=None if task.unit_test is None else 0,
-    )
-    return Verdict(score)
-
-
-def unknown(task: Task, trajectory: Trajectory, error: str, *, outcome: str = "infra") -> Verdict:
-    """No verdict: nothing is known about the answer, or there is none yet."""
-    score = Score(
-        question_id=task.question.id,
-        seed=trajectory.seed,
-        outcome=outcome,
-        runnable=None,
-        passed=None,
-        reasons={},
-    )
-    return Verdict(score, error=error)

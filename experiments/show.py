@@ -15,9 +15,6 @@ from rich.table import Table
 from rich.text import Text
 
 from experiments.config import ConfigError
-from experiments.qa.answers import read_answers
-from experiments.qa.questions import QAQuestion
-from experiments.report.choice import find_questions, is_choice
 from experiments.report.steps import describe_step
 from experiments.store import read_json, trajectory_path
 from sandbox.colours import coloured
@@ -40,10 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     limit = None if given.full else SHORT
     try:
-        if is_choice(given.run):
-            parts = describe_choice(*_find_choice(given.run, given.question, given.seed), limit)
-        else:
-            parts = describe(_find(given.run, given.question, given.seed), limit=limit)
+        parts = describe(_find(given.run, given.question, given.seed), limit=limit)
     except ConfigError as error:
         sys.stderr.write(f"error: {printable(error)}\n")
         return 2
@@ -51,30 +45,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for part in parts:
         console.print(part)
     return 0
-
-
-def _find_choice(run: Path, number: str, seed: int) -> tuple[dict[str, Any], QAQuestion]:
-    summary = read_json(run / "summary.json")
-    for row in read_answers(run, summary["config"]):
-        if str(row["number"]) == number and row["seed"] == seed:
-            path = Path(summary["questions_file"])
-            question = find_questions(path, [row["number"]]).get(row["number"])
-            if question is None:
-                raise ConfigError(f"{path}: the file of questions is not there any more")
-            return row, question
-    raise ConfigError(f"{run}: has no answer to question {number} with seed {seed}")
-
-
-def describe_choice(
-    row: Mapping[str, Any], question: QAQuestion, limit: int | None
-) -> Iterator[RenderableType]:
-    """Question, choices, reply and verdict."""
-    yield Rule(_text(f"{row['number']}, seed {row['seed']}, {row['source']}", None))
-    yield Panel(_text(question.question, limit), title="question", title_align="left")
-    for letter, text in question.choices.items():
-        yield _text(f"{letter}. {text}", limit)
-    yield Panel(_text(row["reply"], limit), title="reply", title_align="left")
-    yield Text(f"right: {row['correct']}, strict: {row['strict']}, lenient: {row['lenient']}")
 
 
 def _find(run: Path, question: str, seed: int) -> dict[str, Any]:
@@ -108,6 +78,8 @@ def describe(
     if trajectory["code"]:
         code = coloured(trajectory["code"])
         yield Panel(code, title="final code", title_align="left")
+    elif trajectory["value"] is not None:
+        yield Panel(_text(trajectory["value"], limit), title="answer", title_align="left")
     if trajectory["execution"]:
         yield _execution(trajectory["execution"], limit)
     yield _text(f"stopped because: {trajectory['stop_reason']}", None)
@@ -144,13 +116,13 @@ def _verdict(trajectory: Mapping[str, Any]) -> RenderableType:
     if verdict["passed"] is None:
         return Text("no verdict: a part of ours failed")
     table = Table(title="verdict")
-    for heading in ("property", "format", "", "why"):
+    for heading in ("part", "format", "", "why"):
         table.add_column(heading)
-    for name, form in trajectory["question"]["formats"].items():
-        passed = verdict["passed"].get(name, False)
+    formats = trajectory["question"]["formats"]
+    for name, passed in verdict["passed"].items():
         mark = Text("passed", style="green") if passed else Text("failed", style="red")
         why = _text(verdict["reasons"].get(name, ""), None)
-        table.add_row(_text(name, None), _text(form, None), mark, why)
+        table.add_row(_text(name, None), _text(formats.get(name, ""), None), mark, why)
     return table
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
 import tempfile
@@ -20,8 +21,11 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from agents.base import INFRASTRUCTURE, Usage
+from agents.base import INFRASTRUCTURE, Image, Usage
 from experiments.config import UNHASHED, ConfigError, Limits, RunConfig
+
+#: Of a run folder; one of another form cannot be resumed.
+FORM = 2
 
 
 class Row(BaseModel):
@@ -33,13 +37,20 @@ class Row(BaseModel):
         How the execution of the final code ended (`sandbox.base.Outcome`), ``no_code`` when
         there was nothing to execute, ``infra`` when a part of ours failed, ``not_finished``
         when a limit of ``budget`` ended it.
-    runnable, passed
-        ``None`` when unknown (``infra``, ``not_finished``), never zero.
+    cluster
+        Questions of one cluster are not independent; empty: the question stands for itself.
+    parts
+        How many verdicts an answer has (properties, slots).
+    values
+        Named numbers of the scorer; ``None`` is unknown, never zero.
+    passed
+        Verdict by part, ``None`` when unknown (``infra``, ``not_finished``).
     reasons
-        Why each property that failed did so.
-    published
-        Properties that count by the rule of the authors' unit test, which judges the answer as a
-        whole; ``None`` where the question has none.
+        Why each part that failed did so.
+    artefacts
+        Short texts of the scorer.
+    judge_calls, judge_tokens, judge_cost_usd
+        What a judge spent on it; not part of the other counts.
     tokens, calls
         Spent on this answer; ``cost_usd`` is ``None`` when the price is unknown.
     seconds, sandbox_seconds
@@ -58,12 +69,13 @@ class Row(BaseModel):
     question_id: str
     seed: int
     labels: dict[str, str]
-    properties: int
+    cluster: str
+    parts: int
     outcome: str
-    runnable: bool | None
+    values: dict[str, float | None]
     passed: dict[str, bool] | None
     reasons: dict[str, str]
-    published: int | None = None
+    artefacts: dict[str, str]
     stop_reason: str | None
     format_status: str | None
     calls: int
@@ -79,6 +91,9 @@ class Row(BaseModel):
     error: str | None
     fault: str | None = None
     reply_faults: dict[str, int] = {}
+    judge_calls: int = 0
+    judge_tokens: int = 0
+    judge_cost_usd: float | None = 0.0
     limit: tuple[str, float] | None = None
 
     @property
@@ -98,13 +113,13 @@ class Row(BaseModel):
 
     @property
     def passed_count(self) -> int:
-        """Properties that passed."""
+        """Parts that passed."""
         return sum((self.passed or {}).values())
 
     @property
-    def whole(self) -> bool:
-        """Whether every property passed."""
-        return self.passed is not None and self.passed_count == self.properties
+    def all_correct(self) -> bool:
+        """Whether every part passed."""
+        return self.passed is not None and self.passed_count == self.parts
 
 
 def run_folder(config: RunConfig, config_hash: str) -> Path:
@@ -175,6 +190,7 @@ class RunFolder:
     def _claim(self, description: Mapping[str, Any]) -> None:
         path = self.folder / "run.json"
         mine: dict[str, Any] = {
+            "form": FORM,
             "config_hash": self.config_hash,
             "config": dict(description),
             "packages": {},
@@ -182,6 +198,11 @@ class RunFolder:
         }
         if path.exists():
             theirs = read_json(path)
+            if theirs.get("form") != FORM:
+                raise ConfigError(
+                    f"{self.folder}: was written by another version of matsmith, whose rows have "
+                    "another form; begin a new run with name=... or out=DIR"
+                )
             if theirs.get("config_hash") != self.config_hash:
                 changed = difference(theirs.get("config", {}), description)
                 raise ConfigError(
@@ -294,6 +315,14 @@ class Store(RunFolder):
         self._results.flush()
         os.fsync(self._results.fileno())
 
+    def keep_image(self, image: Image) -> None:
+        """Store a picture once, under the hash of its bytes."""
+        digest = hashlib.sha256(image.data).hexdigest()
+        path = self.folder / "images" / f"{digest}.{image.mime.rpartition('/')[2]}"
+        if not path.exists():
+            path.parent.mkdir(exist_ok=True)
+            write_bytes(path, image.data)
+
 
 def _raised(limit: tuple[str, float] | None, budget: Limits) -> bool:
     """Whether a limit is higher in ``budget``, or not set; one that nobody named counts as such."""
@@ -354,10 +383,15 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a whole text file atomically; what UTF-8 cannot hold is replaced."""
+    write_bytes(path, text.encode("utf-8", "replace"))
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a whole file atomically."""
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(text.encode("utf-8", "replace"))
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         Path(temporary).chmod(0o644)

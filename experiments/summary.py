@@ -8,7 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from agents.base import Image
 from experiments.config import RunConfig
+from experiments.scorers.base import Metric, measure
 from experiments.store import Row
 from experiments.tasks import Task
 
@@ -33,8 +35,11 @@ def tasks_digest(tasks: Iterable[Task]) -> str:
             [vars(prop) for prop in task.properties],
             task.environment,
             task.unit_test,
+            task.target,
+            repr(question.answer),
+            [part.key if isinstance(part, Image) else vars(part) for part in question.parts],
         ]
-        digest.update(json.dumps(parts, sort_keys=True).encode())
+        digest.update(json.dumps(parts, sort_keys=True, default=repr).encode())
     return digest.hexdigest()
 
 
@@ -43,6 +48,7 @@ def summarise(
     *,
     config_hash: str,
     llm: bool,
+    metrics: Sequence[Metric],
     tasks: Sequence[Task],
     rows: Sequence[Row],
     packages: Mapping[str, Mapping[str, str]],
@@ -57,6 +63,8 @@ def summarise(
         What was run.
     llm
         Whether a language model is behind the answers.
+    metrics
+        What the benchmark reports; the first one is the primary metric.
     tasks
         The selected questions.
     rows
@@ -73,18 +81,14 @@ def summarise(
     Returns
     -------
     dict
-        JSON-able. Counts of verdicts are sums over seeds; ``answers`` is what they are out of
-        (``properties_total`` for properties); ``published_rule`` counts properties as the authors'
-        unit tests do; ``verified`` leaves out the properties that are known to be faulty
-        themselves (``faulty`` names them, by question). Each is ``None`` where there are none.
-        ``reply_faults`` counts replies of all stored lines that were no whole answer, by kind
-        (`agents.models.Fault`).
+        JSON-able. Counts of verdicts are sums over seeds; every metric says what it is out of;
+        ``verified`` leaves out the properties that are known to be faulty themselves (``faulty``
+        names them, by question), and is ``None`` where there are none. ``reply_faults`` counts
+        replies of all stored lines that were no whole answer, by kind (`agents.models.Fault`).
     """
     latest = {(row.question_id, row.seed): row for row in rows}
     available = [task for task in tasks if task.unavailable is None]
     scored = [row for row in latest.values() if row.scored]
-    costs = [row.cost_usd for row in rows]
-    known = [cost for cost in costs if cost is not None]
     wanted = len(available) * len(config.seeds)
     return {
         "system": config.system.name,
@@ -101,11 +105,7 @@ def summarise(
         "infra": sum(row.infra for row in latest.values()),
         "not_finished": sum(row.not_finished for row in latest.values()),
         "unavailable": {t.question.id: t.unavailable for t in tasks if t.unavailable is not None},
-        "runnable": sum(bool(row.runnable) for row in scored),
-        "whole": sum(row.whole for row in scored),
-        "properties_passed": sum(row.passed_count for row in scored),
-        "properties_total": sum(row.properties for row in scored),
-        "published_rule": _published(scored),
+        "metrics": [_total(metric, scored) for metric in metrics],
         "verified": _verified(tasks, scored),
         "faulty": _faulty(tasks),
         "format_errors": sum(row.format_status == "error" for row in scored),
@@ -115,12 +115,16 @@ def summarise(
         "stop_reasons": _counts(str(row.stop_reason) for row in latest.values()),
         "calls": sum(row.calls for row in rows),
         "cached_calls": sum(row.cached_calls for row in rows),
+        "judge": None if config.judge is None else config.judge.name,
+        "judge_calls": sum(row.judge_calls for row in rows),
+        "judge_tokens": sum(row.judge_tokens for row in rows),
+        "judge_cost_usd": _sum(row.judge_cost_usd for row in rows),
         "executions": sum(row.executions for row in rows),
         "tokens": sum(row.prompt_tokens + row.completion_tokens for row in rows),
         "prompt_tokens": sum(row.prompt_tokens for row in rows),
         "completion_tokens": sum(row.completion_tokens for row in rows),
         "tokens_estimated": any(row.tokens_estimated for row in rows),
-        "cost_usd": round(sum(known), 6) if len(known) == len(costs) else None,
+        "cost_usd": _sum(row.cost_usd for row in rows),
         "seconds": round(sum(row.seconds for row in rows), 3),
         "sandbox_seconds": round(sum(row.sandbox_seconds for row in rows), 3),
         "sandbox_tier": sorted({row.tier for row in rows if row.tier}),
@@ -134,15 +138,24 @@ def summarise(
     }
 
 
-def _published(scored: Sequence[Row]) -> dict[str, int] | None:
-    """Properties by the rule of the authors' unit tests, of the answers that have one."""
-    judged = [row for row in scored if row.published is not None]
-    if not judged:
-        return None
+def _total(metric: Metric, scored: Sequence[Row]) -> dict[str, Any]:
+    """A metric as its sum and what it is out of."""
+    measured = [measure(row, metric) for row in scored]
     return {
-        "passed": sum(row.published or 0 for row in judged),
-        "total": sum(row.properties for row in judged),
+        **vars(metric),
+        "sum": round(sum(gained for gained, _ in measured), 6),
+        "total": round(sum(total for _, total in measured), 6),
     }
+
+
+def _sum(costs: Iterable[float | None]) -> float | None:
+    """Dollars; unknown when any of them is."""
+    total = 0.0
+    for cost in costs:
+        if cost is None:
+            return None
+        total += cost
+    return round(total, 6)
 
 
 def _verified(tasks: Sequence[Task], scored: Sequence[Row]) -> dict[str, int] | None:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
-
-from rich.console import Console
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from agents.base import Question
-from experiments.config import RunConfig
+
+if TYPE_CHECKING:
+    from experiments.scorers.base import Scorer
 
 
 @dataclass(frozen=True)
@@ -61,62 +60,49 @@ class Task:
     unit_test
         Source of a published unit test that verifies the answer in place of ``properties``;
         its function bears the question's id. Runs in the verification sandbox only.
+    target
+        What a scorer other than that of properties compares with; JSON-able.
+    cluster
+        Questions of one cluster are not independent (one paper, one symbol); empty: the question
+        stands for itself.
     unavailable
         Why the task cannot be run here (an input file is missing), else ``None``. Such a task
         is reported, never scored.
     """
 
     question: Question
-    properties: tuple[Property, ...]
-    environment: str
+    properties: tuple[Property, ...] = ()
+    environment: str = "live"
     labels: Mapping[str, str] = field(default_factory=dict)
     unavailable: str | None = None
     unit_test: str | None = None
+    target: Any = None
+    cluster: str = ""
 
 
 class Benchmark(Protocol):
-    """A set of tasks. One file and one config."""
+    """A set of tasks. One file and one config.
+
+    Attributes
+    ----------
+    packages
+        Import names whose documents an architecture may retrieve.
+    scorer
+        Judges the answers, and says which metrics a run reports.
+    """
 
     name: str
-    packages: Sequence[str]
+
+    @property
+    def packages(self) -> Sequence[str]:
+        """See above."""
+        ...
+
+    @property
+    def scorer(self) -> Scorer:
+        """See above."""
+        ...
 
     def load(self) -> Sequence[Task]:
         """All tasks, in a stable order."""
         ...
-
-
-@runtime_checkable
-class RunsItself(Protocol):
-    """A benchmark whose answers are not code: it brings its own way from questions to summary.
-
-    Everything around it (configuration, sweeps, folders, reports, exit codes) stays the same.
-    """
-
-    async def run(self, config: RunConfig, console: Console) -> Path:
-        """Answer what is not answered yet, write ``summary.json``, and return the run folder.
-
-        Raises
-        ------
-        ConfigError, SandboxError, RetrievalError
-            When the run cannot start; the message says what to do.
-        """
-        ...
-
-
-@dataclass(frozen=True)
-class Score:
-    """The verdict on one answer.
-
-    ``runnable`` and ``passed`` are ``None`` when infrastructure failed: unknown, not zero.
-    ``published`` counts properties by the rule of the authors' unit test, which judges an answer
-    as a whole; ``None`` where there is none.
-    """
-
-    question_id: str
-    seed: int
-    outcome: str
-    runnable: bool | None
-    passed: Mapping[str, bool] | None
-    reasons: Mapping[str, str]
-    published: int | None = None
-    detail: Mapping[str, Any] = field(default_factory=dict)

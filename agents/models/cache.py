@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agents.models.content import plain_content
+
 if TYPE_CHECKING:  # slow to import
     from langchain_core.messages import BaseMessage
 
@@ -23,7 +25,7 @@ def request_key(model: Mapping[str, Any], messages: Sequence[BaseMessage], sampl
     """
     request = {
         "model": dict(model),
-        "messages": [[message.type, message.content] for message in messages],
+        "messages": [[message.type, plain_content(message)] for message in messages],
         "sample": sample,
     }
     text = json.dumps(request, sort_keys=True, ensure_ascii=False, default=str)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agents.models.cache import request_key
+from agents.models.content import plain_content
 
 if TYPE_CHECKING:  # slow to import
     from langchain_core.messages import BaseMessage
@@ -65,7 +66,7 @@ class Recorder:
             "key": _key(identity, messages, sample),
             "model": identity.get("name"),
             "sample": sample,
-            "messages": [{"role": m.type, "content": m.text} for m in messages],
+            "messages": [{"role": m.type, "content": plain_content(m)} for m in messages],
             **outcome,
         }
         with self._lock:

@@ -25,6 +25,7 @@ from experiments.benchmarks.question_format import (
     read_task,
 )
 from experiments.benchmarks.question_gold import ReferenceGold
+from experiments.scoring import PropertyScorer
 from experiments.tasks import Task
 
 MANIFEST = "benchmark.yaml"
@@ -111,6 +112,8 @@ class FolderBenchmark:
     name
         In tables.
     """
+
+    scorer = PropertyScorer()
 
     def __init__(
         self, path: Path | None = None, level: Level = "scaffold", name: str = "folder"

@@ -31,6 +31,8 @@ from experiments.benchmarks.mattools_layout import (
     read_question,
 )
 from experiments.published import table_test
+from experiments.scorers.base import Metric
+from experiments.scoring import PropertyScorer
 from experiments.tasks import Property, Task
 from sandbox.environments import cache_folder
 
@@ -63,6 +65,15 @@ class TaskLine(BaseModel):
     data_files: list[str]
 
 
+#: Only this compares with published figures.
+AUTHORS_RULE = Metric(
+    "published",
+    "authors' rule",
+    "properties that count by the authors' unit test, which judges an answer as a whole",
+    of_parts=True,
+)
+
+
 @dataclass(frozen=True)
 class MatToolsBenchmark:
     """The benchmark ``mattools``.
@@ -89,6 +100,7 @@ class MatToolsBenchmark:
     environment: str = "mattools-2024"
     timeout: float = 300.0
     name: str = "mattools"
+    scorer = PropertyScorer((*PropertyScorer.metrics, AUTHORS_RULE))
     packages: Sequence[str] = ("pymatgen",)
 
     def load(self) -> list[Task]:

@@ -1,11 +1,7 @@
-"""MatTools QA: multiple-choice questions about a library's code and documentation.
-
-One letter answers a question, so this benchmark brings its own way to run (`experiments.qa`).
-"""
+"""MatTools QA: multiple-choice questions about a library's code and documentation."""
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,12 +9,17 @@ from pathlib import Path
 
 from rich.console import Console
 
+from agents.answer_formats import Letters
+from agents.base import Question
 from docgen.library import read_library
 from docgen.sources import SourceError
-from experiments.config import ConfigError, RunConfig
+from experiments.config import ConfigError
 from experiments.qa import rules
-from experiments.qa.evaluate import check_configuration, evaluate
+from experiments.qa.questions import QAError, QAQuestion, read_questions
 from experiments.qa.rules import write_by_rules
+from experiments.qa.wording import answering_prompt
+from experiments.scorers.choice import ChoiceScorer
+from experiments.tasks import Task
 from sandbox import environments
 
 
@@ -41,23 +42,49 @@ class MatToolsQA:
     packages: Sequence[str] = ("pymatgen",)
     environment: str = "live"
     name: str = "mattools_qa"
+    scorer = ChoiceScorer()
 
-    async def run(self, config: RunConfig, console: Console) -> Path:
-        """See :class:`experiments.tasks.RunsItself`."""
-        check_configuration(config)
-        file = Path(self.path) if self.path is not None else await self._questions(console)
+    def load(self) -> list[Task]:
+        """All questions, numbered from 0.
+
+        Raises
+        ------
+        ConfigError
+            When the file is missing, empty, or something in it is not a question.
+        """
+        file = Path(self.path) if self.path is not None else self._by_rules()
         if not file.is_file():
             raise ConfigError(f"benchmark.path={file}: no such file")
-        return await evaluate(config, file, self.packages, self.environment, console)
+        try:
+            tasks = [self._task(n, question) for n, question in enumerate(read_questions(file))]
+        except QAError as error:
+            raise ConfigError(f"benchmark.path: {error}") from error
+        if not tasks:
+            raise ConfigError(f"benchmark.path={file}: holds no question")
+        return tasks
 
-    async def _questions(self, console: Console) -> Path:
+    def _task(self, number: int, question: QAQuestion) -> Task:
+        folder = "/".join(question.source.rpartition("/")[0].split("/")[:2])
+        labels = {"kind": question.kind, "area": folder}
+        return Task(
+            Question(str(number), answering_prompt(question), answer=Letters()),
+            environment=self.environment,
+            labels={name: label for name, label in labels.items() if label},
+            target=question.correct_answer,
+            cluster=question.source,
+        )
+
+    def _by_rules(self) -> Path:
         """The questions by rules; made when this environment has none yet."""
-        await asyncio.to_thread(
-            environments.build,
+        console = Console(stderr=True)
+        environments.build(
             self.environment,
             say=lambda line: console.print(f"Environment {self.environment}: {line}"),
         )
-        file = self._cached()
+        # Other versions, or other rules, make other questions.
+        writer = hashlib.sha256(Path(rules.__file__).read_bytes()).hexdigest()[:8]
+        name = "-".join([environments.folder(self.environment).name, *self.packages, writer])
+        file = environments.cache_folder() / "questions" / f"{name}.jsonl"
         if file.is_file():
             return file
         try:
@@ -69,9 +96,3 @@ class MatToolsQA:
         counts = write_by_rules(library, tuple(library.symbols.values()), file, console)
         console.print(f"{counts.total()} questions -> {file}", highlight=False)
         return file
-
-    def _cached(self) -> Path:
-        """Where they are kept: other versions, or other rules, make other questions."""
-        writer = hashlib.sha256(Path(rules.__file__).read_bytes()).hexdigest()[:8]
-        name = "-".join([environments.folder(self.environment).name, *self.packages, writer])
-        return environments.cache_folder() / "questions" / f"{name}.jsonl"

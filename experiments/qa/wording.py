@@ -1,28 +1,20 @@
-"""How a multiple-choice question is put to a model, and what its reply says.
-
-Also how a model is asked to write such questions.
-"""
+"""How a multiple-choice question is put to a model, and how a model is asked to write some."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Literal
 
-from langchain_core.documents import Document
-
-from agents.prompts import render_documents
-from docgen.reading import last_tagged, spoken, tagged
+from docgen.reading import last_tagged, tagged
 from experiments.qa.questions import LETTERS, MASK, QAQuestion, fault
 
 
-def answering_prompt(question: QAQuestion, documents: Sequence[Document] = ()) -> str:
-    """What a model is asked: documents if any, the question, four choices, one letter in tags."""
-    shown = f"{render_documents(documents)}\n\n" if documents else ""
+def answering_prompt(question: QAQuestion) -> str:
+    """What a model is asked: the question, four choices, one letter in tags."""
     a, b, c, d = (_lettered(question, letter) for letter in LETTERS)
     return (
         "You are an expert in Python for computational materials science. Answer the "
-        f"multiple-choice question below.\n\n{shown}"
+        "multiple-choice question below.\n\n"
         f"<question>{question.question}</question>\n"
         f"<answer_choices>\n    <choice>{a}</choice>\n    <choice>{b}</choice>\n"
         f"    <choice>{c}</choice>\n    <choice>{d}</choice>\n</answer_choices>\n\n"
@@ -35,35 +27,6 @@ def _lettered(question: QAQuestion, letter: str) -> str:
     """Published choices carry their letter in the text; it is not put there twice."""
     text = question.choices[letter]
     return text if text[:1] == letter and text[1:2] in {".", ")", ":"} else f"{letter}. {text}"
-
-
-_STRICT = re.compile(r"\s*<answer>\s*([ABCD])\s*</answer>\s*")
-_TAGGED = re.compile(r"<answer>\W*([ABCD])\b(?:[^<]*)(?:</answer>|\Z)", re.IGNORECASE)
-_STATED = re.compile(r"\banswer\b(?:\s+is|\s*:)?\W*([ABCD])\b(?!')", re.IGNORECASE)
-_BOXED = re.compile(r"\\boxed\{\W*(?:\\text\{)?([ABCD])\b")
-#: "A" before a word is an article, unless that word is "or" or "and".
-_ALONE = re.compile(r"(?:^|[\s*(\[\"'`])([BCD]|A(?!\s+(?!or\b|and\b)[a-z]))(?=$|[\s*).:,;\]\"'`])")
-
-
-def strict_letter(reply: str) -> str | None:
-    """The letter of a reply that is one letter in ``<answer>`` tags and nothing else."""
-    found = _STRICT.fullmatch(reply)
-    return found[1] if found else None
-
-
-def lenient_letter(reply: str) -> str | None:
-    """The letter that a reply most likely means, ``None`` when it names none or several.
-
-    Thoughts are not read. In this order: the last one in (perhaps unclosed) tags, the last one
-    after "answer is", the last one in a box, the only one that stands alone.
-    """
-    text = spoken(reply)
-    for pattern in (_TAGGED, _STATED, _BOXED):
-        found = pattern.findall(text)
-        if found:
-            return str(found[-1]).upper()
-    alone = set(_ALONE.findall(text))
-    return str(alone.pop()) if len(alone) == 1 else None
 
 
 # --- generating with a model -----------------------------------------------------------------

@@ -10,10 +10,8 @@ from pathlib import Path
 from rich.console import Console
 
 from experiments.config import ConfigError
-from experiments.report.choice import ChoiceRun, is_choice, load_choice_runs
-from experiments.report.choice import comma_separated as choice_lines
 from experiments.report.page import write_report
-from experiments.report.runs import Run, load_runs
+from experiments.report.runs import load_runs
 from experiments.report.tables import comma_separated, markdown, print_table
 from experiments.store import write_text
 from sandbox.terminal import printable
@@ -42,14 +40,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     html = given.html or (folders[0] if len(folders) == 1 else Path()) / "report.html"
     console = Console()
     try:
-        letters = [run for run in folders if is_choice(run)]
-        choices = load_choice_runs(letters)
-        runs = load_runs([run for run in folders if run not in letters])
+        runs = load_runs(folders)
         write_report(folders, html)
         if given.markdown:
-            write_text(given.markdown, markdown(runs, choices))
+            write_text(given.markdown, markdown(runs))
         if given.csv:
-            write_text(given.csv, _lines(runs, choices))
+            write_text(given.csv, comma_separated(runs))
     except (ConfigError, OSError) as error:
         sys.stderr.write(f"error: {printable(error)}\n")
         return 2
@@ -58,12 +54,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if written:
             console.print(f"written: {written}", highlight=False, soft_wrap=True)
     return 0
-
-
-def _lines(runs: Sequence[Run], choices: Sequence[ChoiceRun]) -> str:
-    if runs and choices:
-        raise ConfigError("--csv: their columns differ; code and multiple choice one by one")
-    return comma_separated(runs) if runs else choice_lines(choices)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ import base64
 import difflib
 import hashlib
 import os
+import zlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,17 +22,17 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from markupsafe import Markup, escape
 from pygments.formatters import HtmlFormatter
 
-from experiments.report import choice, plots
+from experiments.report import plots
 from experiments.report.cells import money
-from experiments.report.runs import Run, load_runs, properties, runnable, whole
+from experiments.report.runs import Run, load_runs
 from experiments.report.steps import describe_steps
 from experiments.report.tables import (
     COMPARISON_HEADINGS,
-    HEADINGS,
     comparison_lines,
+    counted,
     leaderboard,
+    metrics_of,
     seed_spreads,
-    told,
 )
 from experiments.report.texts import INLINE, Texts
 from experiments.store import Row, write_text
@@ -48,13 +50,16 @@ COLOURS = {
 }  # fmt: skip
 
 KINDS = {
-    "whole": "whole",
+    "correct": "all correct",
     "partial": "partly right",
-    "wrong": "all wrong",
+    "wrong": "wrong",
     "broken": "not runnable",
     "unknown": "no verdict",
 }
-_TONES = {"whole": "good", "partial": "some", "wrong": "bad", "broken": "bad", "unknown": ""}
+#: Questions shown of a run that has very many.
+SHOWN = 300
+
+_TONES = {"correct": "good", "partial": "some", "wrong": "bad", "broken": "bad", "unknown": ""}
 
 
 def write_report(folders: Sequence[Path], target: Path) -> None:
@@ -72,8 +77,7 @@ def write_report(folders: Sequence[Path], target: Path) -> None:
     ConfigError
         When a folder is no run folder or damaged.
     """
-    letters = [folder for folder in folders if choice.is_choice(folder)]
-    runs = load_runs([folder for folder in folders if folder not in letters])
+    runs = load_runs(folders)
     pages = {}
     if len(runs) > 1:
         # The steps are in each run's own page: together they would be too much for one.
@@ -83,22 +87,18 @@ def write_report(folders: Sequence[Path], target: Path) -> None:
             for label, page in own.items()
             if page.exists()
         }
-    write_text(target, render(runs, pages, choice.load_choice_runs(letters)))
+    write_text(target, render(runs, pages))
 
 
-def render(
-    runs: Sequence[Run], pages: Mapping[str, str], letters: Sequence[choice.ChoiceRun] = ()
-) -> str:
+def render(runs: Sequence[Run], pages: Mapping[str, str]) -> str:
     """Return the page as text.
 
     Parameters
     ----------
     runs
-        Of benchmarks that ask for code.
+        What the page is about.
     pages
         Links to the pages that hold their steps.
-    letters
-        Of benchmarks that ask for a letter.
     """
     environment = Environment(
         loader=FileSystemLoader(HERE),
@@ -110,11 +110,13 @@ def render(
     js = (HERE / "page.js").read_text(encoding="utf-8")
     texts = Texts()
     many = len(runs) > 1 or any(len(run.summary["seeds"]) > 1 for run in runs)
-    questions = [_question(runs, key, pages, many=many) for key in _question_ids(runs)]
+    ids = _question_ids(runs)
+    chosen = _sample(ids)
+    questions = [_question(runs, key, pages, many=many) for key in chosen]
     spend, unit = _spend(runs)
-    headings, board = told(HEADINGS, leaderboard(runs))
+    headings, board = leaderboard(runs)
     return environment.get_template("page.html.j2").render(
-        title=_title([*runs, *letters]),
+        title=_title(runs),
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         css=Markup(css),  # noqa: S704 -- our own file, no input
         css_hash=_hash(css),
@@ -122,10 +124,11 @@ def render(
         js_hash=_hash(js),
         texts=texts,
         long=lambda text: _long(str(text), texts),
-        all_runs=[*runs, *letters],
         runs=runs,
         many=many,
-        letters=letters and _letters(letters),
+        asked=len(ids),
+        metrics=metrics_of(runs),
+        given=[(run.label, given) for run in runs if (given := _given(run))],
         headings=headings,
         board=board,
         forest=plots.forest(_forest_lines(runs), about="shares with 95 % intervals"),
@@ -133,7 +136,7 @@ def render(
         comparisons=comparison_lines(runs),
         heatmap=plots.heatmap(runs),
         spend=plots.against_spend(runs, spend, unit),
-        areas=plots.areas(runs, "area"),
+        areas=[(label, plot) for label in ("area", "kind") if (plot := plots.areas(runs, label))],
         failures=plots.failures(runs),
         questions=questions,
         kinds=[
@@ -163,60 +166,49 @@ def _highlight_css() -> str:
     return str(formatter.get_style_defs(".highlight"))
 
 
-def _title(runs: Sequence[Run | choice.ChoiceRun]) -> str:
+def _title(runs: Sequence[Run]) -> str:
     benchmarks = sorted({str(run.summary["benchmark"]) for run in runs})
     systems = sorted({str(run.summary["system"]) for run in runs})
     return f"{', '.join(systems)} on {', '.join(benchmarks)}"
 
 
-def _letters(runs: Sequence[choice.ChoiceRun]) -> dict[str, Any]:
-    """The part of the page about multiple-choice runs."""
-    lines = [
-        (f"{run.label}, {rule}" if len(runs) > 1 else rule, run.interval(rule))
-        for run in runs
-        for rule in ("strict", "lenient")
-    ]
-    return {
-        "headings": choice.HEADINGS,
-        "board": choice.board(runs),
-        "forest": plots.forest(lines, about="accuracy with 95 % intervals"),
-        "comparison_headings": choice.COMPARISON_HEADINGS,
-        "comparisons": choice.comparisons(runs),
-        "breakdown_headings": choice.BREAKDOWN_HEADINGS,
-        "kinds": choice.by_kind(runs),
-        "areas": choice.by_area(runs),
-        "runs": [
-            {
-                "label": run.label,
-                "table": choice.letter_table(run),
-                "answers": choice.shown_answers(run),
-                "facts": [
-                    ("folder", str(run.folder)),
-                    *((key, str(run.summary[key])) for key in ("questions_file", "questions_digest",
-                      "config_hash", "calls", "prompt_tokens", "completion_tokens", "seconds")),
-                    *((f"config: {key}", str(v)) for key, v in run.summary["config"].items()),
-                ],
-            }
-            for run in runs
-        ],
-    }  # fmt: skip
+def _sample(ids: Sequence[str]) -> list[str]:
+    """All questions, or the same ones every time of very many, from anywhere among them."""
+    if len(ids) <= SHOWN:
+        return list(ids)
+    chosen = set(sorted(ids, key=lambda key: zlib.crc32(key.encode()))[:SHOWN])
+    return [key for key in ids if key in chosen]
+
+
+def _given(run: Run) -> list[tuple[str, ...]]:
+    """How often each choice was right and given, where answers are choices."""
+    counts = {
+        name: Counter(row.artefacts[name] for row in run.scored if name in row.artefacts)
+        for name in ("right", "given")
+    }
+    choices = sorted(counts["right"] | counts["given"])
+    if not choices:
+        return []
+    return [("", *choices), *((name, *(str(count[choice]) for choice in choices))
+                              for name, count in counts.items())]  # fmt: skip
 
 
 def _forest_lines(runs: Sequence[Run]) -> list[tuple[str, Any]]:
-    if not runs:
-        return []
     if len(runs) > 1:
-        return [(run.label, run.interval(properties)) for run in runs]
-    run = runs[0]
-    measures = {"properties": properties, "runnable": runnable, "whole questions": whole}
-    return [(name, run.interval(measure)) for name, measure in measures.items()]
+        return [(run.label, run.interval(run.primary)) for run in runs]
+    return [
+        (metric.title, run.interval(metric))
+        for run in runs
+        for metric in run.metrics
+        if metric.bounded
+    ]
 
 
 def _spend(runs: Sequence[Run]) -> tuple[dict[str, float], str]:
     """Dollars per answer where every price is known and not zero, else tokens per answer."""
     costs = {run.label: run.summary["cost_usd"] for run in runs}
     answers = {run.label: max(1, run.summary["answers"]) for run in runs}
-    if all(costs.values()):
+    if costs and all(costs.values()):
         return {label: costs[label] / answers[label] for label in costs}, "US dollars per answer"
     return {
         run.label: run.summary["tokens"] / answers[run.label] for run in runs
@@ -254,15 +246,17 @@ def _question(
 def _answer(run: Run, row: Row, trajectory: Mapping[str, Any], page: str | None) -> dict[str, Any]:
     kind = _kind(row)
     seeds = run.summary["seeds"]
-    counted = f"{row.passed_count}/{row.properties}"
+    passed = f"{row.passed_count}/{row.parts}"
     return {
         "name": run.label + (f", seed {row.seed}" if len(seeds) > 1 else ""),
         "kind": kind,
         "tone": _TONES[kind],
-        "verdict": counted if kind in ("whole", "partial", "wrong") else KINDS[kind],
+        "verdict": passed if kind in ("correct", "partial", "wrong") else KINDS[kind],
         "error": row.error,
-        "properties": [_property(row, name, form) for name, form in
-                       trajectory["question"]["formats"].items()],
+        "properties": _parts(row, trajectory["question"]["formats"]),
+        "values": [(name, "unknown" if value is None else f"{value:.4g}")
+                   for name, value in row.values.items()],
+        "reply": None if trajectory["code"] else trajectory["answer"],
         "source": trajectory["code"] or "",
         "code": _highlighted(pieces(trajectory["code"])) if trajectory["code"] else None,
         "diff": None,
@@ -279,24 +273,26 @@ def _answer(run: Run, row: Row, trajectory: Mapping[str, Any], page: str | None)
 def _kind(row: Row) -> str:
     if not row.scored:
         return "unknown"
-    if not row.runnable:
+    if row.values.get("runnable") == 0:
         return "broken"
-    if row.whole:
-        return "whole"
+    if row.all_correct:
+        return "correct"
     return "partial" if row.passed_count else "wrong"
 
 
-def _property(row: Row, name: str, form: str) -> dict[str, str]:
-    if row.passed is None:
-        return {"name": name, "format": form, "verdict": "unknown", "reason": "", "tone": ""}
-    passed = row.passed.get(name, False)
-    return {
-        "name": name,
-        "format": form,
-        "verdict": "passed" if passed else "failed",
-        "reason": row.reasons.get(name, ""),
-        "tone": "good" if passed else "bad",
-    }
+def _parts(row: Row, formats: Mapping[str, str]) -> list[dict[str, str]]:
+    """Verdict by part; all that were asked for where there is none."""
+    verdicts = row.passed if row.passed is not None else dict.fromkeys(formats)
+    return [
+        {
+            "name": name,
+            "format": formats.get(name, ""),
+            "verdict": "unknown" if passed is None else "passed" if passed else "failed",
+            "reason": row.reasons.get(name, ""),
+            "tone": "" if passed is None else "good" if passed else "bad",
+        }
+        for name, passed in verdicts.items()
+    ]
 
 
 def _execution(execution: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -333,7 +329,7 @@ def _facts(run: Run) -> list[tuple[str, str]]:
     facts = [
         ("folder", str(run.folder)),
         ("configuration hash", summary["config_hash"]),
-        ("seeds", f"{summary['seeds']}; properties: {seed_spreads(run)} %"),
+        ("seeds", f"{summary['seeds']}; {run.primary.title}: {seed_spreads(run)} %"),
         ("sandbox", ", ".join(summary["sandbox_tier"]) or "-"),
         ("model calls", f"{summary['calls']} ({summary['cached_calls']} more from the cache)"),
         ("executions by the agent", str(summary["executions"])),
@@ -343,15 +339,11 @@ def _facts(run: Run) -> list[tuple[str, str]]:
             "format errors",
             f"{summary['format_errors']} (and {summary['format_repaired']} repaired)",
         ),
-        ("outcomes", _counts(summary["outcomes"])),
-        ("stop reasons", _counts(summary["stop_reasons"])),
+        ("outcomes", counted(summary["outcomes"])),
+        ("stop reasons", counted(summary["stop_reasons"])),
     ]
     for environment, versions in summary["packages"].items():
         named = ", ".join(f"{name} {version}" for name, version in versions.items())
         facts.append((f"environment {environment}", named))
     facts += [(f"config: {key}", str(value)) for key, value in summary["config"].items()]
     return facts
-
-
-def _counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in counts.items())

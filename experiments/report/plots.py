@@ -5,17 +5,20 @@ Everything that varies is escaped; colours come from the page's style sheet by c
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup, escape
 
-from experiments.report.runs import Run, properties, tally
+from experiments.report.runs import Run, tally
 from experiments.report.taxonomy import count_failures
+from experiments.scorers.base import amount, measure
 from experiments.stats import Interval, ratio_interval
 
 LABEL = 230  # width of the column of names
 PLOT = 520
 ROW = 26
+GROUPS = 20
 COLOURS = 6  # classes c0 ... c5 of the style sheet
 
 
@@ -52,8 +55,10 @@ def _describe(label: str, interval: Interval) -> str:
 
 
 def areas(runs: Sequence[Run], label: str) -> Markup:
-    """Property score by ``label`` (area, package), one bar per run in each group."""
-    names = sorted({row.labels.get(label, "") for run in runs for row in run.scored} - {""})
+    """Primary metric by ``label`` (area, kind), one bar per run in each of the largest groups."""
+    sizes = Counter(row.labels.get(label, "") for run in runs for row in run.scored)
+    del sizes[""]
+    names = sorted(name for name, _ in sizes.most_common(GROUPS))
     if not names:
         return Markup("")
     top, bar = 24, 14
@@ -64,12 +69,12 @@ def areas(runs: Sequence[Run], label: str) -> Markup:
         counts = ""
         for index, run in enumerate(runs):
             rows = [row for row in run.scored if row.labels.get(label) == name]
-            tallies = tally(rows, properties)
+            tallies = tally(rows, lambda row: measure(row, run.primary))  # noqa: B023
             interval = ratio_interval(list(tallies.values()))
             if interval is None:
                 continue
-            passed = int(sum(item.passed for item in tallies.values()))
-            total = int(sum(item.total for item in tallies.values()))
+            passed = sum(item.passed for item in tallies.values())
+            total = sum(item.total for item in tallies.values())
             y = start + index * bar
             parts.append(
                 Markup(
@@ -81,16 +86,16 @@ def areas(runs: Sequence[Run], label: str) -> Markup:
                     _n(max(1.0, PLOT * interval.estimate)),
                     bar - 3,
                     index % COLOURS,
-                    f"{run.label}, {name}: {passed} of {total} properties",
+                    f"{run.label}, {name}: {amount(passed)} of {total:.0f}",
                 )
             )
-            counts = f"{passed}/{total}"
+            counts = f"{amount(passed)}/{total:.0f}"
             parts.append(_text(LABEL + PLOT + 10, y + bar / 2 - 1, counts, "small"))
         questions = len({r.question_id for run in runs for r in run.rows
                          if r.labels.get(label) == name})  # fmt: skip
         shown = f"{name.replace('_', ' ')} ({questions})"
         parts.append(_name(shown, start + bar * len(runs) / 2 - 1))
-    return _svg(top + group * len(names) + 8, parts, f"property score by {label}")
+    return _svg(top + group * len(names) + 8, parts, f"score by {label}")
 
 
 def failures(runs: Sequence[Run]) -> Markup:
@@ -131,11 +136,11 @@ def failures(runs: Sequence[Run]) -> Markup:
 
 
 def against_spend(runs: Sequence[Run], spend: Mapping[str, float], unit: str) -> Markup:
-    """Property score over what each answer took; ``spend`` by label, in ``unit``."""
+    """Primary metric over what each answer took; ``spend`` by label, in ``unit``."""
     points = [
         (run, interval, spend[run.label])
         for run in runs
-        if (interval := run.interval(properties)) is not None and run.label in spend
+        if (interval := run.interval(run.primary)) is not None and run.label in spend
     ]
     if len(points) < 2:
         return Markup("")
@@ -171,11 +176,11 @@ def against_spend(runs: Sequence[Run], spend: Mapping[str, float], unit: str) ->
         )
         near_edge = x > left + width * 0.7
         parts.append(_text(x - 9 if near_edge else x + 9, y, run.label, "end" if near_edge else ""))
-    return _svg(top + height + 44, parts, f"property score over {unit}")
+    return _svg(top + height + 44, parts, f"score over {unit}")
 
 
 def heatmap(runs: Sequence[Run]) -> Markup:
-    """Property score by system and retrieval; needs at least two of either."""
+    """Primary metric by system and retrieval; needs at least two of either."""
     cells: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
         key = (str(run.summary["system"]), str(run.summary["retrieval"]))
@@ -193,7 +198,7 @@ def heatmap(runs: Sequence[Run]) -> Markup:
         parts.append(_name(system, y + height / 2))
         for column, source in enumerate(sources):
             found = cells.get((system, source))
-            interval = found[0].interval(properties) if found else None
+            interval = found[0].interval(found[0].primary) if found else None
             x = LABEL + column * cell
             share = 0.0 if interval is None else interval.estimate
             parts.append(
@@ -204,7 +209,7 @@ def heatmap(runs: Sequence[Run]) -> Markup:
             text = "-" if interval is None else f"{100 * interval.estimate:.1f} %"
             style = "mid" if share < 0.55 else "mid onheat"
             parts.append(_text(x + cell / 2, y + height / 2 - 1, text, style))
-    return _svg(top + height * len(systems) + 4, parts, "property score by system and retrieval")
+    return _svg(top + height * len(systems) + 4, parts, "score by system and retrieval")
 
 
 def _axis(top: float, rows: int, *, height: float | None = None) -> Markup:

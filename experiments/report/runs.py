@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.config import ConfigError
+from experiments.scorers.base import Metric, measure
 from experiments.stats import Interval, Tally, ratio_interval
 from experiments.store import Row, read_json, read_rows, trajectory_path
 
@@ -39,57 +40,50 @@ class Run:
         """Rows with a verdict."""
         return tuple(row for row in self.rows if row.scored)
 
+    @cached_property
+    def metrics(self) -> tuple[Metric, ...]:
+        """What its benchmark reports."""
+        fields = Metric.__dataclass_fields__
+        return tuple(
+            Metric(**{name: entry[name] for name in fields}) for entry in self.summary["metrics"]
+        )
+
+    @property
+    def primary(self) -> Metric:
+        """The metric by which systems are compared."""
+        return self.metrics[0]
+
     @property
     def model(self) -> str:
-        """Name of the model, with a word about what is none."""
+        """Name of the model, marked where it is not a language model."""
         name = str(self.summary["model"])
         return f"{name} (no LLM)" if self.summary["model_kind"] == "no LLM" else name
 
-    def tallies(self, measure: Measure) -> dict[str, Tally]:
-        """Per question, summed over seeds."""
-        return tally(self.scored, measure)
+    def interval(self, metric: Metric) -> Interval | None:
+        """A metric with its 95 % interval, by resampling clusters."""
+        tallies = tally(self.scored, lambda row: measure(row, metric))
+        return ratio_interval(list(tallies.values()))
 
-    def interval(self, measure: Measure) -> Interval | None:
-        """Share with its 95 % interval, by resampling questions."""
-        return ratio_interval(list(self.tallies(measure).values()))
-
-    def sound(self, row: Row) -> tuple[int, int]:
-        """Properties that passed, of all that are not known to be faulty themselves."""
+    def sound(self, row: Row) -> tuple[float, float]:
+        """Parts that passed, of all that are not known to be faulty themselves."""
         faulty = self.summary.get("faulty", {}).get(row.question_id, ())
         passed = row.passed or {}
         gained = sum(passed.get(name, False) for name in faulty)
-        return row.passed_count - gained, row.properties - len(faulty)
+        return row.passed_count - gained, row.parts - len(faulty)
 
     def trajectory(self, row: Row) -> dict[str, Any]:
         """Everything that led to a row."""
         return read_json(trajectory_path(self.folder, row.question_id, row.seed))
 
 
-Measure = Callable[[Row], tuple[int, int]]
-
-
-def properties(row: Row) -> tuple[int, int]:
-    """Properties that passed, of all."""
-    return row.passed_count, row.properties
-
-
-def runnable(row: Row) -> tuple[int, int]:
-    """Whether the final code ran and returned a dict."""
-    return int(bool(row.runnable)), 1
-
-
-def whole(row: Row) -> tuple[int, int]:
-    """Whether every property of the question passed."""
-    return int(row.whole), 1
-
-
-def tally(rows: Iterable[Row], measure: Measure) -> dict[str, Tally]:
-    """What each question contributes to ``measure``."""
-    sums: dict[str, tuple[int, int]] = {}
+def tally(rows: Iterable[Row], measured: Callable[[Row], tuple[float, float]]) -> dict[str, Tally]:
+    """Sums by cluster."""
+    sums: dict[str, tuple[float, float]] = {}
     for row in rows:
-        passed, total = measure(row)
-        before = sums.get(row.question_id, (0, 0))
-        sums[row.question_id] = (before[0] + passed, before[1] + total)
+        gained, total = measured(row)
+        cluster = row.cluster or row.question_id
+        before = sums.get(cluster, (0.0, 0.0))
+        sums[cluster] = (before[0] + gained, before[1] + total)
     return {key: Tally(*values) for key, values in sums.items()}
 
 
@@ -105,7 +99,10 @@ def load_runs(folders: Sequence[Path]) -> list[Run]:
     for folder in folders:
         if not (folder / "summary.json").exists():
             raise ConfigError(f"{folder}: is not a run folder (no summary.json in it)")
-        summaries.append(read_json(folder / "summary.json"))
+        summary = read_json(folder / "summary.json")
+        if "metrics" not in summary:
+            raise ConfigError(f"{folder}: was written by another version of matsmith")
+        summaries.append(summary)
     return [
         Run(folder, summary, tuple(_selected(folder, summary)), label)
         for folder, summary, label in zip(

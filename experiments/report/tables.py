@@ -4,101 +4,110 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as RichTable
 from rich.text import Text
 
-from experiments.report import choice
 from experiments.report.cells import money, percent, probability, spreadsheet
-from experiments.report.runs import Measure, Run, load_runs, properties, runnable, whole
-from experiments.stats import Interval, mcnemar, paired_difference, paired_permutation, spread
-from sandbox.terminal import printable
-
-HEADINGS = (
-    "system",
-    "retrieval",
-    "model",
-    "questions",
-    "runnable %",
-    "properties %",
-    "authors' rule",
-    "without faulty %",
-    "whole %",
-    "passed",
-    "over seeds %",
-    "model calls",
-    "tokens",
-    "cost",
-    "seconds",
-    "without verdict",
+from experiments.report.runs import Run, load_runs, tally
+from experiments.scorers.base import ALL_CORRECT, PARTS, Metric, amount, measure
+from experiments.stats import (
+    Interval,
+    mcnemar,
+    paired_difference,
+    paired_permutation,
+    ratio_interval,
+    spread,
 )
+from sandbox.terminal import printable
 
 _REASON = 300  # characters of a failure that are shown
 
+Table = tuple[list[str], list[list[str]]]
 
-def leaderboard(runs: Sequence[Run]) -> list[tuple[str, ...]]:
-    """One line per run under `HEADINGS`; shares with 95 % question-clustered intervals.
 
-    "Authors' rule" counts the properties that the published unit tests count, which judge an answer
-    as a whole: only this compares with published figures. "Without faulty" leaves out properties
-    that have an erratum. A dash where there are none.
+def metrics_of(runs: Iterable[Run]) -> list[Metric]:
+    """Every metric of any run, in the order of their benchmarks."""
+    return list({metric.name: metric for run in runs for metric in run.metrics}.values())
+
+
+def leaderboard(runs: Sequence[Run]) -> Table:
+    """Headings, and one line per run; metrics with 95 % intervals over clusters.
+
+    "Without faulty" leaves out parts that have an erratum. Columns that say nothing about any run
+    are left out.
     """
-    lines: list[tuple[str, ...]] = []
+    metrics = metrics_of(runs)
+    headings = [
+        "system", "retrieval", "model", "questions",
+        *(f"{metric.title} %" if metric.bounded else metric.title for metric in metrics),
+        "without faulty %", "over seeds %", "model calls", "tokens", "cost", "judge", "seconds",
+        "faulty replies", "without verdict",
+    ]  # fmt: skip
+    lines = []
     for run in runs:
-        summary = run.summary
-        seeds = len(summary["seeds"])
-        lines.append(
-            (
-                str(summary["system"]),
-                str(summary["retrieval"]),
-                run.model,
-                f"{summary['questions']}" + (f" x {seeds} seeds" if seeds > 1 else ""),
-                percent(run.interval(runnable)),
-                percent(run.interval(properties)),
-                _published_rule(run),
-                _sound(run),
-                percent(run.interval(whole)),
-                f"{summary['properties_passed']}/{summary['properties_total']}",
-                seed_spreads(run) if seeds > 1 else "-",
-                f"{summary['calls']:,}",
-                f"{summary['tokens']:,}" + (" (estimated)" if summary["tokens_estimated"] else ""),
-                money(summary["cost_usd"]),
-                f"{summary['seconds']:.0f}",
-                _without_verdict(run),
-            )
-        )
-    return lines
-
-
-def told(
-    headings: Sequence[str], lines: Sequence[Sequence[str]]
-) -> tuple[list[str], list[list[str]]]:
-    """A table without the columns that say nothing about any line."""
+        summary, seeds = run.summary, len(run.summary["seeds"])
+        lines.append([
+            str(summary["system"]),
+            str(summary["retrieval"]),
+            run.model,
+            f"{summary['questions']}" + (f" x {seeds} seeds" if seeds > 1 else ""),
+            *(shown(run, metric) for metric in metrics),
+            _sound(run),
+            seed_spreads(run) if seeds > 1 else "-",
+            f"{summary['calls']:,}",
+            f"{summary['tokens']:,}" + (" (estimated)" if summary["tokens_estimated"] else ""),
+            money(summary["cost_usd"]),
+            _judge(summary),
+            f"{summary['seconds']:.0f}",
+            counted(summary.get("reply_faults", {})) or "-",
+            _without_verdict(run),
+        ])  # fmt: skip
     kept = [i for i in range(len(headings)) if any(line[i] != "-" for line in lines)]
     return [headings[i] for i in kept], [[line[i] for i in kept] for line in lines]
 
 
-def _published_rule(run: Run) -> str:
-    rule = run.summary.get("published_rule")
-    return "-" if rule is None else f"{rule['passed']}/{rule['total']}"
+def shown(run: Run, metric: Metric) -> str:
+    """A metric of a run with its interval and what it is out of; a dash where it has none."""
+    entry = next((e for e in run.summary["metrics"] if e["name"] == metric.name), None)
+    if entry is None or not entry["total"]:
+        return "-"
+    if not metric.bounded:
+        return f"{entry['sum'] / entry['total']:.4g}"
+    return f"{percent(run.interval(metric))} ({amount(entry['sum'])}/{entry['total']:.0f})"
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    """Names with their counts."""
+    return ", ".join(f"{name} {count}" for name, count in counts.items() if count)
+
+
+def _judge(summary: Mapping[str, Any]) -> str:
+    if summary["judge"] is None:
+        return "-"
+    spent = f"{summary['judge_calls']:,} calls, {money(summary['judge_cost_usd'])}"
+    return f"{summary['judge']} ({spent})"
 
 
 def _sound(run: Run) -> str:
     verified = run.summary["verified"]
     if verified is None:
         return "-"
-    return f"{percent(run.interval(run.sound))} ({verified['passed']}/{verified['total']})"
+    interval = ratio_interval(list(tally(run.scored, run.sound).values()))
+    return f"{percent(interval)} ({verified['passed']}/{verified['total']})"
 
 
 def _without_verdict(run: Run) -> str:
     summary = run.summary
     counts = {
         "failed": summary["infra"],
+        "not finished": summary["not_finished"],
         "not run": summary["missing"],
         "unavailable": len(summary["unavailable"]),
     }
@@ -121,12 +130,23 @@ def comparisons(runs: Sequence[Run]) -> list[Comparison]:
     """Every pair of runs: paired tests on shared questions."""
     found = []
     for first, second in combinations(runs, 2):
-        one, two = first.tallies(properties), second.tallies(properties)
+        if first.primary != second.primary:
+            continue
+        shared = {row.question_id for row in first.scored} & {
+            row.question_id for row in second.scored
+        }
+        one, two = (
+            tally(
+                (row for row in run.scored if row.question_id in shared),
+                lambda row: measure(row, first.primary),  # noqa: B023 -- used at once
+            )
+            for run in (first, second)
+        )
         found.append(
             Comparison(
                 first.label,
                 second.label,
-                len(one.keys() & two.keys()),
+                len(shared),
                 paired_difference(one, two),
                 paired_permutation(one, two),
                 _mcnemar(first, second),
@@ -141,20 +161,19 @@ def _mcnemar(first: Run, second: Run) -> float | None:
         return None
     seed = min(seeds)
     one, two = (
-        {row.question_id: row.whole for row in run.scored if row.seed == seed}
+        {row.question_id: row.all_correct for row in run.scored if row.seed == seed}
         for run in (first, second)
     )
     return mcnemar(one, two)
 
 
 def seed_spreads(run: Run) -> str:
-    """Mean and standard deviation of the property score over seeds, in percent."""
+    """Mean and standard deviation of the primary metric over seeds, in percent."""
     scores = []
     for seed in run.summary["seeds"]:
-        rows = [row for row in run.scored if row.seed == seed]
-        total = sum(row.properties for row in rows)
-        if total:
-            scores.append(100 * sum(row.passed_count for row in rows) / total)
+        measured = [measure(row, run.primary) for row in run.scored if row.seed == seed]
+        if total := sum(out_of for _, out_of in measured):
+            scores.append(100 * sum(gained for gained, _ in measured) / total)
     found = spread(scores)
     if found is None:
         return "-"
@@ -166,9 +185,9 @@ def seed_spreads(run: Run) -> str:
 COMPARISON_HEADINGS = (
     "comparison",
     "shared questions",
-    "properties, points",
+    "primary metric, points",
     "p (permutation)",
-    "p (McNemar, whole)",
+    "p (McNemar, all correct)",
 )
 
 
@@ -187,53 +206,27 @@ def comparison_lines(runs: Sequence[Run]) -> list[tuple[str, ...]]:
 
 
 def print_table(folders: Sequence[Path], console: Console) -> None:
-    """Show the leaderboards (and, for several runs, the comparisons); fits 80 columns."""
-    letters = [folder for folder in folders if choice.is_choice(folder)]
-    if letters:
-        choice.print_table(choice.load_choice_runs(letters), console)
-    runs = load_runs([folder for folder in folders if folder not in letters])
-    if runs:
-        _print_runs(runs, console)
-
-
-def _print_runs(runs: Sequence[Run], console: Console) -> None:
-    board = Table(title=_title(runs), caption="below a share: its 95 % interval over questions")
-    for heading in ("run", "runnable", "properties", "whole", "calls\ntokens", "cost\nseconds"):
+    """Show the leaderboard (and, for several runs, the comparisons); fits 80 columns."""
+    runs = load_runs(folders)
+    metrics = metrics_of(runs)
+    board = RichTable(title=_title(runs), caption="below a share: its 95 % interval over questions")
+    for heading in ("run", *(metric.title for metric in metrics), "calls\ntokens", "cost\nseconds"):
         board.add_column(heading, justify="left" if heading == "run" else "right")
     for run in runs:
         summary = run.summary
         board.add_row(
             Text(printable(f"{summary['system']} + {summary['retrieval']}\n{run.model}")),
-            *(_stacked(run, measure) for measure in (runnable, properties, whole)),
+            *(_stacked(run, metric) for metric in metrics),
             f"{summary['calls']:,}\n{summary['tokens']:,}"
             + ("\nestimated" if summary["tokens_estimated"] else ""),
             f"{money(summary['cost_usd'])}\n{summary['seconds']:.0f}",
         )
     console.print(board)
-    for run in runs:
-        if len(run.summary["seeds"]) > 1:
-            console.print(Text(f"{run.label}: properties over seeds {seed_spreads(run)} %"))
-        if (rule := _published_rule(run)) != "-":
-            console.print(Text(f"{run.label}: properties by the authors' rule: {rule}"))
-        if run.summary["verified"] is not None:
-            faulty = sum(map(len, run.summary.get("faulty", {}).values()))
-            console.print(
-                Text(
-                    f"{run.label}: without the {faulty} properties known to be faulty {_sound(run)}"
-                )
-            )
-        if faults := run.summary.get("reply_faults"):
-            counted = ", ".join(f"{count} {kind}" for kind, count in faults.items())
-            console.print(Text(f"{run.label}: replies that were no whole answer: {counted}"))
-        if (missing := _without_verdict(run)) != "0":
-            console.print(Text(f"{run.label}: without verdict and not counted: {missing}"))
-        if failed := [row for row in run.rows if row.infra and row.error]:
-            reason = str(failed[-1].error).strip().splitlines()[-1][:_REASON]
-            told = f"  the last of them: {failed[-1].question_id}: {reason}"
-            console.print(Text(printable(told)))
+    for remark in (remark for run in runs for remark in _remarks(run)):
+        console.print(Text(printable(remark)))
     lines = comparison_lines(runs)
     if lines:
-        paired = Table(title="Paired comparisons")
+        paired = RichTable(title="Paired comparisons")
         for heading in COMPARISON_HEADINGS:
             paired.add_column(heading)
         for line in lines:
@@ -241,18 +234,28 @@ def _print_runs(runs: Sequence[Run], console: Console) -> None:
         console.print(paired)
 
 
-def _stacked(run: Run, measure: Measure) -> Text:
-    interval = run.interval(measure)
-    if interval is None:
-        return Text("-")
-    tallies = run.tallies(measure).values()
-    passed, total = (
-        int(sum(values)) for values in zip(*[(t.passed, t.total) for t in tallies], strict=True)
-    )
-    return Text(
-        f"{100 * interval.estimate:.1f} % ({passed}/{total})\n"
-        f"{100 * interval.low:.1f} - {100 * interval.high:.1f}"
-    )
+def _remarks(run: Run) -> Iterator[str]:
+    """What the table has no room for."""
+    summary = run.summary
+    if len(summary["seeds"]) > 1:
+        yield f"{run.label}: {run.primary.title} over seeds {seed_spreads(run)} %"
+    if summary["verified"] is not None:
+        faulty = sum(map(len, summary["faulty"].values()))
+        yield f"{run.label}: without the {faulty} properties known to be faulty {_sound(run)}"
+    if faults := counted(summary.get("reply_faults", {})):
+        yield f"{run.label}: replies that are no answers: {faults}"
+    if (judge := _judge(summary)) != "-":
+        yield f"{run.label}: judged by {judge}"
+    if (missing := _without_verdict(run)) != "0":
+        yield f"{run.label}: without verdict and not counted: {missing}"
+    if failed := [row for row in run.rows if row.infra and row.error]:
+        reason = str(failed[-1].error).strip().splitlines()[-1][:_REASON]
+        yield f"  the last of them: {failed[-1].question_id}: {reason}"
+
+
+def _stacked(run: Run, metric: Metric) -> Text:
+    text = shown(run, metric).replace("[", "\n[", 1)
+    return Text(text)
 
 
 def _title(runs: Sequence[Run]) -> str:
@@ -265,21 +268,12 @@ def _benchmark(run: Run) -> str:
     return f"{run.summary['benchmark']} ({level})" if level else str(run.summary["benchmark"])
 
 
-def markdown(runs: Sequence[Run], choices: Sequence[choice.ChoiceRun] = ()) -> str:
-    """The tables of both kinds of benchmarks as Markdown."""
-    tables: list[tuple[Sequence[str], Sequence[Sequence[str]]]] = []
-    if runs:
-        tables += [
-            told(HEADINGS, leaderboard(runs)),
-            (COMPARISON_HEADINGS, comparison_lines(runs)),
-        ]
-    if choices:
-        tables += [
-            (choice.HEADINGS, choice.board(choices)),
-            (choice.BREAKDOWN_HEADINGS, choice.by_kind(choices)),
-            (choice.COMPARISON_HEADINGS, choice.comparisons(choices)),
-        ]
-    return "\n".join(_markdown_table(*table) for table in tables if table[1])
+def markdown(runs: Sequence[Run]) -> str:
+    """The tables as Markdown."""
+    tables = _markdown_table(*leaderboard(runs))
+    if pairs := comparison_lines(runs):
+        tables += "\n" + _markdown_table(COMPARISON_HEADINGS, pairs)
+    return tables
 
 
 def _markdown_table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
@@ -292,10 +286,12 @@ def _markdown_table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> 
 def comma_separated(runs: Sequence[Run]) -> str:
     """One line per answer: what a spreadsheet or pandas wants."""
     out = io.StringIO()
+    metrics = [metric.name for metric in metrics_of(runs)]
+    values = [name for name in metrics if name not in (PARTS, ALL_CORRECT)]
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(
         ["run", "system", "retrieval", "model", "benchmark", "question", "seed", "outcome",
-         "runnable", "whole", "properties_passed", "properties", "sound_passed", "sound",
+         *values, "all_correct", "parts_passed", "parts", "sound_passed", "sound",
          "model_calls", "tokens", "cost_usd", "seconds"]
     )  # fmt: skip
     for run in runs:
@@ -303,14 +299,15 @@ def comma_separated(runs: Sequence[Run]) -> str:
         for row in run.rows:
             sound = run.sound(row)
             verdict: list[object] = (
-                [row.runnable, row.whole, row.passed_count] if row.scored else ["", "", ""]
+                [*map(row.values.get, values), row.all_correct, row.passed_count]
+                if row.scored
+                else [None] * (len(values) + 2)
             )
             cells: list[object] = (
                 [run.folder.name, summary["system"], summary["retrieval"], summary["model"],
                  summary["benchmark"], row.question_id, row.seed, row.outcome, *verdict,
-                 row.properties, sound[0] if row.scored else "", sound[1], row.calls,
-                 row.prompt_tokens + row.completion_tokens,
-                 "" if row.cost_usd is None else row.cost_usd, row.seconds]
+                 row.parts, sound[0] if row.scored else None, sound[1], row.calls,
+                 row.prompt_tokens + row.completion_tokens, row.cost_usd, row.seconds]
             )  # fmt: skip
-            writer.writerow(map(spreadsheet, cells))
+            writer.writerow("" if cell is None else spreadsheet(cell) for cell in cells)
     return out.getvalue()

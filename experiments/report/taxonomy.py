@@ -24,6 +24,7 @@ _KINDS: tuple[tuple[re.Pattern[str], str], ...] = (
 
 _OUTCOMES = {
     "no_code": "no code in the reply",
+    "no_answer": "no answer in the reply",
     "timeout": "timeout",
     "memory": "out of memory",
     "exit": "left the interpreter",
@@ -45,7 +46,7 @@ def failure(row: Row, name: str) -> str | None:
         return f"raised {kind}"
     if row.outcome in _OUTCOMES:
         return _OUTCOMES[row.outcome]
-    if not row.runnable:
+    if row.values.get("runnable") == 0:
         return "returned no dict, or an empty one"
     return next((kind for pattern, kind in _KINDS if pattern.search(reason)), "another value")
 

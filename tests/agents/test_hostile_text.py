@@ -11,6 +11,7 @@ from langchain_core.messages import HumanMessage
 
 from agents import agentic, formats, prompts, reflect
 from agents.answer import has_code, parse_answer, same_code
+from agents.answer_formats import Block, Json, Letters, Number, Text
 from agents.rules import model as rules
 from docgen.prompts import check_reply, clean_reply, read_sections
 from docgen.reading import fences, last_tagged, spoken
@@ -20,6 +21,7 @@ from retrieval.linking import Linker
 from retrieval.rerank import read_order
 
 SIZE = 1_000_000
+FORMS = (Letters(), Block("cif"), Text(), Number("eV"), Json({"a": 1}))
 #: Of the processor, not of the clock. Quadratic reading of 1 MB takes minutes, linear reading less
 #: than half a second.
 SECONDS = 2.0
@@ -55,8 +57,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "fences": lambda text: list(fences(text)),
     "format": lambda text: formats.fits([1], text),
     "attempt": lambda text: prompts.render_attempt(prompts.Attempt(1, text, "ok", text)),
-    "letter, strict": wording.strict_letter,
-    "letter, lenient": wording.lenient_letter,
+    **{f"answer, {form.name}": form.read for form in FORMS},
     "made questions": lambda text: wording.read_generated(text, kind="doc", source=""),
     "task writer": _or_refused(model_writer.read_json),
     "documentation, check": check_reply,

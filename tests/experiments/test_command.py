@@ -87,7 +87,7 @@ def test_every_combination_of_a_sweep():
         (["out=${nowhere}"], ["nowhere"]),
         (
             ["benchmark._target_=tests.experiments.tiny.TinyBenchmark", "ids=[sphere]"],
-            ["ids=sphere", "there are: cubic"],
+            ["ids=sphere", "such as cubic"],
         ),
     ],
 )

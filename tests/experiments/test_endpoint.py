@@ -69,10 +69,10 @@ async def test_misbehaviour_is_recorded_and_the_run_goes_on(endpoint, tmp_path, 
         "plain": "model_error",
         "words": "model_error",
     }
-    assert rows["cubic"].whole
+    assert rows["cubic"].all_correct
     assert rows["lists"].format_status == "repaired"
-    assert rows["lists"].whole
-    assert (rows["formula"].outcome, rows["formula"].runnable) == ("no_code", False)
+    assert rows["lists"].all_correct
+    assert (rows["formula"].outcome, rows["formula"].values) == ("no_code", {"runnable": 0.0})
     assert rows["formula"].calls == 2
     assert rows["formula"].fault == "length"
     assert "cut off" in rows["formula"].reasons["reduced"]
@@ -81,7 +81,7 @@ async def test_misbehaviour_is_recorded_and_the_run_goes_on(endpoint, tmp_path, 
     print_table([folder], shown)
     assert "replies that were no whole answer: 1 length, 1 refusal" in shown.export_text()
     for question in ("loop", "plain", "words"):
-        assert rows[question].runnable is None
+        assert rows[question].values == {}
         assert rows[question].error
     assert (summary["answers"], summary["infra"], summary["complete"]) == (3, 3, False)
     assert summary["model_kind"] == "LLM"

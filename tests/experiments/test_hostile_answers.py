@@ -106,9 +106,9 @@ async def test_each_costs_its_own_question_only(configure: Configure, tmp_path: 
     rows: dict[str, Row] = {row.question_id: row for row in read_rows(folder / "results.jsonl")}
     assert len(list(read_rows(folder / "results.jsonl"))) == len(ANSWERS) == len(rows)
     assert {name: row.error for name, row in rows.items() if row.infra or not row.scored} == {}
-    assert [name for name, row in rows.items() if row.whole] == ["honest"]
+    assert [name for name, row in rows.items() if row.all_correct] == ["honest"]
     for name in ("huge", "surrogate-value", "equal-hashes"):
-        assert rows[name].runnable, name
+        assert rows[name].values["runnable"] == 1, name
         assert rows[name].reasons["a"]
     write_report([folder], tmp_path / "report.html")
     for name in ANSWERS:

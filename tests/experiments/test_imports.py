@@ -13,7 +13,7 @@ import yaml
 CONF = Path(__file__).parents[2] / "conf"
 _OURS = re.compile(r"(?:agents|docgen|experiments|indexes|retrieval|sandbox)(?:\.\w+)+")
 #: Which package a group's ``_target_`` may lie in.
-_HOMES = {"benchmark": "experiments.benchmarks.", "system": "agents."}
+_HOMES = {"benchmark": "experiments.benchmarks.", "system": "agents.", "conf": "agents.models."}
 FILES = sorted(CONF.rglob("*.yaml"))
 
 

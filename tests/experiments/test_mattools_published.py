@@ -17,9 +17,9 @@ from experiments.benchmarks.mattools_errata import (
     warn_of_unused,
 )
 from experiments.record import make_row
-from experiments.scoring import Verdict
+from experiments.scorers.base import Score
 from experiments.summary import summarise
-from experiments.tasks import Property, Score, Task
+from experiments.tasks import Property, Task
 from experiments.unit_tests import load
 from sandbox.base import Execution, Outcome
 from sandbox.runner import dumps
@@ -44,6 +44,9 @@ def test_any_folder_of_a_checkout_will_do(tmp_path, inner):
     if inner in ("", "src", "src/question_segments"):
         assert task.unavailable is None
         assert list(task.question.mounts) == [str(FILES_INSIDE)]
+
+
+METRICS = MatToolsBenchmark.scorer.metrics
 
 
 def test_an_agent_is_held_to_the_types_of_the_question_only(tmp_path):
@@ -349,28 +352,35 @@ def test_the_vacuous_property_of_the_dev_split_is_in_the_errata():
 
 def test_a_summary_counts_with_and_without_faulty_properties(configure):
     rows = [
-        make_row("h", task, ended(task), Verdict(Score("q", 0, "ok", True, passed, {})))
+        make_row("h", task, ended(task), Score("ok", {"runnable": 1.0}, passed), parts=len(passed))
         for task, passed in (
             (faulty_task(), {"good": True, "bad": True}),
             (faulty_task("r"), {"good": False, "bad": True}),
         )
     ]
     summary = summarise(
-        configure(), config_hash="h", llm=False, tasks=[faulty_task(), faulty_task("r")],
-        rows=rows, packages={},
+        configure(), config_hash="h", llm=False, metrics=METRICS,
+        tasks=[faulty_task(), faulty_task("r")], rows=rows, packages={}, outside={},
     )  # fmt: skip
-    assert (summary["properties_passed"], summary["properties_total"]) == (3, 4)
+    assert (summary["metrics"][0]["sum"], summary["metrics"][0]["total"]) == (3, 4)
     assert summary["verified"] == {"passed": 1, "total": 2}
-    assert summary["published_rule"] is None  # no question has a unit test
-    rows[0] = rows[0].model_copy(update={"published": 0})
+    assert summary["metrics"][-1]["total"] == 0  # no question has a unit test
+    rows[0] = rows[0].model_copy(update={"values": {"published": 0.0}})
     summary = summarise(
-        configure(), config_hash="h", llm=False, tasks=[faulty_task(), faulty_task("r")],
-        rows=rows, packages={},
+        configure(), config_hash="h", llm=False, metrics=METRICS,
+        tasks=[faulty_task(), faulty_task("r")], rows=rows, packages={}, outside={},
     )  # fmt: skip
-    assert summary["published_rule"] == {"passed": 0, "total": 2}
+    assert (summary["metrics"][-1]["sum"], summary["metrics"][-1]["total"]) == (0, 2)
     sound = replace(faulty_task(), properties=faulty_task().properties[:1])
     summary = summarise(
-        configure(), config_hash="h", llm=False, tasks=[sound], rows=[], packages={}
+        configure(),
+        config_hash="h",
+        llm=False,
+        metrics=METRICS,
+        tasks=[sound],
+        rows=[],
+        packages={},
+        outside={},
     )
     assert summary["verified"] is None  # nothing is known to be faulty: one score says it all
 

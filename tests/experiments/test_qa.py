@@ -5,9 +5,8 @@ import re
 from collections import Counter
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+from agents.answer_formats import Letters
 from docgen.library import build_library
 from docgen.sources import SourceFile
 from experiments.qa.questions import LETTERS, MASK, QAError, QAQuestion, fault, read_questions
@@ -15,9 +14,7 @@ from experiments.qa.rules import RulesWriter
 from experiments.qa.wording import (
     answering_prompt,
     generation_prompt,
-    lenient_letter,
     read_generated,
-    strict_letter,
 )
 
 CHOICES = {"A": "norm", "B": "inv", "C": "dot", "D": "det"}
@@ -50,14 +47,9 @@ QUESTION = QAQuestion(f"x = np.{MASK}(y)", CHOICES, "A", "code", "a.py/f")
     ],
 )
 def test_letters(reply, strict, lenient):
-    assert strict_letter(reply) == strict
-    assert lenient_letter(reply) == lenient
-
-
-@given(st.text(alphabet="ABCD<answer>/. \n*xyz"))
-def test_the_lenient_letter_agrees_with_the_strict_one(reply):
-    strict = strict_letter(reply)
-    assert strict is None or lenient_letter(reply) == strict
+    found = Letters().read(reply)
+    assert (found and found.value) == lenient
+    assert (found is not None and found.status == "strict") == (strict is not None)
 
 
 def test_the_prompt_gives_each_letter_once():
@@ -106,7 +98,9 @@ def test_replies_of_a_generator():
     assert [(q.choices["B"], q.correct_answer) for q in valid] == [("inv", "A"), ("inv", "C")]
     assert len(rejected) == 3
     assert read_generated("I cannot.", kind="code", source="")[1]
-    assert "a/b.py" in generation_prompt("code", path="a/b.py", content="def f(): {path}")
+    assert "a/b.py" in generation_prompt(
+        "code", package="lib", path="a/b.py", content="def f(): {path}"
+    )
 
 
 def test_files_in_every_form_give_the_same_questions(tmp_path):

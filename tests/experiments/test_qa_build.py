@@ -6,8 +6,8 @@ import pytest
 from werkzeug import Request, Response
 
 from experiments import build_qa
-from experiments.bench_qa import completion
 from experiments.qa.questions import read_questions
+from tests.endpoint import message
 from tests.experiments.test_qa import SOURCE, block
 
 
@@ -46,7 +46,7 @@ def test_questions_by_a_model_are_kept_and_not_asked_for_twice(tmp_path, httpser
         if "lib.cells.area" in text or "def area" in text:
             return Response("no", status=401)
         made = block(1, "np.[MASK](x)?", good, "A") + block(2, "nothing", good[:3], "A")
-        return Response(json.dumps(completion(made)), content_type="application/json")
+        return message(made)
 
     httpserver.expect_request("/v1/chat/completions").respond_with_handler(answer)
     model = ["model=openai", f"set.base_url={httpserver.url_for('/v1')}", "set.name=m",

@@ -21,7 +21,6 @@ from experiments.report.cells import money
 from experiments.report.runs import load_runs
 from experiments.report.steps import describe_steps
 from experiments.report.tables import (
-    HEADINGS,
     comma_separated,
     comparisons,
     leaderboard,
@@ -30,6 +29,7 @@ from experiments.report.tables import (
 )
 from experiments.report.taxonomy import count_failures
 from experiments.report.texts import Texts
+from experiments.scoring import PropertyScorer
 from experiments.show import main as show
 from experiments.store import Store, read_json, trajectory_path, write_json
 from experiments.summary import summarise
@@ -95,8 +95,9 @@ def make_run(tmp_path, configure):
             for one in rows:
                 store.append(one, trajectory(one.question_id, seed=one.seed))
             summary = summarise(
-                config, config_hash="h", llm=True, tasks=tasks, rows=store.lines(), packages={}
-            )
+                config, config_hash="h", llm=True, metrics=PropertyScorer().metrics, tasks=tasks,
+                rows=store.lines(), packages={}, outside={},
+            )  # fmt: skip
         write_json(tmp_path / name / "summary.json", summary)
         return tmp_path / name
 
@@ -117,7 +118,7 @@ def two_runs(make_run):
             "plain",
             **failed("exception: ValueError: " + HOSTILE),
             outcome="exception",
-            runnable=False,
+            values={"runnable": 0.0},
         ),
     ]
     second = [row(question) for question in ("cubic", "formula", "lists", "plain")]
@@ -125,6 +126,11 @@ def two_runs(make_run):
         make_run("first", first),
         make_run("second", second, system={"name": "other"}),
     ]
+
+
+def board_of(runs):
+    headings, lines = leaderboard(runs)
+    return [dict(zip(headings, line, strict=True)) for line in lines]
 
 
 def unpacked(text):
@@ -220,7 +226,7 @@ def test_every_table_shows_calls_and_what_is_left_without_faulty_properties(
     assert "50.0 ± 70.7 (2 seeds) %" in shown
     assert "without the 1 properties known to be faulty - (0/0)" in shown
     assert "calls" in shown
-    board = dict(zip(HEADINGS, leaderboard([run])[0], strict=True))
+    board = board_of([run])[0]
     assert board["over seeds %"] == "50.0 ± 70.7 (2 seeds)"
     assert board["without faulty %"] == "- (0/0)"
     assert board["model calls"] == str(summary["calls"])
@@ -243,12 +249,12 @@ def test_the_page_says_what_is_not_counted(two_runs, tmp_path):
 
 def test_numbers_of_the_leaderboard(two_runs):
     runs = load_runs(two_runs)
-    first, second = (dict(zip(HEADINGS, line, strict=True)) for line in leaderboard(runs))
+    first, second = board_of(runs)
     assert first["system"] == "scripted"
-    assert first["passed"] == "1/3"
+    assert first["properties %"].endswith("(1/3)")
     assert first["cost"] == "unknown"
     assert first["without verdict"] == "1 failed"
-    assert second["properties %"] == "100.0 [39.8, 100.0]"
+    assert second["properties %"] == "100.0 [39.8, 100.0] (4/4)"
     (pair,) = comparisons(runs)
     assert pair.questions == 3
     assert pair.difference.estimate == pytest.approx(2 / 3)
@@ -259,7 +265,7 @@ def test_numbers_of_the_leaderboard(two_runs):
 def test_infrastructure_is_not_in_any_denominator(two_runs):
     (run, _) = load_runs(two_runs)
     assert run.summary["answers"] == 3
-    assert run.summary["properties_total"] == 3
+    assert run.summary["metrics"][0]["total"] == 3
     assert sum(count_failures(run.scored).values()) == 2
 
 
@@ -275,7 +281,9 @@ def test_failures_get_names():
     }
     for reason, kind in cases.items():
         assert dict(count_failures([row(**failed(reason))])) == {kind: 1}
-    broken = failed("exception: numpy.linalg.LinAlgError: no", outcome="exception", runnable=False)
+    broken = failed(
+        "exception: numpy.linalg.LinAlgError: no", outcome="exception", values={"runnable": 0.0}
+    )
     assert dict(count_failures([row(**broken)])) == {"raised LinAlgError": 1}
     assert count_failures([row(), row(**INFRA)]) == {}
 
@@ -284,7 +292,7 @@ def test_csv_has_every_answer_and_blanks_for_unknown(two_runs):
     lines = list(csv.DictReader(io.StringIO(comma_separated(load_runs(two_runs)))))
     assert len(lines) == 8
     unknown = next(line for line in lines if line["outcome"] == "infra")
-    assert unknown["runnable"] == unknown["properties_passed"] == unknown["cost_usd"] == ""
+    assert unknown["runnable"] == unknown["parts_passed"] == unknown["cost_usd"] == ""
 
 
 def test_markdown_has_one_line_per_run(two_runs):

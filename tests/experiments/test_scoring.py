@@ -3,8 +3,10 @@
 import pytest
 
 from agents.base import Question, Trajectory, Usage
+from experiments.benchmarks.mattools import AUTHORS_RULE
 from experiments.record import make_row, make_trajectory
-from experiments.scoring import not_runnable, score_answer, verification_code, verify_here
+from experiments.scorers.base import Tools, measure
+from experiments.scoring import PropertyScorer, not_runnable, verification_code, verify_here
 from experiments.tasks import Property, Task
 from sandbox.base import Execution, Outcome, SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
@@ -68,18 +70,18 @@ async def test_the_authors_rule_stands_beside_ours():
 
         async def score(values):
             given = answer(f"def f():\n    return {values!r}\n", question_id="test_q")
-            return await score_answer(wanted, given, sandbox=one, verifier=two, timeout=5)
+            return await PropertyScorer().score(wanted, given, Tools(one, two, timeout=5))
 
-        whole = (await score({"a": 1, "b": 2})).score
-        assert (whole.passed, whole.published) == ({"a": True, "b": True}, 2)
+        whole = await score({"a": 1, "b": 2})
+        assert (whole.passed, whole.values["published"]) == ({"a": True, "b": True}, 2)
         # `b` cannot be compared: the unit test raises, so nothing counts there; `a` is right here.
         raised = await score({"a": 1, "b": None})
-        assert (raised.score.passed, raised.score.published) == ({"a": True, "b": False}, 0)
-        half = (await score({"a": 1, "b": 3})).score
-        assert (half.passed, half.published) == ({"a": True, "b": False}, 1)
-        assert (await score(None)).score.published == 0
-    row = make_row("h", wanted, answer(""), raised)
-    assert row.published == 0
+        assert (raised.passed, raised.values["published"]) == ({"a": True, "b": False}, 0)
+        half = await score({"a": 1, "b": 3})
+        assert (half.passed, half.values["published"]) == ({"a": True, "b": False}, 1)
+        assert (await score(None)).values == {"runnable": 0.0, "published": 0}
+    row = make_row("h", wanted, answer(""), raised, parts=2)
+    assert measure(row, AUTHORS_RULE) == (0, 2)
     assert make_trajectory(wanted, answer(""), raised)["execution"]["cpu_seconds"] >= 0
 
 
@@ -90,11 +92,8 @@ async def test_answers_in_real_sandboxes():
         sandbox, verifier = Recorded(one), Recorded(two)
 
         async def score(wanted, code, **changes):
-            return (
-                await score_answer(
-                    wanted, answer(code, **changes), sandbox=sandbox, verifier=verifier, timeout=5
-                )
-            ).score
+            tools = Tools(sandbox, verifier, timeout=5)
+            return await PropertyScorer().score(wanted, answer(code, **changes), tools)
 
         right = await score(task(SECRET), f"def f():\n    return {{'x': {SECRET!r}}}\n")
         assert right.passed == {"x": True}
@@ -103,7 +102,7 @@ async def test_answers_in_real_sandboxes():
         sandbox.seen.clear()
         wrong = await score(task(SECRET), "def f():\n    return {'x': 1}\n")
         assert wrong.passed == {"x": False}
-        assert wrong.runnable is True
+        assert wrong.values == {"runnable": 1.0}
         assert SECRET in wrong.reasons["x"]
         assert not any(SECRET in code for code in sandbox.seen)
         assert all("def f()" not in code for code in verifier.seen)
@@ -124,9 +123,9 @@ async def test_answers_in_real_sandboxes():
             ("import sys\ndef f():\n    sys.exit(3)\n", "exit", "exit"),
         ]:
             verdict = await score(task(1), code)
-            assert (verdict.outcome, verdict.runnable, verdict.passed) == (
+            assert (verdict.outcome, verdict.values, verdict.passed) == (
                 outcome,
-                False,
+                {"runnable": 0.0},
                 {"x": False},
             ), code
             assert words in verdict.reasons["x"]
@@ -136,26 +135,16 @@ async def test_answers_in_real_sandboxes():
         assert (await score(task(1), "def f():\n    return {'x': 1}\n")).passed == {"x": True}
 
 
-async def test_a_broken_sandbox_is_unknown_not_wrong():
-    for sandbox, trajectory in [
-        (Failing(), answer("def f(): ...")),
-        (Failing(), answer(None, entry=None, stop_reason="model_error", error="500")),
-    ]:
-        verdict = await score_answer(
-            task(1), trajectory, sandbox=sandbox, verifier=Failing(), timeout=1
-        )
-        assert verdict.score.outcome == "infra"
-        assert verdict.score.runnable is None
-        assert verdict.score.passed is None
-        assert verdict.error
+async def test_a_broken_sandbox_is_not_a_verdict():
+    with pytest.raises(SandboxError, match="no engine"):
+        await PropertyScorer().score(task(1), answer("def f(): ..."), Tools(Failing(), Failing()))
 
 
 async def test_no_code_is_wrong():
-    verdict = await score_answer(
-        task(1), answer(None, entry=None), sandbox=Failing(), verifier=Failing(), timeout=1
-    )
-    assert verdict.score.outcome == "no_code"
-    assert verdict.score.passed == {"x": False}
+    tools = Tools(Failing(), Failing())
+    score = await PropertyScorer().score(task(1), answer(None, entry=None), tools)
+    assert score.outcome == "no_code"
+    assert score.passed == {"x": False}
 
 
 def test_what_is_runnable():

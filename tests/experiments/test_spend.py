@@ -16,7 +16,7 @@ from langchain_core.messages import HumanMessage
 from agents.base import Question, Step, StopReason, Trajectory
 from agents.episode import Episode, Parts, run_episode
 from experiments.run import main
-from experiments.scoring import score_answer
+from experiments.scoring import PropertyScorer
 from experiments.store import read_rows
 from experiments.tasks import Task
 from indexes import build
@@ -128,8 +128,8 @@ def test_what_a_limit_ended_is_not_finished_and_waits_for_a_higher_limit(
     assert "not finished: 2 questions" in capsys.readouterr().out.splitlines()[-1]
     rows = list(read_rows(tmp_path / "run" / "results.jsonl"))
     assert {row.outcome for row in rows} == {"not_finished"}
-    assert [(row.passed, row.runnable, row.calls, row.limit) for row in rows] == [
-        (None, None, 1, ("calls", 1.0))
+    assert [(row.passed, row.values, row.calls, row.limit) for row in rows] == [
+        (None, {}, 1, ("calls", 1.0))
     ] * 2
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert (summary["not_finished"], summary["answers"], summary["infra"]) == (2, 0, 0)
@@ -224,12 +224,14 @@ class Raises:
 def test_what_an_answer_breaks_belongs_to_it_and_costs_what_it_cost(
     real: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def broken(task: Task, *rest: Any, **options: Any) -> Any:
+    score = PropertyScorer.score
+
+    async def broken(scorer: PropertyScorer, task: Task, *rest: Any) -> Any:
         if task.question.id == "lists":
             raise RecursionError("nested too deeply")
-        return await score_answer(task, *rest, **options)
+        return await score(scorer, task, *rest)
 
-    monkeypatch.setattr("experiments.job.score_answer", broken)
+    monkeypatch.setattr(PropertyScorer, "score", broken)
     system = ["system._target_=tests.experiments.test_spend.Raises", "system.name=raises"]
     command = [*real, "system=single", *system, "limit=6"]
     assert main(command) == 1

@@ -10,8 +10,9 @@ from experiments.store import Row, Store, read_rows, write_json
 
 def row(question="a", seed=0, **changes):
     fields = {
-        "config_hash": "h", "question_id": question, "seed": seed, "labels": {}, "properties": 1,
-        "outcome": "ok", "runnable": True, "passed": {"x": True}, "reasons": {},
+        "config_hash": "h", "question_id": question, "seed": seed, "labels": {}, "cluster": "",
+        "parts": 1, "outcome": "ok", "values": {"runnable": 1.0}, "passed": {"x": True},
+        "reasons": {}, "artefacts": {},
         "stop_reason": "answered", "format_status": "strict", "calls": 1, "cached_calls": 0,
         "prompt_tokens": 1, "completion_tokens": 1, "tokens_estimated": False, "cost_usd": None,
         "executions": 0, "seconds": 0.1, "sandbox_seconds": 0.1, "tier": "bubblewrap",
@@ -20,7 +21,7 @@ def row(question="a", seed=0, **changes):
     return Row(**(fields | changes))
 
 
-INFRA = {"outcome": "infra", "runnable": None, "passed": None, "stop_reason": "model_error"}
+INFRA = {"outcome": "infra", "values": {}, "passed": None, "stop_reason": "model_error"}
 
 
 def test_rows_come_back_and_the_later_one_wins(tmp_path):
@@ -100,3 +101,9 @@ def test_writing_leaves_no_temporary_file(tmp_path):
         write_json(tmp_path / "a.json", loop)
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
     assert json.loads((tmp_path / "a.json").read_text()) == {"a": 1}
+
+
+def test_a_folder_of_another_version_is_one_clear_line(tmp_path):
+    write_json(tmp_path / "run.json", {"config_hash": "h", "config": {}})
+    with pytest.raises(ConfigError, match="written by another version of matsmith"):
+        Store(tmp_path, "h", {})

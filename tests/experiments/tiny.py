@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from agents.base import Question, Step, Trajectory, Usage
 from agents.episode import Parts
+from experiments.scoring import PropertyScorer
 from experiments.tasks import Property, Task
 from sandbox.runner import dumps
 
@@ -45,6 +46,7 @@ class TinyBenchmark:
     name: str = "tiny"
     packages: Sequence[str] = ("pymatgen",)
     unavailable: Sequence[str] = ()
+    scorer = PropertyScorer()
 
     def load(self) -> list[Task]:
         """All tasks."""

@@ -197,7 +197,7 @@ asyncio.run(main())
     built = environments.build("live").folder
     # The environment as that user would have built it: the same packages, its own pyvenv.cfg.
     folder = tmp_path_factory.mktemp("user", numbered=True)
-    for parent in (folder, *folder.parents[:2]):
+    for parent in (folder, *folder.parents[:3]):
         parent.chmod(0o755)
     (folder / "lib").symlink_to(built / "lib")
     (folder / environments.INSIDE).write_text(

@@ -20,6 +20,7 @@ from experiments.benchmarks.question_format import (
     read_task,
 )
 from experiments.benchmarks.question_gold import ReferenceGold
+from experiments.scoring import PropertyScorer
 from experiments.tasks import Task
 
 Split = Literal["all", "chosen", "later"]
@@ -43,6 +44,7 @@ class LiveBenchmark:
     root: Path = QUESTIONS
     name: str = "live"
     packages: Sequence[str] = PACKAGES
+    scorer = PropertyScorer()
 
     def load(self) -> list[Task]:
         """All tasks, sorted by question id.

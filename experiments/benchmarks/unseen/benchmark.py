@@ -21,6 +21,7 @@ from experiments.benchmarks.question_gold import ReferenceGold
 from experiments.benchmarks.unseen.build import UnseenLibrary
 from experiments.benchmarks.unseen.progress import ready_with_progress
 from experiments.benchmarks.unseen.ready import RENAMED
+from experiments.scoring import PropertyScorer
 from experiments.tasks import Task
 
 log = logging.getLogger(__name__)
@@ -47,6 +48,7 @@ class UnseenBenchmark:
     root: Path = QUESTIONS
     name: str = "unseen"
     renamed: Sequence[str] = RENAMED
+    scorer = PropertyScorer()
 
     @cached_property
     def library(self) -> UnseenLibrary:

@@ -1,0 +1,145 @@
+"""What a scorer is, and what it says of an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from agents.base import Trajectory
+from experiments.judge import Judge
+from experiments.store import Row
+from experiments.tasks import Task
+from sandbox.base import Execution, Sandbox
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number of a run, as a ratio of sums over its answers.
+
+    Attributes
+    ----------
+    name
+        Of the value in `Score.values`; ``parts`` counts the parts that passed instead, and
+        ``all_correct`` the answers with every part right.
+    title
+        Heading of its column.
+    bounded
+        Whether it lies between 0 and 1, and is shown in per cent.
+    of_parts
+        Whether the value is a number of parts, to be shown as a share of them.
+    about
+        What it means, in one sentence for the report.
+    """
+
+    name: str
+    title: str
+    about: str
+    bounded: bool = True
+    of_parts: bool = False
+
+
+#: Share of the parts (properties, slots, ...) that are right.
+PARTS: Literal["parts"] = "parts"
+ALL_CORRECT: Literal["all_correct"] = "all_correct"
+
+
+def measure(row: Row, metric: Metric) -> tuple[float, float]:
+    """What an answer contributes to a metric, as a sum and what it is out of.
+
+    An answer without a verdict, or with an unknown value, contributes nothing to either.
+    """
+    if not row.scored:
+        return 0.0, 0.0
+    if metric.name == PARTS:
+        return row.passed_count, row.parts
+    value = float(row.all_correct) if metric.name == ALL_CORRECT else row.values.get(metric.name)
+    if value is None:
+        return 0.0, 0.0
+    return value, row.parts if metric.of_parts else 1.0
+
+
+def amount(value: float) -> str:
+    """A sum of values: whole where it is a count."""
+    return f"{value:.0f}" if float(value).is_integer() else f"{value:.4g}"
+
+
+@dataclass(frozen=True)
+class Score:
+    """The verdict on one answer.
+
+    Attributes
+    ----------
+    outcome
+        How it came about: how the execution ended, ``no_answer``, ``infra``, ``not_finished``.
+    values
+        Named numbers; ``None`` is unknown, never zero.
+    passed
+        Verdict by part; ``None`` when infrastructure failed: unknown, not wrong.
+    reasons
+        Why a part is not right.
+    artefacts
+        Short texts that a report shows or counts (which letter was given).
+    execution
+        The final run of the code, where there was one.
+    error
+        What failed on our side.
+    """
+
+    outcome: str
+    values: Mapping[str, float | None] = field(default_factory=dict)
+    passed: Mapping[str, bool] | None = None
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    artefacts: Mapping[str, str] = field(default_factory=dict)
+    execution: Execution | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What a scorer may use.
+
+    Attributes
+    ----------
+    sandbox
+        Runs the code of models; ``None`` for a scorer that executes nothing.
+    verifier
+        Compares with expected values, never runs a model's code.
+    timeout
+        Seconds of processor time for the code.
+    judge
+        A model that judges prose, ``None`` for none.
+    """
+
+    sandbox: Sandbox | None = None
+    verifier: Sandbox | None = None
+    timeout: float = 60.0
+    judge: Judge | None = None
+
+
+class Scorer(Protocol):
+    """Turns the answer to a question into a score."""
+
+    @property
+    def metrics(self) -> Sequence[Metric]:
+        """What a run reports; the first one is the primary metric."""
+        ...
+
+    @property
+    def executes(self) -> bool:
+        """Whether it needs the sandboxes of a question's environment."""
+        ...
+
+    def parts(self, task: Task) -> Sequence[str]:
+        """Names of what is judged apart in an answer to ``task``."""
+        ...
+
+    async def score(self, task: Task, trajectory: Trajectory, tools: Tools) -> Score:
+        """Judge an answer that exists; failures of ours are raised.
+
+        Raises
+        ------
+        SandboxError, ModelError
+            When a sandbox or the judge failed: the answer stays without a verdict.
+        """
+        ...

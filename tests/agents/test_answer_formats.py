@@ -1,0 +1,70 @@
+"""Forms of answers: what they ask for, what they read."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.answer_formats import MAX_CHARACTERS, Block, Json, Letters, Number, Text
+
+FORMATS = [Letters(), Block("cif"), Text(), Number("eV"), Json({"a": "text"}), Json([{"a": 1}])]
+
+
+@pytest.mark.parametrize(
+    ("form", "reply", "value", "status"),
+    [
+        (Block("cif"), "<cif>\ndata_x\n</cif>", "data_x", "strict"),
+        (Block("cif"), "<cif>no</cif> better: <cif>data_x</cif>", "data_x", "strict"),
+        (Block("cif"), "Here:\n```\ndata_x\n```", "data_x", "repaired"),
+        (Block("cif"), "<think><cif>draft</cif></think><cif>data_x</cif>", "data_x", "repaired"),
+        (Number("eV"), "<answer>1.5e-3</answer>", 0.0015, "strict"),
+        (Number("eV"), "<answer>1,200 eV</answer>", 1200.0, "repaired"),
+        (Number("eV"), "<answer>\N{MINUS SIGN}2 eV</answer>", -2.0, "repaired"),
+        (Json({"a": "text"}), '<answer>{"a": 1, "b": 2}</answer>', {"a": 1, "b": 2}, "strict"),
+        (Json({"a": "text"}), '```json\n{"a": 1}\n```', {"a": 1}, "repaired"),
+        (Json([{"a": "text"}]), '[{"a": 1}, {"a": 2}]', [{"a": 1}, {"a": 2}], "repaired"),
+        (Json({"a": "text"}), '<answer>{"a": NaN}</answer>', {"a": None}, "strict"),
+        (Text(), "<think>hm</think> It is cubic. ", "It is cubic.", "strict"),
+    ],
+)
+def test_what_is_read(form, reply, value, status):
+    found = form.read(reply)
+    assert (found.value, found.status) == (value, status)
+
+
+@pytest.mark.parametrize(
+    ("form", "reply"),
+    [
+        (Block("cif"), "no block at all"),
+        (Block("cif"), "<cif></cif>"),
+        (Number("eV"), "<answer>1e999</answer>"),
+        (Number("eV"), "<answer>two</answer>"),
+        (Number("eV"), "it is 3"),
+        (Json({"a": "text"}), '<answer>{"b": 1}</answer>'),
+        (Json({"a": "text"}), "<answer>[1]</answer>"),
+        (Json([{"a": "text"}]), '[{"a": 1}, {"b": 2}]'),
+        (Json({"a": {"b": "text"}}), '<answer>{"a": 1}</answer>'),
+        (Json({}), "[" * 200_000),
+        (Json({}), '{"a":' * 1000 + "1" + "}" * 1000),
+        (Text(), "x" * (MAX_CHARACTERS + 1)),
+        (Text(), "<think>never closed"),
+    ],
+)
+def test_what_is_not_an_answer(form, reply):
+    assert form.read(reply) is None
+
+
+@given(st.text(alphabet='ABCD<answer>/.[]{}":,01 \n*xyz`cif'))
+def test_readings_are_plain_data(reply):
+    for form in FORMATS:
+        found = form.read(reply)
+        assert found is None or json.loads(json.dumps(found.value)) == found.value
+
+
+def test_the_instruction_of_a_format_can_be_followed():
+    assert Block("cif").read("<cif>data_x</cif>").status == "strict"
+    assert "<cif>" in Block("cif").instruction
+    assert "in eV" in Number("eV").instruction
+    shape = Json({"a": "what it is"}).instruction
+    assert Json({"a": "what it is"}).read(shape).status == "strict"
