@@ -23,6 +23,7 @@ from docgen.reading import last_tagged, spoken
 from sandbox.base import Execution
 
 NextRetrieval = Literal["critic", "draft", "traceback", "off"]
+FIRST = 5  # documents (published) before anybody knows which are needed
 UNREADABLE = 2  # replies in a row without code that end an episode which has no draft yet
 MAX_QUERY = 1000  # characters of a search query that a model writes
 _TAIL = 3000  # characters of a traceback or of printed text that go back into a prompt
@@ -61,7 +62,8 @@ class Reflect:
         Which draft is the answer; see :class:`agents.drafts.Drafts`. With ``agreement`` a clean
         draft ends the episode only when another one returned the same.
     economical
-        Spend a critique and all documents only where they are needed. After findings that say by
+        Spend a critique and all documents only where they are needed. The first prompt holds the
+        `FIRST` best documents. After findings that say by
         themselves what to correct, the next prompt holds the draft, the findings and the documents
         of the names concerned; a draft that comes again is asked for once more and then ends the
         loop. The first holds with ``retrieve_next="critic"`` only: any other choice is obeyed. The
@@ -114,8 +116,8 @@ class Reflect:
             introspect=self.check_introspection,
             distinct=self.economical,
         )
-        first = await episode.retrieve(episode.question.query, self.k)
-        documents = full = first
+        first = full = await episode.retrieve(episode.question.query, self.k)
+        documents = first[:FIRST] if self.economical else first
         attempts: list[Attempt] = []
         for number in range(1, self.max_iterations + 1):
             draft = await drafts.attempt(prompts.generate(prompt, documents, attempts))

@@ -11,7 +11,7 @@ from agents import prompts
 from agents.base import Question
 from agents.episode import Parts
 from agents.models import build_model
-from agents.reflect import Reflect, names_in
+from agents.reflect import FIRST, Reflect, names_in
 from agents.single import Single
 from retrieval.base import Retriever
 from sandbox.base import Sandbox
@@ -44,13 +44,15 @@ async def test_a_correction_costs_neither_a_critique_nor_the_documents_again(
 ):
     """An AttributeError, then a float for an int, with retrieval: it was 9 calls, 80 000 tokens."""
     model, chat = client(MISSPELT, FLOAT, GOOD)
-    model.config = model.config.model_copy(update={"document_characters": 3000})
+    model.config = model.config.model_copy(
+        update={"documents": 12, "document_characters": 3000}  # as conf/model/openai.yaml
+    )
     trajectory = await Reflect(Parts(model, llm_doc, live_sandbox)).solve(QUESTION)
     assert trajectory.stop_reason == "answered"
     assert trajectory.usage.calls <= 4
     assert trajectory.usage.tokens < 8000
     first, second, third = (prompt.count("<document name=") for prompt in chat.prompts)
-    assert first == model.config.documents
+    assert first == FIRST
     assert 'name="pymatgen.core.lattice.Lattice"' in chat.prompts[1]
     assert (second, third) == (1, 0)
     assert "has no `get_volume`; nearest:" in chat.prompts[1]
