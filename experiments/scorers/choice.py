@@ -20,7 +20,7 @@ class ChoiceScorer:
 
     metrics: Sequence[Metric] = (
         Metric("strict", "strict", "the reply is the right letter in tags and nothing else"),
-        Metric("lenient", "lenient", "the letter that the reply most likely means is right"),
+        Metric("lenient", "lenient", "the letter that the reply most likely means is right (guessing: 25 %)"),
     )
     executes: bool = False
 
