@@ -20,7 +20,11 @@ class ChoiceScorer:
 
     metrics: Sequence[Metric] = (
         Metric("strict", "strict", "the reply is the right letter in tags and nothing else"),
-        Metric("lenient", "lenient", "the letter that the reply most likely means is right (guessing: 25 %)"),
+        Metric(
+            "lenient",
+            "lenient",
+            "the letter that the reply most likely means is right (guessing: 25 %)",
+        ),
     )
     executes: bool = False
 

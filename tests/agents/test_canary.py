@@ -18,6 +18,7 @@ from agents.base import Question
 from experiments.config import validate
 from experiments.job import execute
 from experiments.store import read_rows
+from experiments.scoring import PropertyScorer
 from experiments.tasks import Property, Task
 from sandbox.factory import available
 from sandbox.runner import dumps
@@ -77,6 +78,7 @@ class CanaryBenchmark:
 
     name: str = "canary"
     packages: Sequence[str] = ("pymatgen",)
+    scorer = PropertyScorer()
 
     def load(self) -> list[Task]:
         """Both tasks."""

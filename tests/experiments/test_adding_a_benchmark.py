@@ -30,6 +30,7 @@ def test_the_guide_works(tmp_path, monkeypatch):
     benchmark = build_benchmark(configuration)
     (task,) = load_tasks(benchmark, configuration)
     assert benchmark.name == "mine"
+    assert benchmark.scorer.parts(task) == ["volume"]
     assert verify_here(task.properties, dumps({"volume": 64.01}))["volume"] == (True, "")
     assert not verify_here(task.properties, dumps({"volume": 64.64}))["volume"][0]
     assert "mine" in command.help_text(conf)

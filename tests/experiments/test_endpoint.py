@@ -23,7 +23,7 @@ def endpoint(httpserver, monkeypatch):
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     release = threading.Event()
     mood = {"well": False}
-    useless = iter([refusal(), cut_off("\u0000{{{ <answer><code> lorem ipsum")])
+    useless = iter([cut_off("\u0000{{{ <answer><code> lorem ipsum"), refusal()])
 
     def answer(body: Body) -> Response:
         asked = str(body["messages"])
@@ -74,12 +74,12 @@ async def test_misbehaviour_is_recorded_and_the_run_goes_on(endpoint, tmp_path, 
     assert rows["lists"].all_correct
     assert (rows["formula"].outcome, rows["formula"].values) == ("no_code", {"runnable": 0.0})
     assert rows["formula"].calls == 2
-    assert rows["formula"].fault == "length"
-    assert "cut off" in rows["formula"].reasons["reduced"]
+    assert rows["formula"].fault == "refusal"
+    assert "refused" in rows["formula"].reasons["reduced"]
     assert summary["reply_faults"] == {"length": 1, "refusal": 1}
     shown = Console(record=True, width=100)
     print_table([folder], shown)
-    assert "replies that were no whole answer: 1 length, 1 refusal" in shown.export_text()
+    assert "replies that are no answers: length 1, refusal 1" in shown.export_text()
     for question in ("loop", "plain", "words"):
         assert rows[question].values == {}
         assert rows[question].error

@@ -18,6 +18,7 @@ from experiments import show
 from experiments.job import execute
 from experiments.report import write_report
 from experiments.store import Row, read_rows
+from experiments.scoring import PropertyScorer
 from experiments.tasks import Property, Task
 from sandbox.runner import dumps
 from tests.agents.scripted import client, code_reply
@@ -59,6 +60,7 @@ class HostileBenchmark:
 
     name: str = "hostile"
     packages: Sequence[str] = ()
+    scorer = PropertyScorer()
 
     def load(self) -> list[Task]:
         """All tasks."""
