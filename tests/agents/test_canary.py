@@ -17,8 +17,8 @@ from rich.console import Console
 from agents.base import Question
 from experiments.config import validate
 from experiments.job import execute
-from experiments.store import read_rows
 from experiments.scoring import PropertyScorer
+from experiments.store import read_rows
 from experiments.tasks import Property, Task
 from sandbox.factory import available
 from sandbox.runner import dumps

@@ -23,7 +23,7 @@ def endpoint(httpserver, monkeypatch):
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     release = threading.Event()
     mood = {"well": False}
-    useless = iter([cut_off("\u0000{{{ <answer><code> lorem ipsum"), refusal()])
+    useless = iter([cut_off("\u0000{{{ lorem ipsum"), refusal()])
 
     def answer(body: Body) -> Response:
         asked = str(body["messages"])

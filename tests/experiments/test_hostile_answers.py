@@ -17,8 +17,8 @@ from agents.episode import Episode, Parts, run_episode
 from experiments import show
 from experiments.job import execute
 from experiments.report import write_report
-from experiments.store import Row, read_rows
 from experiments.scoring import PropertyScorer
+from experiments.store import Row, read_rows
 from experiments.tasks import Property, Task
 from sandbox.runner import dumps
 from tests.agents.scripted import client, code_reply
