@@ -88,7 +88,7 @@ def test_selftest_as_json() -> None:
     assert report["ok"] is True
     assert report["backend"] == "bubblewrap"
     names = [check["name"] for check in report["checks"]]
-    assert len(names) == len(set(names)) == 17
+    assert len(names) == len(set(names)) == 18
     assert all(check["ok"] for check in report["checks"])
     assert "holds" in command("selftest", "backend=bubblewrap").stdout
 
