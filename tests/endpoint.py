@@ -1,7 +1,8 @@
 """The one OpenAI-compatible endpoint of the tests, on loopback: it plays well, or badly.
 
 ``Endpoint(httpserver).play(text("hi"), status(429), ...)`` serves the plays in order, the last one
-for ever. A play is a text, a response, or a function of the request's body.
+for ever. A play is a text, a response, or a function of the request's body. ``KeepAlive()`` is a
+server that keeps connections open.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
+from werkzeug.serving import WSGIRequestHandler
 
 Body = dict[str, Any]
 Play = str | Response | Callable[[Body], Response]
@@ -22,20 +24,26 @@ USAGE = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
 class Endpoint:
     """Chat completions as told.
 
+    Parameters
+    ----------
+    server
+        Where.
+    deployment
+        What stands between ``/v1`` and ``/chat/completions``.
+
     Attributes
     ----------
     bodies, requests
         What was asked, in order.
     """
 
-    def __init__(self, server: HTTPServer) -> None:
+    def __init__(self, server: HTTPServer, deployment: str = "") -> None:
         self.url = server.url_for("/v1")
         self.bodies: list[Body] = []
         self.requests: list[Request] = []
         self._plays: tuple[Play, ...] = ("hi",)
-        server.expect_request("/v1/chat/completions", method="POST").respond_with_handler(
-            self._answer
-        )
+        path = f"/v1{deployment}/chat/completions"
+        server.expect_request(path, method="POST").respond_with_handler(self._answer)
 
     def play(self, *plays: Play) -> Endpoint:
         """From now on serve these."""
@@ -54,6 +62,33 @@ class Endpoint:
         self.bodies.append(body)
         self.requests.append(request)
         return respond(self._plays[min(len(self.bodies), len(self._plays)) - 1], body)
+
+
+class _KeepAliveHandler(WSGIRequestHandler):
+    """Without werkzeug's ``Connection: close``, and without its reading on after a request."""
+
+    protocol_version = "HTTP/1.1"
+
+    def run_wsgi(self) -> None:
+        response = Response.from_app(self.server.app, self.make_environ())
+        self.send_response(response.status_code)
+        for name, value in response.headers:
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(response.get_data())
+
+
+class KeepAlive(HTTPServer):
+    """Keeps connections open, as real endpoints do: a context manager."""
+
+    def __init__(self) -> None:
+        super().__init__(threaded=True)
+
+    def start(self) -> None:
+        """Start listening."""
+        super().start()
+        assert self.server is not None
+        self.server.RequestHandlerClass = _KeepAliveHandler
 
 
 def respond(play: Play, body: Body) -> Response:

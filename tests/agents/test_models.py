@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import HumanMessage
 from pytest_httpserver import HTTPServer
-from werkzeug import Request, Response
+from werkzeug import Response
 
 from agents.models import ModelConfig, ModelError, build_model
-from tests.endpoint import Endpoint, closed, status, text
+from tests.endpoint import Body, Endpoint, closed, status, text
 
 MESSAGES = [HumanMessage("hello")]
 USAGE = {"prompt_tokens": 1000, "completion_tokens": 500, "total_tokens": 1500}
@@ -87,11 +87,11 @@ async def test_a_hang_ends_in_a_model_error(httpserver: HTTPServer):
 
     release = threading.Event()
 
-    def hang(_: Request) -> Response:
+    def hang(_: Body) -> Response:
         release.wait(20)
-        return Response("late")
+        return text("late")
 
-    httpserver.expect_request("/v1/chat/completions").respond_with_handler(hang)
+    Endpoint(httpserver).play(hang)
     try:
         with pytest.raises(ModelError, match=r"[Tt]ime"):
             await build_model(config(httpserver, max_retries=0)).ask(MESSAGES, sample="0")

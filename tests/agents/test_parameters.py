@@ -16,7 +16,7 @@ from agents.models import ModelConfig, ModelError, build_model
 from agents.models.parameters import refused_parameter
 from agents.workbench import Settings
 from tests.agents.test_reply_faults import config
-from tests.endpoint import Endpoint, cut_off, late, refusing, status, text
+from tests.endpoint import Endpoint, cut_off, late, refusing, status
 
 MESSAGES = [HumanMessage("hello")]
 
@@ -102,15 +102,7 @@ def test_which_parameter_an_error_refuses(code, said, name):
 async def test_a_provider_through_langchain_gets_every_setting(
     httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch
 ):
-    endpoint = Endpoint(httpserver)
-    path = "/v1/openai/deployments/mine/chat/completions"
-    bodies = []
-
-    def answer(request):
-        bodies.append(request.get_json())
-        return text("from azure")
-
-    httpserver.expect_request(path).respond_with_handler(answer)
+    endpoint = Endpoint(httpserver, "/openai/deployments/mine").play("from azure")
     monkeypatch.setenv("AZURE_OPENAI_API_KEY", "none")
     options = {"azure_endpoint": endpoint.url, "api_version": "2024-10-21"}
     wanted = config(
@@ -120,7 +112,8 @@ async def test_a_provider_through_langchain_gets_every_setting(
     model = build_model(wanted)
     reply = await model.ask(MESSAGES, sample="0")
     assert reply.text == "from azure"
-    assert (bodies[0]["temperature"], bodies[0]["max_completion_tokens"]) == (0.7, 9)
+    (body,) = endpoint.bodies
+    assert (body["temperature"], body["max_completion_tokens"]) == (0.7, 9)
     assert (model.chat.max_retries, model.chat.request_timeout) == (3, 7)
 
 

@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 from pytest_httpserver import HTTPServer
 
-from tests.docgen.endpoint import Endpoint
+from tests.docgen.documenting import Documenting
 
 FILES = {
     "brickwork/__init__.py": '''
@@ -164,6 +164,6 @@ def package(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def endpoint(httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> Endpoint:
+def endpoint(httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> Documenting:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    return Endpoint(httpserver)
+    return Documenting(httpserver)

@@ -15,7 +15,8 @@ import pytest
 from werkzeug import Response
 
 from docgen.__main__ import main
-from tests.docgen.endpoint import Endpoint, arguments, completion, lines, rows
+from tests.docgen.documenting import Documenting, arguments, lines, rows
+from tests.endpoint import USAGE, status, text
 
 
 def test_rules_write_a_package(
@@ -97,29 +98,30 @@ def test_help_names_every_key(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_an_endpoint_writes_a_package(
-    package: Path, tmp_path: Path, endpoint: Endpoint, capsys: pytest.CaptureFixture[str]
+    package: Path, tmp_path: Path, endpoint: Documenting, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "docs.jsonl"
     assert main(arguments(package, out, endpoint.url)) == 0
     count = len(rows(out))
     assert endpoint.asked == Counter(dict.fromkeys(rows(out), 1))
     printed = capsys.readouterr().out
-    assert f"tokens {100 * count} + {50 * count}" in printed
-    assert f"cost ${count * (100 * 1.0 + 50 * 2.0) / 1e6:.4f}" in printed
+    prompt, reply = USAGE["prompt_tokens"] * count, USAGE["completion_tokens"] * count
+    assert f"tokens {prompt} + {reply}" in printed
+    assert f"cost ${(prompt + 2 * reply) / 1e6:.4f}" in printed
 
 
 @pytest.mark.parametrize(
     "fault", ["500", "429", "refused", "empty", "malformed", "not json", "slow"]
 )
 def test_a_passing_fault_is_retried(
-    package: Path, tmp_path: Path, endpoint: Endpoint, fault: str
+    package: Path, tmp_path: Path, endpoint: Documenting, fault: str
 ) -> None:
     replies = {
-        "500": Response("oops", status=500),
-        "429": Response("slow down", status=429),
-        "refused": completion("I cannot help with that."),
-        "empty": completion(""),
-        "malformed": completion("## What it does\n"),
+        "500": status(500, "oops"),
+        "429": status(429, "slow down"),
+        "refused": text("I cannot help with that."),
+        "empty": text(""),
+        "malformed": text("## What it does\n"),
         "not json": Response("<html>", content_type="text/html"),
     }
     victim = "brickwork.shapes.Brick"
@@ -139,10 +141,10 @@ def test_a_passing_fault_is_retried(
 
 
 def test_a_lasting_fault_is_reported_and_healed_later(
-    package: Path, tmp_path: Path, endpoint: Endpoint, capsys: pytest.CaptureFixture[str]
+    package: Path, tmp_path: Path, endpoint: Documenting, capsys: pytest.CaptureFixture[str]
 ) -> None:
     victim = "brickwork.shapes.Brick"
-    endpoint.misbehave = lambda name, _: completion("") if name == victim else None
+    endpoint.misbehave = lambda name, _: text("") if name == victim else None
     out = tmp_path / "docs.jsonl"
     assert main(arguments(package, out, endpoint.url)) == 1
     printed = capsys.readouterr().out
@@ -162,13 +164,12 @@ def test_a_lasting_fault_is_reported_and_healed_later(
 @pytest.mark.long
 @pytest.mark.parametrize("moment", [2, 5, 9])
 def test_kill_and_resume_gives_the_same_corpus(
-    package: Path, tmp_path: Path, endpoint: Endpoint, moment: int
+    package: Path, tmp_path: Path, endpoint: Documenting, moment: int
 ) -> None:
     whole = tmp_path / "whole.jsonl"
     assert main(arguments(package, whole, endpoint.url)) == 0
     endpoint.asked.clear()
-    endpoint.answered.clear()
-    endpoint.delay = 0.05
+    endpoint.misbehave = lambda *_: time.sleep(0.05)
     out = tmp_path / "docs.jsonl"
     command = [sys.executable, "-m", "docgen", *arguments(package, out, endpoint.url)]
     root = Path(__file__).parents[2]

@@ -17,17 +17,18 @@ from werkzeug import Response
 
 from docgen.__main__ import main
 from docgen.checkpoint import Checkpoint, Written
-from tests.docgen.endpoint import Endpoint, arguments, completion, lines, rows
+from tests.docgen.documenting import Documenting, arguments, lines, rows
+from tests.endpoint import USAGE, cut_off, filtered, status, text
 
 ROOT = Path(__file__).parents[2]
 VICTIM = "brickwork.shapes.Brick"
 GOOD = "## What it does\nA cuboid.\n"
 
 FAULTS = {
-    "500": Response("oops", status=500),
-    "refused by a filter": completion(None, ended="content_filter"),
-    "half refused": completion(GOOD, ended="content_filter"),
-    "cut off": completion(GOOD, ended="length"),
+    "500": status(500, "oops"),
+    "refused by a filter": filtered(),
+    "half refused": filtered(GOOD),
+    "cut off": cut_off(GOOD),
     "truncated JSON": Response('{"id": "1", "choices": [{"mess', content_type="application/json"),
     "no choices": Response('{"choices": []}', content_type="application/json"),
     "a list": Response("[]", content_type="application/json"),
@@ -39,7 +40,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_never_taken_for_a_text(
-    package: Path, tmp_path: Path, endpoint: Endpoint, fault: str
+    package: Path, tmp_path: Path, endpoint: Documenting, fault: str
 ) -> None:
     endpoint.misbehave = lambda name, count: FAULTS[fault] if (name, count) == (VICTIM, 1) else None
     out = tmp_path / "docs.jsonl"
@@ -49,9 +50,9 @@ def test_a_fault_is_never_taken_for_a_text(
 
 
 def test_half_a_character_in_a_reply_does_not_stop_the_run(
-    package: Path, tmp_path: Path, endpoint: Endpoint
+    package: Path, tmp_path: Path, endpoint: Documenting
 ) -> None:
-    reply = completion(f"{GOOD}\ud83d")
+    reply = text(f"{GOOD}\ud83d")
     endpoint.misbehave = lambda name, _: reply if name == VICTIM else None
     out = tmp_path / "docs.jsonl"
     assert main(arguments(package, out, endpoint.url)) == 0
@@ -59,9 +60,9 @@ def test_half_a_character_in_a_reply_does_not_stop_the_run(
 
 
 def test_the_endpoint_says_how_long_to_wait(
-    package: Path, tmp_path: Path, endpoint: Endpoint
+    package: Path, tmp_path: Path, endpoint: Documenting
 ) -> None:
-    busy = Response("slow down", status=429, headers={"Retry-After": "0.5"})
+    busy = status(429, "slow down", retry_after="0.5")
     endpoint.misbehave = lambda name, count: busy if (name, count) == (VICTIM, 1) else None
     assert main(arguments(package, tmp_path / "docs.jsonl", endpoint.url)) == 0
     first, second = (moment for name, moment in endpoint.times if name == VICTIM)
@@ -69,23 +70,24 @@ def test_the_endpoint_says_how_long_to_wait(
 
 
 def test_one_failed_request_does_not_hide_what_the_others_cost(
-    package: Path, tmp_path: Path, endpoint: Endpoint, capsys: pytest.CaptureFixture[str]
+    package: Path, tmp_path: Path, endpoint: Documenting, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    oops = Response("oops", status=500)
+    oops = status(500, "oops")
     endpoint.misbehave = lambda name, count: oops if (name, count) == (VICTIM, 1) else None
     out = tmp_path / "docs.jsonl"
     assert main(arguments(package, out, endpoint.url)) == 0
     count = len(rows(out))
     printed = capsys.readouterr().out
     assert f"{count + 1} requests (1 failed: what these cost is not known)" in printed
-    assert f"tokens {100 * count} + {50 * count}, cost ${count * 2e-4:.4f}" in printed
+    prompt, reply = USAGE["prompt_tokens"] * count, USAGE["completion_tokens"] * count
+    assert f"tokens {prompt} + {reply}, cost ${(prompt + 2 * reply) / 1e6:.4f}" in printed
 
 
 def test_an_unusable_reply_out_of_the_cache_is_no_try(
-    package: Path, tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+    package: Path, tmp_path: Path, endpoint: Documenting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
-    bad = completion("I cannot help with that.")
+    bad = text("I cannot help with that.")
     endpoint.misbehave = lambda name, _: bad if name == VICTIM else None
     out = tmp_path / "docs.jsonl"
     command = [*arguments(package, out, endpoint.url), "set.cache=true", "attempts=2"]
@@ -109,11 +111,11 @@ def test_an_endpoint_that_is_not_there_is_given_up_with_one_line(
 
 
 def test_a_second_run_waits_for_nobody_and_says_so(
-    package: Path, tmp_path: Path, endpoint: Endpoint
+    package: Path, tmp_path: Path, endpoint: Documenting
 ) -> None:
     out = tmp_path / "docs.jsonl"
     over = threading.Event()
-    endpoint.misbehave = lambda *_: None if over.wait(100) else Response("", status=500)
+    endpoint.misbehave = lambda *_: None if over.wait(100) else status(500)
     command = [sys.executable, "-m", "docgen", *arguments(package, out, endpoint.url)]
     command += ["concurrency=1", "set.timeout=200"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL) as first:
@@ -165,20 +167,20 @@ def _written(name: str) -> Written:
 
 @pytest.mark.long
 def test_ten_kills_and_an_endpoint_that_fails_at_random(
-    package: Path, tmp_path: Path, endpoint: Endpoint
+    package: Path, tmp_path: Path, endpoint: Documenting
 ) -> None:
     walls = [f"def wall_{i}():\n    return wall_{i + 1}()\n" for i in range(60)]
     (package / "brickwork/walls.py").write_text("\n\n".join(walls))
     whole = tmp_path / "whole.jsonl"
     assert main(arguments(package, whole, endpoint.url)) == 0
     dice = random.Random(0)
-    faults = [*FAULTS.values(), Response("", status=429, headers={"Retry-After": "0.2"})]
+    faults = [*FAULTS.values(), status(429, retry_after="0.2")]
 
     kills = 0
 
     def misbehave(name: str, count: int) -> Response | None:
         if name == "brickwork.walls.wall_0" and kills < 10:
-            return Response("not yet", status=500)  # no run ends before the tenth kill
+            return status(500, "not yet")  # no run ends before the tenth kill
         if dice.random() < 0.02:
             time.sleep(3)  # longer than the client waits
         return dice.choice(faults) if dice.random() < 0.3 else None

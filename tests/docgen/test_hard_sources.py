@@ -11,7 +11,7 @@ from docgen.library import read_library
 from docgen.sources import SourceError, read_sources
 from docgen.symbols import Library
 from tests.docgen.conftest import write_package
-from tests.docgen.endpoint import rows
+from tests.docgen.documenting import rows
 
 
 def library(folder: Path, files: dict[str, str], package: str = "pkg") -> Library:

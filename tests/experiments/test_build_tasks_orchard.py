@@ -10,13 +10,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from werkzeug import Response
 
 from experiments.benchmarks import question_gates as gates
 from experiments.benchmarks.folder import FolderBenchmark
 from experiments.benchmarks.question_format import QuestionError
 from experiments.build_tasks.__main__ import main
 from sandbox import environments
-from tests.endpoint import message
+from tests.endpoint import Body, Endpoint, text
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "your-own-library.md"
@@ -112,23 +113,23 @@ def test_a_second_version_and_an_endpoint(
     monkeypatch.setenv("MATSMITH_CACHE", str(environments.cache_folder()))
     secret = "0.7667136277435427"
 
-    def answer(request):
-        text = request.get_json()["messages"][-1]["content"]
-        good, leaking = "picking_days" in text or "[MASK_1]" in text, "height=3.1" in text
-        if "Write two texts" in text and ("pickers" in text or leaking):
+    def answer(body: Body) -> Response:
+        asked = body["messages"][-1]["content"]
+        good, leaking = "picking_days" in asked or "[MASK_1]" in asked, "height=3.1" in asked
+        if "Write two texts" in asked and ("pickers" in asked or leaking):
             goal = "Six trees stand in two rows of three; two people pick them. "
-            told = f"By the way, it is {secret}." if "pickers" in text else "It is tall."
-            return message(json.dumps({"introduction": f"An orchard. {told}", "goal": goal}))
-        if "verified by comparing" in text:
+            told = f"By the way, it is {secret}." if "pickers" in asked else "It is tall."
+            return text(json.dumps({"introduction": f"An orchard. {told}", "goal": goal}))
+        if "verified by comparing" in asked:
             rule = {"number": 0, "compare": "close", "rtol": 1e-3, "atol": 0.0}
-            return message(json.dumps({"verification": [rule]}))
-        if good or "crown_volume" in text:
+            return text(json.dumps({"verification": [rule]}))
+        if good or "crown_volume" in asked:
             described = "A quantity of the orchard in its usual unit."
             row = {"number": 0, "name": "wanted_quantity", "description": described}
-            return message(json.dumps({"properties": [row]}))
-        return message("I would rather talk about apples.")
+            return text(json.dumps({"properties": [row]}))
+        return text("I would rather talk about apples.")
 
-    httpserver.expect_request("/v1/chat/completions").respond_with_handler(answer)
+    endpoint = Endpoint(httpserver).play(answer)
     second = tmp_path / "second"
     project = tmp_path / "orchard"
     source = ROOT / "tests" / "data" / "orchard"
@@ -138,14 +139,14 @@ def test_a_second_version_and_an_endpoint(
     ):
         target = project / file
         target.parent.mkdir(parents=True, exist_ok=True)
-        text = (source / file).read_text().replace("0.25 * (len", "0.5 * (len")
-        target.write_text(text.replace('version = "1.2.0"', 'version = "1.3.0"'))
+        old = (source / file).read_text().replace("0.25 * (len", "0.5 * (len")
+        target.write_text(old.replace('version = "1.2.0"', 'version = "1.3.0"'))
     assert environments_own([f"project={project}", f"out={second}"]) == 0
     out = tmp_path / "tasks"
     code = main(
         [
             f"tests={TESTS}", "package=orchard", f"env={mine / 'env'}", f"second_env={second}",
-            f"out={out}", "model=openai", f"set.base_url={httpserver.url_for('/v1')}",
+            f"out={out}", "model=openai", f"set.base_url={endpoint.url}",
             "set.name=m", "set.cache=false",
         ]
     )  # fmt: skip

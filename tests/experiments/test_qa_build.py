@@ -1,13 +1,11 @@
 """Making multiple-choice questions: by rules, and by a model behind a real HTTP endpoint."""
 
-import json
-
 import pytest
-from werkzeug import Request, Response
+from werkzeug import Response
 
 from experiments import build_qa
 from experiments.qa.questions import read_questions
-from tests.endpoint import message
+from tests.endpoint import Body, Endpoint, status, text
 from tests.experiments.test_qa import SOURCE, block
 
 
@@ -38,23 +36,21 @@ def test_questions_by_rules(tmp_path, capsys):
 
 def test_questions_by_a_model_are_kept_and_not_asked_for_twice(tmp_path, httpserver, capsys):
     good = ["A. norm", "B. inv", "C. dot", "D. det"]
-    asked = []
 
-    def answer(request: Request) -> Response:
-        text = json.loads(request.get_data())["messages"][0]["content"]
-        asked.append(text)
-        if "lib.cells.area" in text or "def area" in text:
-            return Response("no", status=401)
+    def answer(body: Body) -> Response:
+        asked = body["messages"][0]["content"]
+        if "lib.cells.area" in asked or "def area" in asked:
+            return status(401, "no")
         made = block(1, "np.[MASK](x)?", good, "A") + block(2, "nothing", good[:3], "A")
-        return message(made)
+        return text(made)
 
-    httpserver.expect_request("/v1/chat/completions").respond_with_handler(answer)
-    model = ["model=openai", f"set.base_url={httpserver.url_for('/v1')}", "set.name=m",
+    endpoint = Endpoint(httpserver).play(answer)
+    model = ["model=openai", f"set.base_url={endpoint.url}", "set.name=m",
              "set.cache=false", "set.max_retries=0"]  # fmt: skip
-    status, questions = build(tmp_path, *model)
-    assert status == 1  # area failed
-    assert len(asked) == 10
+    code, questions = build(tmp_path, *model)
+    assert code == 1  # area failed
+    assert len(endpoint.bodies) == 10
     assert len(questions) == 8
     assert "rejected 8" in capsys.readouterr().out
     assert build(tmp_path, *model)[0] == 1
-    assert len(asked) == 12  # only what failed
+    assert len(endpoint.bodies) == 12  # only what failed

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from langchain_core.messages import HumanMessage
+from werkzeug import Response
 
 from agents.base import Question, Step, StopReason, Trajectory
 from agents.episode import Episode, Parts, run_episode
@@ -23,6 +22,7 @@ from indexes import build
 from retrieval import evaluate
 from sandbox.environments import cache_folder
 from tests.agents.scripted import code_reply
+from tests.endpoint import Body, Endpoint, KeepAlive, text
 
 CODE = code_reply("return {'volume': 64.0}")
 TINY = [
@@ -34,79 +34,33 @@ TINY = [
 ]
 
 
-class Server(ThreadingHTTPServer):
-    """An endpoint that keeps connections open, as real ones do (werkzeug's closes them)."""
-
-    def __init__(self, *texts: str) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.texts = list(texts)
-        self.requests: list[str] = []
-        self.usage: dict[str, int] | None = {
-            "prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10,
-        }  # fmt: skip
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: Server
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        requests = self.server.requests
-        requests.append(body)
-        text = self.server.texts[min(len(requests), len(self.server.texts)) - 1]
-        if "<symbol>" in body:
-            text = "## What it does\nA thing.\n"
-        message = {"role": "assistant", "content": text}
-        reply = {
-            "id": "x", "object": "chat.completion", "created": 1, "model": "local",
-            "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
-            "usage": self.server.usage,
-        }  # fmt: skip
-        payload = json.dumps(reply).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(payload)))
-        self.end_headers()
-        self.wfile.write(payload)
-
-    def log_message(self, *_: object) -> None:
-        """Quiet."""
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    with KeepAlive() as server:
+        yield Endpoint(server).play(CODE)
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    listening = Server(CODE)
-    thread = threading.Thread(target=listening.serve_forever, daemon=True)
-    thread.start()
-    yield listening
-    listening.shutdown()
-    listening.server_close()
-    thread.join()
-
-
-@pytest.fixture
-def real(server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+def real(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     """Arguments of a run with a real client, whose endpoint is on loopback."""
     monkeypatch.setenv("OPENAI_API_KEY", "none")
-    url = f"http://127.0.0.1:{server.server_port}/v1"
     out = tmp_path / "run"
-    return [*TINY, "model=openai", "model.name=local", f"model.base_url={url}",
+    return [*TINY, "model=openai", "model.name=local", f"model.base_url={endpoint.url}",
             "model.cache=false", f"out={out}"]  # fmt: skip
 
 
 def test_every_run_of_a_sweep_has_its_answers(
-    real: list[str], server: Server, tmp_path: Path
+    real: list[str], endpoint: Endpoint, tmp_path: Path
 ) -> None:
     assert main([*real, "-m", "system=single,resample"]) == 0
     rows = [row for path in tmp_path.rglob("results.jsonl") for row in read_rows(path)]
     assert len(rows) == 4
     assert [row.error for row in rows] == [None] * 4
-    assert len(server.requests) >= 4
+    assert len(endpoint.requests) >= 4
 
 
 def test_a_limit_in_dollars_without_a_price_is_refused_at_the_start(
-    real: list[str], server: Server, capsys: pytest.CaptureFixture[str]
+    real: list[str], endpoint: Endpoint, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for group in ("budget", "run_budget"):
         assert main([*real, "system=single", f"{group}.cost_usd=1"]) == 2
@@ -114,15 +68,15 @@ def test_a_limit_in_dollars_without_a_price_is_refused_at_the_start(
         assert said.count("\n") == 1
         assert f"{group}.cost_usd=1.0: the price of local is unknown" in said
         assert "model.price='{prompt: USD, completion: USD}'" in said
-    assert server.requests == []
+    assert endpoint.requests == []
     price = "model.price={prompt: 1, completion: 2}"
     assert main([*real, "system=single", "budget.cost_usd=1", price, "limit=1"]) == 0
 
 
 def test_what_a_limit_ended_is_not_finished_and_waits_for_a_higher_limit(
-    real: list[str], server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    real: list[str], endpoint: Endpoint, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server.texts = ["no code here", "still none", "no code here", "still none", CODE]
+    endpoint.play("no code here")
     command = [*real, "system=single", "concurrency=1"]
     assert main([*command, "budget.calls=1"]) == 1
     assert "not finished: 2 questions" in capsys.readouterr().out.splitlines()[-1]
@@ -138,9 +92,8 @@ def test_what_a_limit_ended_is_not_finished_and_waits_for_a_higher_limit(
     assert "no code here" in json.dumps(stored["steps"])
 
     assert main([*command, "budget.calls=1"]) == 1  # the same limit: nothing is spent again
-    assert len(server.requests) == 2
-    server.requests.clear()
-    server.texts = ["no code here", CODE]
+    assert len(endpoint.requests) == 2
+    endpoint.play("no code here", CODE)
     assert main([*command, "budget.calls=3"]) == 0
     latest = {r.question_id: r for r in read_rows(tmp_path / "run" / "results.jsonl")}
     assert [row.calls for row in latest.values()] == [2, 1]
@@ -148,10 +101,9 @@ def test_what_a_limit_ended_is_not_finished_and_waits_for_a_higher_limit(
 
 
 def test_a_reply_without_usage_ends_the_question_and_is_no_score(
-    real: list[str], server: Server, tmp_path: Path
+    real: list[str], endpoint: Endpoint, tmp_path: Path
 ) -> None:
-    server.usage = None
-    server.texts = ["no code"]
+    endpoint.play(text("no code", usage=None))
     price = "model.price={prompt: 1, completion: 2}"
     assert main([*real, "system=single", "budget.cost_usd=1", price, "limit=1"]) == 1
     (row,) = read_rows(tmp_path / "run" / "results.jsonl")
@@ -170,8 +122,12 @@ def test_the_last_line_says_when_the_budget_of_the_run_ended_it(
 
 @pytest.mark.long
 def test_what_documentation_costs_is_in_the_summary_and_in_the_limits(
-    real: list[str], server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    real: list[str], endpoint: Endpoint, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    def answer(body: Body) -> Response:
+        return text("## What it does\nA thing.\n" if "<symbol>" in str(body) else CODE)
+
+    endpoint.play(answer)
     words = [
         "model.price={prompt: 1000, completion: 0}", f"model.name=local-{uuid4()}", "writer=model",
         "system=rag", "+benchmark.packages=[latexcodec]", "limit=1",
@@ -179,10 +135,10 @@ def test_what_documentation_costs_is_in_the_summary_and_in_the_limits(
     command = [*(word for word in real if word != "retrieval=none"), "retrieval=llm_doc", *words]
     assert main([*command, "run_budget.calls=3"]) == 2
     assert "run_budget.calls of 3 is used up" in capsys.readouterr().err
-    assert 3 <= len(server.requests) < 3 + 8  # what was in flight
+    assert 3 <= len(endpoint.requests) < 3 + 8  # what was in flight
     assert main(command) == 0
     first = json.loads((tmp_path / "run" / "summary.json").read_text())
-    documents = sum("<symbol>" in request for request in server.requests)
+    documents = sum("<symbol>" in prompt for prompt in endpoint.prompts)
     spent = first["outside"]["documentation"]
     assert (spent["writer"], spent["calls"], first["calls"]) == ("model", documents, 1)
     assert spent["cost_usd"] == pytest.approx(documents * 7e-3)

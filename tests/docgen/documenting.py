@@ -1,0 +1,68 @@
+"""``python -m docgen`` against the endpoint of the tests, which writes by rules."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from pytest_httpserver import HTTPServer
+from werkzeug import Response
+
+from docgen.rules_writer import write
+from tests.endpoint import Body, Endpoint, text
+
+
+def rows(path: Path) -> dict[str, dict[str, object]]:
+    return {row["qualname"]: row for row in map(json.loads, path.read_text().splitlines())}
+
+
+def lines(path: Path) -> list[str]:
+    """Complete lines of a file that may be growing."""
+    if not path.exists():
+        return []
+    return [line for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
+
+
+class Documenting(Endpoint):
+    """Documents the symbol it is asked for, unless ``misbehave`` says otherwise.
+
+    Attributes
+    ----------
+    asked, times
+        How often and when each symbol was asked for.
+    misbehave
+        From the symbol and how often it has been asked for to what is sent instead.
+    """
+
+    def __init__(self, server: HTTPServer) -> None:
+        super().__init__(server)
+        self.asked: Counter[str] = Counter()
+        self.times: list[tuple[str, float]] = []
+        self.misbehave: Callable[[str, int], Response | None] = lambda name, count: None
+        self.play(self._document)
+
+    def _document(self, body: Body) -> Response:
+        prompt = body["messages"][-1]["content"]
+        name = prompt.split("<symbol>\n")[1].splitlines()[0]
+        self.asked[name] += 1
+        self.times.append((name, time.monotonic()))
+        return self.misbehave(name, self.asked[name]) or text(write(prompt))
+
+
+def arguments(package: Path, out: Path, url: str) -> list[str]:
+    return [
+        "package=brickwork",
+        f"folder={package}",
+        f"out={out}",
+        "model=openai",
+        "set.name=local",
+        f"set.base_url={url}",
+        "set.cache=false",
+        "set.timeout=2",
+        "set.price.prompt=1",
+        "set.price.completion=2",
+        "backoff=0",
+    ]
