@@ -29,7 +29,7 @@ def request_key(model: Mapping[str, Any], messages: Sequence[BaseMessage], sampl
         "sample": sample,
     }
     text = json.dumps(request, sort_keys=True, ensure_ascii=False, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class ReplyCache:

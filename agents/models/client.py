@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from agents.base import Usage
 from agents.models.cache import ReplyCache, request_key
 from agents.models.config import ModelConfig, Price
+from agents.models.content import sendable
 from agents.models.parameters import adjusted, reply_limit, with_limit
 from agents.models.reply import Reply, fault_of, reasoning_of
 from agents.models.traffic import Recorder, Replay
@@ -175,7 +176,7 @@ class ModelClient:
 
     async def _exchange(self, messages: Sequence[BaseMessage], limit: int | None = None) -> Reply:
         started = time.monotonic()
-        message = await self._send(list(messages), limit)
+        message = await self._send([sendable(m) for m in messages], limit)
         text = message.text if isinstance(message.text, str) else str(message.content)
         return Reply(
             text,

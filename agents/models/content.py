@@ -1,4 +1,4 @@
-"""What a message holds, as records and keys see it: pictures by their stable key."""
+"""What a message holds, as records, keys and clients see it."""
 
 from __future__ import annotations
 
@@ -22,3 +22,21 @@ def plain_content(message: BaseMessage) -> str | list[Any]:
         else block
         for block in message.content
     ]
+
+
+def sendable(message: BaseMessage) -> BaseMessage:
+    r"""A message that a client can encode: half of a character as Python writes it, ``\ud83d``."""
+    content = message.content
+    if isinstance(content, str):
+        return message.model_copy(update={"content": _whole(content)})
+    blocks = [
+        {**block, "text": _whole(block["text"])}
+        if isinstance(block, dict) and isinstance(block.get("text"), str)
+        else block
+        for block in content
+    ]
+    return message.model_copy(update={"content": blocks})
+
+
+def _whole(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -32,7 +32,8 @@ class Recorder:
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = path.open("a", encoding="utf-8")
+        # half a character becomes the escape that JSON has for it, and is read back as it was
+        self._file = path.open("a", encoding="utf-8", errors="backslashreplace")
         self._lock = threading.Lock()
 
     def reply(

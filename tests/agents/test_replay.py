@@ -50,6 +50,23 @@ async def test_a_recording_replaces_the_endpoint(httpserver: HTTPServer, tmp_pat
     assert len(endpoint.bodies) == 3
 
 
+async def test_half_a_character_in_a_prompt_is_sent_cached_and_recorded(
+    httpserver: HTTPServer, tmp_path: Path
+):
+    endpoint = answers(httpserver, "one", "two")
+    file = tmp_path / "traffic.jsonl"
+    live = build_model(config(httpserver, record=file), cache=tmp_path / "cache")
+    torn, spelt = ([HumanMessage(f"torn {half}")] for half in ("\ud83d", "\\ud83d"))
+    first = await live.ask(torn, sample="0")
+    assert first.text == "one"
+    assert (await live.ask(torn, sample="0")).cached
+    assert (await live.ask(spelt, sample="0")).text == "two"
+    assert endpoint.prompts == ["torn \\ud83d"] * 2
+    replayed = build_model(config(httpserver, replay=file))
+    assert (await replayed.ask(torn, sample="0")).text == "one"
+    assert (await replayed.ask(spelt, sample="0")).text == "two"
+
+
 async def test_what_was_not_recorded_is_a_failure_not_an_answer(
     httpserver: HTTPServer, tmp_path: Path
 ):
