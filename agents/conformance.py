@@ -21,6 +21,7 @@ from rich.text import Text
 
 from agents.models import ModelClient, ModelConfig, ModelError, Reply, build_model, read_config
 from docgen.command import UsageError, read_group
+from sandbox.terminal import printable
 
 if TYPE_CHECKING:  # slow to import
     from langchain_core.messages import BaseMessage
@@ -270,10 +271,10 @@ def report(findings: Sequence[Finding], probe: Probe, choice: str, console: Cons
     for heading in ("check", "result", "what was seen"):
         table.add_column(heading)
     for finding in findings:
-        table.add_row(finding.check, finding.verdict, Text(finding.detail))
+        table.add_row(finding.check, finding.verdict, Text(printable(finding.detail)))
     console.print(table)
     for note in probe.client.adjustments:
-        console.print(Text(f"adjusted: {note}"))
+        console.print(Text(f"adjusted: {printable(note)}"))
     console.print(
         "matsmith can use it."
         if is_usable(findings)
@@ -356,7 +357,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         choice, config = read_arguments(given)
         findings, probe = asyncio.run(examine(config, limit=LIMIT))
     except (ValueError, UsageError) as error:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(f"error: {printable(error)}\n")
         return 2
     report(findings, probe, choice, Console())
     return 0 if is_usable(findings) else 1

@@ -19,6 +19,7 @@ from agents.reflect import MAX_QUERY
 from agents.workbench import EXECUTION_SECONDS, Settings, Workbench, open_workbench
 from retrieval.base import Retriever
 from sandbox.base import Execution
+from sandbox.terminal import printable
 
 INSTRUCTIONS = (
     "Tools for writing pymatgen code that runs on the installed version: exact documentation of a "
@@ -197,7 +198,7 @@ def _run(execution: Execution) -> Run:
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
+    sys.stderr.write(f"{printable(text)}\n")
 
 
 def serve(settings: Settings) -> None:

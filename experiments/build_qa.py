@@ -38,6 +38,7 @@ from experiments.qa.wording import generation_prompt, read_generated
 from experiments.store import write_json
 from sandbox.base import SandboxError
 from sandbox.environments import cache_folder, site_packages
+from sandbox.terminal import printable
 
 Kind = Literal["code", "doc"]
 
@@ -232,9 +233,9 @@ def _action(options: Options) -> int:
     listed = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())) or "none"
     console.print(f"{counts.total()} questions ({listed}) -> {options.out}", highlight=False)
     for reason, count in rejected.most_common():
-        console.print(f"rejected {count}: {reason}", markup=False, highlight=False)
+        console.print(f"rejected {count}: {printable(reason)}", markup=False, highlight=False)
     for failure in failures[:5]:
-        console.print(f"failed: {failure}", markup=False, highlight=False)
+        console.print(f"failed: {printable(failure)}", markup=False, highlight=False)
     if config["provider"] != "rules":
         console.print(f"{config['name']}: {usage}", markup=False, highlight=False)
     if failures:

@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from agents.models import ModelError
 from agents.models.chat import open_chat
@@ -34,6 +35,7 @@ from experiments.progress import CountProgress
 from sandbox import environments
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
+from sandbox.terminal import printable
 
 PROGRAM = "experiments.build_tasks"
 
@@ -146,15 +148,20 @@ def show(built: Sequence[Built], rejected: Sequence[Rejected], console: Console)
     for heading in ("question", "properties", "notes"):
         table.add_column(heading, overflow="fold")
     for item in built:
-        table.add_row(item.task_id, ", ".join(item.properties), "; ".join(item.notes))
+        _row(table, item.task_id, ", ".join(item.properties), "; ".join(item.notes))
     console.print(table)
     table = Table(title=f"{len(rejected)} rejected")
     for heading in ("test", "line", "reason"):
         table.add_column(heading, overflow="fold")
     for reason in rejected:
         where = "all" if reason.line is None else str(reason.line)
-        table.add_row(reason.test.rpartition("/")[2], where, reason.reason)
+        _row(table, reason.test.rpartition("/")[2], where, reason.reason)
     console.print(table)
+
+
+def _row(table: Table, *cells: str) -> None:
+    """A row of foreign texts."""
+    table.add_row(*(Text(printable(cell)) for cell in cells))
 
 
 def _action(options: Options) -> int:

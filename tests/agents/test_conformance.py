@@ -64,6 +64,11 @@ def examine(httpserver: HTTPServer, monkeypatch, capsys):
     return run
 
 
+def test_a_mistake_is_one_line_that_does_not_drive_the_terminal(capsys):
+    assert main(["\x1b[2Jmodel"]) == 2
+    assert capsys.readouterr().err.startswith(r"error: \x1b[2Jmodel: expected")
+
+
 def test_a_good_endpoint(examine):
     code, found, shown = examine(well)
     assert code == 0

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from agents.models import ModelClient
 from agents.models.chat import MeteredChat
 from docgen.library import read_library
-from experiments.build_tasks.__main__ import main
+from experiments.build_tasks.__main__ import main, show
 from experiments.build_tasks.assertions import Assertion, Unusable, is_assertion, read
-from experiments.build_tasks.collect import Program, collect
+from experiments.build_tasks.collect import Program, Rejected, collect
 from experiments.build_tasks.model_writer import ModelWriter
 from experiments.build_tasks.pipeline import _compare_versions
 from experiments.build_tasks.sources import instrumented, reference, scaffold
@@ -359,6 +360,13 @@ async def test_a_verification_that_lets_too_much_pass_is_refused(draft: Draft) -
     model, _ = client(json.dumps({"verification": loose}))
     with pytest.raises(WriterError, match=r"less than or equal to 0\.005"):
         await model_writer(model).verification(draft, texts)
+
+
+def test_a_reason_is_shown_as_it_is_and_does_not_drive_the_terminal(capsys) -> None:
+    show(
+        [], [Rejected("test_a.py::test_a", "the model wrote [MASK][/b]\x9b2J")], Console(width=120)
+    )
+    assert r"the model wrote [MASK][/b]\x9b2J" in capsys.readouterr().out
 
 
 def test_mistakes_on_the_command_line_are_one_line(tmp_path: Path, capsys) -> None:

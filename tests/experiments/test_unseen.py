@@ -287,3 +287,8 @@ def test_a_mistake_on_the_command_line_is_exit_code_2(
 ) -> None:
     assert main(words) == 2
     assert shown in capsys.readouterr().err
+
+
+def test_a_mistake_is_one_line_that_does_not_drive_the_terminal(capsys) -> None:
+    assert main(["out=new", "seed=\x9b2J[red]"]) == 2
+    assert capsys.readouterr().err.startswith(r"unseen: seed=\x9b2J[red]: must be")

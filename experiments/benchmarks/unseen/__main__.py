@@ -14,6 +14,7 @@ from experiments.benchmarks.unseen.progress import progress
 from experiments.benchmarks.unseen.ready import RENAMED, make, report_of
 from experiments.benchmarks.unseen.source import UnseenError
 from sandbox.base import SandboxError
+from sandbox.terminal import printable
 
 USAGE = f"""\
 python -m experiments.benchmarks.unseen out=FOLDER [seed=1] [package={RENAMED[0]}]
@@ -52,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = _parse(words)
     except UnseenError as error:
-        console.print(f"unseen: {error}", style="red", markup=False, highlight=False)
+        console.print(f"unseen: {printable(error)}", style="red", markup=False, highlight=False)
         return 2
     try:
         with progress() as say:
@@ -66,10 +67,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 say=say,
             )
     except UnseenError as error:
-        console.print(f"unseen: {error}", style="red", markup=False, highlight=False)
+        console.print(f"unseen: {printable(error)}", style="red", markup=False, highlight=False)
         return 1
     except (SandboxError, QuestionError) as error:
-        console.print(f"unseen: {error}", style="red", markup=False, highlight=False)
+        console.print(f"unseen: {printable(error)}", style="red", markup=False, highlight=False)
         return 2
     except KeyboardInterrupt:
         return 130

@@ -16,7 +16,7 @@ from experiments.benchmarks.unseen.ready import ready
 @contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
     """A line on stderr; call what it gives with each step."""
-    columns = (SpinnerColumn(), TextColumn("unseen library: {task.description}"))
+    columns = (SpinnerColumn(), TextColumn("unseen library: {task.description}", markup=False))
     with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as shown:
         task = shown.add_task("starting (a few minutes)")
         yield lambda line: shown.update(task, description=line)

@@ -17,6 +17,7 @@ from experiments.benchmarks.unseen.overridden import overridden
 from experiments.benchmarks.unseen.source import UnseenError, foreign_vocabulary, read_library
 from indexes.corpus import building
 from sandbox import environments
+from sandbox.terminal import printable
 
 #: Add-ons of pymatgen whose questions can be asked under other names.
 RENAMED = (
@@ -88,7 +89,7 @@ def make(
     say("looking at the installed library")
     members, failed = _wait(overridden(libraries, environment=ENVIRONMENT, backend=backend))
     for module, reason in failed.items():
-        say(f"{module} cannot be imported ({reason}); it is rewritten all the same")
+        say(f"{module} cannot be imported ({printable(reason)}); it is rewritten all the same")
     library = build(
         packages,
         seed=seed,
