@@ -6,6 +6,8 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from agents.base import Image
@@ -19,19 +21,20 @@ WALL_CLOCK = ("seconds", "sandbox_seconds")
 
 
 def tasks_digest(tasks: Iterable[Task]) -> str:
-    """Digest of everything that decides an answer or its verdict, mounted files included.
+    """Digest of everything that decides an answer or its verdict, contents of input files included.
 
-    Whether a task can be run on this machine is left out: a file that turns up later makes
-    more questions, not another benchmark.
+    A file that is replaced, or turns up later, makes it another digest.
     """
     digest = hashlib.sha256()
-    for task in sorted(tasks, key=lambda task: task.question.id):
+    tasks = sorted(tasks, key=lambda task: task.question.id)
+    files = mounted(tasks)
+    for task in tasks:
         question = task.question
         parts = [
             question.id,
             question.prompt,
             sorted(question.formats.items()),
-            sorted(question.mounts),
+            files[question.id],
             [vars(prop) for prop in task.properties],
             task.environment,
             task.unit_test,
@@ -41,6 +44,30 @@ def tasks_digest(tasks: Iterable[Task]) -> str:
         ]
         digest.update(json.dumps(parts, sort_keys=True, default=repr).encode())
     return digest.hexdigest()
+
+
+def mounted(tasks: Iterable[Task]) -> dict[str, list[tuple[str, str | None]]]:
+    """Of each question its input files: path inside, digest of the contents (``None``: absent)."""
+    content = cache(_content)  # questions share their files
+    return {
+        task.question.id: [
+            (target, content(Path(source)))
+            for target, source in sorted(task.question.mounts.items())
+        ]
+        for task in tasks
+    }
+
+
+def _content(path: Path) -> str | None:
+    """Digest of a file, or of everything below a folder."""
+    if not path.exists():
+        return None
+    if path.is_file():
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    inside = (file for file in path.rglob("*") if file.is_file())
+    named = sorted((file.relative_to(path).as_posix(), _content(file)) for file in inside)
+    return hashlib.sha256(json.dumps(named).encode()).hexdigest()
 
 
 def summarise(

@@ -17,7 +17,6 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -33,7 +32,7 @@ from experiments.replay.grade import Bench, Graded, grade
 from experiments.replay.recorded import Recorded, RecordedError, read_recorded
 from experiments.replay.schedule import Group, Schedule, groups
 from experiments.replay.tables import print_comparison, seconds_by_question
-from experiments.scoring import present
+from experiments.summary import mounted
 from experiments.tasks import Task
 from sandbox import environments
 from sandbox.base import SandboxConfig, SandboxError
@@ -303,30 +302,20 @@ def _digest(
     benchmark: MatToolsBenchmark,
 ) -> str:
     """Name of everything that decides an outcome: changed rules or data never resume old rows."""
-    content = cache(_content)  # questions share their folder of input files
+    files = mounted(tasks.values())
     digest = hashlib.sha256()
     for row in rows:
         digest.update(json.dumps([row.key, row.question_id, row.code, row.entry]).encode())
-    for name in sorted(tasks):
-        wanted = [vars(prop) for prop in tasks[name].properties]
-        files = [[str(m.target), content(m.source)] for m in present(tasks[name])]
-        digest.update(json.dumps([name, wanted, sorted(files), unit_tests[name]]).encode())
+    for name, task in sorted(tasks.items()):
+        wanted = [vars(prop) for prop in task.properties]
+        parts = [name, wanted, files[task.question.id], unit_tests[name]]
+        digest.update(json.dumps(parts).encode())
     here = Path(__file__).parents[1]
     rules = ("published.py", "stdout_rules.py", "unit_tests.py", "verify.py", "replay/grade.py")
     for module in rules:
         digest.update((here / module).read_bytes())
     digest.update(json.dumps([timeout, benchmark.environment]).encode())
     return digest.hexdigest()[:12]
-
-
-def _content(path: Path) -> str:
-    """Digest of a file, or of everything below a folder."""
-    if path.is_file():
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    inside = (file for file in path.rglob("*") if file.is_file())
-    named = sorted((file.relative_to(path).as_posix(), _content(file)) for file in inside)
-    return hashlib.sha256(json.dumps(named).encode()).hexdigest()
 
 
 def settings_from(arguments: Sequence[str]) -> tuple[Settings, RunConfig]:

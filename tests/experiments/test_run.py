@@ -12,12 +12,14 @@ import time
 import pytest
 from rich.console import Console
 
+from agents.base import Question
 from experiments.config import ConfigError
 from experiments.job import execute
 from experiments.report import write_report
 from experiments.run import main
 from experiments.store import read_rows, run_folder
-from experiments.summary import WALL_CLOCK
+from experiments.summary import WALL_CLOCK, tasks_digest
+from experiments.tasks import Task
 
 TINY = [
     "system._target_=tests.experiments.tiny.Scripted",
@@ -145,6 +147,22 @@ def test_the_folder_follows_from_the_configuration(configure):
     assert configure(out=None, concurrency=9, seeds=3).hash("tasks") == digest
     assert config.hash("other tasks") != digest
     assert configure(out=None, strict=True).hash("tasks") != digest
+
+
+def test_the_digest_follows_the_contents_of_input_files(tmp_path):
+    def digest(name):
+        question = Question("q", "Read it.", mounts={"in": str(tmp_path / name)})
+        return tasks_digest([Task(question, ())])
+
+    (tmp_path / "folder").mkdir()
+    seen = [digest("file"), digest("folder")]
+    for content in ("one", "two"):
+        (tmp_path / "file").write_text(content)
+        (tmp_path / "folder" / "inner").write_text(content)
+        seen += [digest("file"), digest("folder")]
+    assert len(set(seen)) == 6
+    (tmp_path / "file").rename(tmp_path / "moved")
+    assert digest("moved") == seen[-2]
 
 
 def command(*arguments):
