@@ -139,7 +139,7 @@ def mounted(paths: Sequence[str]) -> dict[str, str]:
     for text in paths:
         path = Path(text).expanduser()
         if not path.exists():
-            raise UsageError(f"--files {text}: there is no such file or folder")
+            raise UsageError(f"--files {text}: no such file or folder")
         if path.resolve().name in found:
             raise UsageError(f"--files {text}: two inputs are called {path.resolve().name}")
         found[path.resolve().name] = str(path.resolve())
@@ -199,7 +199,7 @@ def print_solution(solution: Solution, bench: Workbench, console: Console) -> No
     console.print(f"\n[dim]{_safe(spent)}; {trajectory.stop_reason}[/dim]")
     if not bench.model.llm and not solution.works:
         console.print(
-            "model=rules is no LLM: it only answers questions that list properties (`- `name`: "
+            "model=rules is not an LLM: it only answers questions that list properties (`- `name`: "
             "what it is. Format: float.`). Set OPENAI_API_KEY, or give --base-url and --model."
         )
 

@@ -130,7 +130,7 @@ async def temperature(probe: Probe) -> tuple[Verdict, str]:
         return "not tried", "model.temperature=null: none is sent"
     if any(note.startswith("temperature ") for note in probe.client.adjustments):
         probe.settings["model.temperature"] = "null"
-        return "fails", "the endpoint refuses it; matsmith goes on without"
+        return "fails", "the endpoint refuses it; matsmith does without it"
     return "works", f"{probe.config.temperature} is accepted"
 
 
@@ -278,7 +278,7 @@ def report(findings: Sequence[Finding], probe: Probe, choice: str, console: Cons
     console.print(
         "matsmith can use it."
         if is_usable(findings)
-        else "matsmith cannot use it as it is: not all that it needs works."
+        else "matsmith cannot use this endpoint: something that it requires does not work."
     )
     settings = {"model": choice, "model.name": probe.config.name}
     if probe.config.base_url:

@@ -23,7 +23,7 @@ from sandbox.terminal import printable
 
 INSTRUCTIONS = (
     "Tools for writing pymatgen code that runs on the installed version: exact documentation of a "
-    "symbol, search, execution in a sandbox without network, and a whole solved question."
+    "symbol, search, execution in a sandbox without network, and a complete answer to a question."
 )
 
 
@@ -35,7 +35,7 @@ class Symbol(BaseModel):
     path: str = ""
     version: str = ""
     text: str = ""
-    near: list[str] = Field(default_factory=list, description="other names, when it is not found")
+    near: list[str] = Field(default_factory=list, description="similar names, when it is not found")
 
 
 class Hit(BaseModel):

@@ -43,7 +43,7 @@ class Options(BaseModel):
 
     package: tuple[str, ...] = Field(description="import names, comma-separated")
     out: Path = Field(description="JSONL file to write")
-    folder: Path | None = Field(None, description="folder that holds the packages")
+    folder: Path | None = Field(None, description="folder that contains the packages")
     env: str = Field("live", description="sandbox environment that holds them, without folder")
     private: bool = Field(False, description="document private symbols too")
     model: str = Field("rules", description="configuration of conf/model: rules, openai")
@@ -104,7 +104,7 @@ def summary(
     """What was done, in words; ``before`` are the symbols of the file that was replaced."""
     cost = "unknown" if report.cost_usd is None else f"${report.cost_usd:.4f}"
     count = report.unanswered
-    failed = f" ({count} failed: what these cost is not known)" if count else ""
+    failed = f" ({count} failed: their cost is unknown)" if count else ""
     done = f"{len(report.texts)} of {len(library.symbols)} symbols documented"
     tokens = f"{_known(report.prompt_tokens)} + {_known(report.completion_tokens)}"
     lines = [
@@ -128,7 +128,7 @@ def summary(
     if report.stopped:
         lines.append(f"stopped: {report.stopped}; {len(report.pending)} not reached")
     if not report.complete:
-        lines.append(f"finished texts are kept in {checkpoint}; the same command goes on")
+        lines.append(f"finished texts are kept in {checkpoint}; the same command resumes")
     return "\n".join(lines)
 
 

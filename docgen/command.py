@@ -68,7 +68,7 @@ def run(
         print(f"{program}: {printable(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(f"\n{program}: stopped; the same command goes on", file=sys.stderr)
+        print(f"\n{program}: stopped; the same command resumes", file=sys.stderr)
         return 130
 
 
@@ -83,7 +83,7 @@ def read_group(group: str, name: str, overrides: dict[str, Any]) -> dict[str, An
     path = CONF / group / f"{name}.yaml"
     if not path.is_file():
         known = ", ".join(sorted(p.stem for p in (CONF / group).glob("*.yaml")))
-        raise UsageError(f"{group}={name}: no such configuration; there are: {known}")
+        raise UsageError(f"{group}={name}: no such configuration; valid ones: {known}")
     merged = OmegaConf.merge(OmegaConf.load(path), OmegaConf.create(overrides))
     content = OmegaConf.to_container(merged, resolve=True)
     return {str(key): value for key, value in content.items()} if isinstance(content, dict) else {}

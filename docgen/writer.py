@@ -231,7 +231,7 @@ class _Job:
         if report.stopped is None:
             if self.failures_in_a_row >= options.give_up_after:
                 report.stopped = (
-                    f"{self.failures_in_a_row} symbols in a row failed, the last with: "
+                    f"{self.failures_in_a_row} consecutive symbols failed, the last with: "
                     f"{self.last_error}"
                 )
             elif options.max_calls is not None and report.calls >= options.max_calls:

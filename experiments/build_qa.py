@@ -3,7 +3,7 @@
 With model=rules names are masked and members told apart by their documentation, without any
 LLM. With a chat model every symbol is asked about twice, once with its code and once with its
 documentation; only questions with four distinct choices, one letter and (code) a [MASK] are
-kept. What is finished is kept when the command is stopped; the same command goes on.
+kept. What is finished is kept when the command is stopped; the same command resumes.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Options(BaseModel):
 
     out: Path = Field(Path("runs/qa/questions.jsonl"), description="JSON lines file to write")
     package: tuple[str, ...] = Field(("pymatgen",), description="import names, comma-separated")
-    folder: Path | None = Field(None, description="folder that holds the packages")
+    folder: Path | None = Field(None, description="folder that contains the packages")
     env: str = Field("live", description="sandbox environment that holds them, without folder")
     kinds: tuple[Kind, ...] = Field(("code", "doc"), description="code, doc, or both")
     docs: Path | None = Field(
@@ -239,7 +239,7 @@ def _action(options: Options) -> int:
     if config["provider"] != "rules":
         console.print(f"{config['name']}: {usage}", markup=False, highlight=False)
     if failures:
-        console.print(f"{len(failures)} requests failed; the same command tries them again")
+        console.print(f"{len(failures)} requests failed; the same command retries them")
     return 1 if failures else 0
 
 

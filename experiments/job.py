@@ -176,7 +176,7 @@ class _Work:
                 group.create_task(worker())
         if not waiting:
             return None
-        return self.meter.exhausted or f"{self.failures} questions in a row failed"
+        return self.meter.exhausted or f"{self.failures} consecutive questions failed"
 
     async def _do(self, job: Job) -> Row:
         """Answer, score and store one question.

@@ -54,9 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"error: {printable(error)}\n")
         return 2
     except KeyboardInterrupt:
-        sys.stderr.write(
-            "Interrupted. What is finished is kept; the same command goes on from there.\n"
-        )
+        sys.stderr.write("Interrupted. Everything finished is kept; the same command resumes.\n")
         return INTERRUPTED
 
 
@@ -119,7 +117,7 @@ def _ended(summary: Mapping[str, Any]) -> Iterator[str]:
         limits = ", ".join(f"{limit} ({n})" for limit, n in summary["limits"].items())
         yield (
             f"not finished: {count} questions, never scored. Limits: {limits}. The same command "
-            "with a higher limit tries them again"
+            "with a higher limit retries them"
         )
     if stopped := summary.get("stopped"):
         yield f"stopped: {stopped}. The same command with a higher limit resumes"

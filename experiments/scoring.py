@@ -48,10 +48,10 @@ class PropertyScorer:
             When a sandbox failed: the answer stays without a verdict.
         """
         if trajectory.code is None or trajectory.entry is None:
-            reason = FAULTS.get(trajectory.fault or "", "the reply holds no code that can be read")
+            reason = FAULTS.get(trajectory.fault or "", "the reply contains no readable code")
             return self._failed(task, "no_code", reason)
         if tools.sandbox is None or tools.verifier is None:
-            raise SandboxError("properties are verified in a sandbox, and there is none")
+            raise SandboxError("properties are verified in a sandbox, but there is no sandbox")
         mounts = [Mount(Path(source), target) for target, source in task.question.mounts.items()]
         execution = await tools.sandbox.run(
             trajectory.code, trajectory.entry, timeout=tools.timeout, mounts=mounts
@@ -181,11 +181,11 @@ def verify_here(properties: Sequence[Property], payload: str) -> dict[str, tuple
 def _read_verdicts(result: object, properties: Sequence[Property]) -> dict[str, tuple[bool, str]]:
     names = [prop.name for prop in properties]
     if not isinstance(result, Mapping) or set(result) != set(names):
-        raise SandboxError("verification returned something that is no verdict")
+        raise SandboxError("verification returned something that is not a verdict")
     verdicts = {}
     for name in names:
         passed, reason = result[name]
         if not isinstance(passed, bool) or not isinstance(reason, str):
-            raise SandboxError("verification returned something that is no verdict")
+            raise SandboxError("verification returned something that is not a verdict")
         verdicts[name] = (passed, reason)
     return verdicts

@@ -114,7 +114,7 @@ def _execution(execution: Mapping[str, Any], limit: int | None) -> Panel:
 def _verdict(trajectory: Mapping[str, Any]) -> RenderableType:
     verdict = trajectory["verdict"]
     if verdict["passed"] is None:
-        return Text("no verdict: a part of ours failed")
+        return Text("no verdict: a component of matsmith failed")
     table = Table(title="verdict")
     for heading in ("part", "format", "", "why"):
         table.add_column(heading)

@@ -182,7 +182,7 @@ class RunFolder:
         except OSError as error:
             lock.close()
             raise ConfigError(
-                f"{self.folder}: another process is running into this folder; "
+                f"{self.folder}: another process is writing to this folder; "
                 "wait for it or choose another one with out=DIR"
             ) from error
         return lock
@@ -201,12 +201,12 @@ class RunFolder:
             if theirs.get("form") != FORM:
                 raise ConfigError(
                     f"{self.folder}: was written by another version of matsmith, whose rows have "
-                    "another form; begin a new run with name=... or out=DIR"
+                    "a different format; start a new run with name=... or out=DIR"
                 )
             if theirs.get("config_hash") != self.config_hash:
                 changed = difference(theirs.get("config", {}), description)
                 raise ConfigError(
-                    f"out={self.folder}: holds a run of another configuration ({changed}); "
+                    f"out={self.folder}: contains a run with another configuration ({changed}); "
                     "choose another folder with out=DIR"
                 )
             mine["packages"] = theirs.get("packages", {})
@@ -246,7 +246,7 @@ class RunFolder:
                 raise ConfigError(
                     f"{self.folder}: was started with other package versions in environment "
                     f"{environment} ({difference(before, versions)}); "
-                    "begin a new run with name=... or out=DIR"
+                    "start a new run with name=... or out=DIR"
                 )
             self._description["packages"][environment] = dict(versions)
         write_json(self.folder / "run.json", self._description)

@@ -104,7 +104,7 @@ def judge(prop: dict[str, Any], gold: Any, answers: list[Any]) -> str | None:
     if not answers:
         return "missing key"
     if len(answers) > 1:
-        return "the key stands there more than once"
+        return "the key occurs more than once"
     answer = answers[0]
     if answer is None and gold is not None:
         return "None"
@@ -295,7 +295,7 @@ def _differ_pairs(gold: Pairs, answer: Any, rule: Rule) -> str | None:
         reason = differ(value, found[0][1], rule)
         if reason:
             return f"[{show(key)}]{_join(reason)}"
-    return f"[{show(rest[0][0])}] is too much" if rest else None
+    return f"[{show(rest[0][0])}] is unexpected" if rest else None
 
 
 def _differ_collection(gold: Collection, answer: Any, rule: Rule) -> str | None:

@@ -77,9 +77,9 @@ async def build(options: Options, say: Callable[[str], None]) -> Corpus:
     embedding = build_embedding(read_group("embedding", options.embedding, {}))
     needs = options.dense or options.graph or options.source == "llm_doc_semantic"
     if needs and embedding is None:
-        raise UsageError("this needs vectors: embedding=openai or embedding=hashing")
+        raise UsageError("this needs embeddings: embedding=openai or embedding=hashing")
     if options.graph and options.source not in {"llm_doc", "live"}:
-        raise UsageError("graph=true goes with source=llm_doc or live")
+        raise UsageError("graph=true needs source=llm_doc or live")
     start = time.monotonic()
     corpus = await _corpus(options, embedding)
     versions = ", ".join(f"{p} {v}" for p, v in corpus.manifest.versions.items() if v)

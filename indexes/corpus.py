@@ -130,11 +130,11 @@ def read_corpus(cache: Path, wanted: Manifest) -> Corpus | None:
     try:
         stored, aliases = _read_manifest(folder / _MANIFEST)
         if reasons := stored.same_recipe(wanted):
-            _log.warning("corpus %s is stale (%s): building it again", folder, "; ".join(reasons))
+            _log.warning("corpus %s is out of date (%s): rebuilding it", folder, "; ".join(reasons))
             return None
         documents = _read_documents(folder / _DOCUMENTS, stored)
     except (OSError, ValueError, TypeError, KeyError) as error:
-        _log.warning("corpus %s is damaged (%s): building it again", folder, error)
+        _log.warning("corpus %s is damaged (%s): rebuilding it", folder, error)
         return None
     return Corpus(stored, documents, aliases, folder)
 
@@ -204,7 +204,7 @@ async def building_together(folder: Path) -> AsyncIterator[None]:
                 break
             except BlockingIOError:
                 if not told:
-                    _log.warning("waiting for another run that builds %s", folder)
+                    _log.warning("waiting for another process that is building %s", folder)
                     told = True
                 await asyncio.sleep(0.1)
         yield

@@ -68,7 +68,7 @@ class DenseIndex:
 
 
 async def dense_index(corpus: Corpus, embedding: Embeddings, *, show_progress: bool) -> DenseIndex:
-    """The dense index of a corpus. A build that was interrupted goes on where it stopped.
+    """The dense index of a corpus. An interrupted build resumes where it stopped.
 
     Raises
     ------
@@ -86,7 +86,7 @@ async def dense_index(corpus: Corpus, embedding: Embeddings, *, show_progress: b
     async with building_together(folder):
         if _read_stamp(folder) != stamp:
             if folder.exists():
-                _log.warning("index %s does not fit its corpus: building it again", folder)
+                _log.warning("index %s does not match its corpus: rebuilding it", folder)
                 shutil.rmtree(folder)
             folder.mkdir(parents=True)
             (folder / "stamp.json").write_text(json.dumps(stamp))
@@ -117,7 +117,7 @@ async def _fill(
             except Exception as error:
                 raise EmbeddingError(
                     f"embedding documents failed: {error}; {len(ids) - len(missing) + start} of "
-                    f"{len(ids)} are kept, the same command goes on"
+                    f"{len(ids)} are kept; the same command resumes"
                 ) from error
             collection.upsert(
                 ids=[ids[i] for i in batch],

@@ -157,7 +157,7 @@ async def extracted_graph(
     if empty == len(documents):
         raise GraphError(
             f"retrieval.graph.build=model: {extractor.name} extracted no entity from "
-            f"{len(documents)} documents; let a language model write (writer=model), or take "
+            f"{len(documents)} documents; let a language model write (writer=model), or set "
             "retrieval.graph.build=symbols"
         )
     if empty:

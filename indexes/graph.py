@@ -173,7 +173,7 @@ async def graph_index(
                 corpus, build, model, model_name, folder, show_progress=show_progress
             )
             if folder.exists():
-                _log.warning("graph %s does not fit its corpus: building it again", folder)
+                _log.warning("graph %s does not match its corpus: rebuilding it", folder)
                 shutil.rmtree(folder)
             folder.mkdir(parents=True)
             rag = await _open(folder, embedding)
@@ -267,7 +267,7 @@ async def _content(
                 advance=progress.advance,
             )
     if not content["entities"]:
-        raise GraphError(f"the graph of {corpus.folder.name} has no nodes: there are no documents")
+        raise GraphError(f"the graph of {corpus.folder.name} has no nodes: no documents")
     return content
 
 

@@ -175,7 +175,7 @@ async def _pages(
         return _checked(execution.result, modules)
     if len(modules) == 1:
         reason = ((execution.error or "").strip().splitlines() or [""])[-1]
-        error = f"looking at it ends with {execution.outcome} {reason}".strip()[:500]
+        error = f"inspecting it ends with {execution.outcome} {reason}".strip()[:500]
         return [Page(module=names[0], error=error)]
     middle = len(modules) // 2
     first = await _pages(sandbox, modules[:middle], packages, mounts)
@@ -235,11 +235,11 @@ def _documents(
     documents += [_unimportable(page, modules[page.module]) for page in failed]
     problems = [problem for page in pages for problem in page.problems]
     if problems:
-        _log.warning("%d objects raise when looked at: %s, ...", len(problems), problems[0])
+        _log.warning("%d objects raise when inspected: %s, ...", len(problems), problems[0])
     if failed:
         _log.warning(
-            "%d of %d modules cannot be imported in this environment and have no documents of "
-            "their symbols (%s, ...): lookup of the module says why",
+            "%d of %d modules cannot be imported in this environment, so their symbols have "
+            "no documents (%s, ...): looking up the module says why",
             len(failed), len(pages), failed[0].module,
         )  # fmt: skip
     return documents, aliases

@@ -158,10 +158,10 @@ def _demand_complete(report: WriteReport, writer: Writer, checkpoint: Path) -> N
         + (f"; first failure: {name}: {reason}" if name else "")
     )
     if writer.accept_missing and report.stopped is None:
-        _log.warning("%s; they get their facts only", story)
+        _log.warning("%s; they get only their facts", story)
         return
     raise CorpusError(
         f"{story}. {len(report.texts)} are kept in {checkpoint}; "
-        "the same command goes on from there. To go without the missing ones: "
+        "the same command resumes. To do without the missing ones: "
         "retrieval.writer.accept_missing=true"
     )

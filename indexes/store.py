@@ -57,7 +57,7 @@ def _load_or_build(
                 reason = "the corpus has changed"
             except (OSError, ValueError, KeyError, TypeError) as error:
                 reason = f"damaged: {error}"
-            _log.warning("index %s does not fit (%s): building it again", folder, reason)
+            _log.warning("index %s is out of date (%s): rebuilding it", folder, reason)
         index = build(indexed_texts(corpus))
         with replaced_folder(folder) as fresh:
             index.save(fresh)

@@ -52,7 +52,7 @@ class Options(BaseModel):
     site_packages: Path | None = Field(None, description="their folder, instead of env")
     benchmark: str = Field("live", description="its questions are asked (conf/benchmark)")
     gold: Path | None = Field(None, description="JSONL file of queries, instead of a benchmark")
-    repeat: PositiveInt = Field(3, description="times that each part is done; the best counts")
+    repeat: PositiveInt = Field(3, description="repetitions of each part; the best counts")
     part: str | None = Field(None, description="only this part, as JSON (used by the command)")
     out: Path | None = Field(None, description="also write everything as JSON")
 

@@ -132,5 +132,5 @@ def _explain(mistake: Mapping[str, Any]) -> str:
             "graph": GraphConfig,
         }
         model = groups.get(location[0], RetrievalConfig)
-        return f"{key}: no such key; there are: {', '.join(model.model_fields)}"
+        return f"{key}: no such key; valid keys: {', '.join(model.model_fields)}"
     return f"{key}: {mistake['msg']} (got {mistake['input']!r})"

@@ -94,7 +94,7 @@ class Options(BaseModel):
     )
     out: Path | None = Field(None, description="also write everything as JSON")
     write: Path | None = Field(
-        None, description="also put each table between its marks in this document"
+        None, description="also write each table between its markers in this document"
     )
 
     @field_validator(
@@ -247,7 +247,7 @@ async def build(choice: str, source: GoldSource, options: Options) -> Retriever:
             open_sandbox=partial(get_sandbox, SandboxConfig(options.backend, environment)),
         )
     if retriever is None:
-        raise UsageError(f"retrieval={name}: retrieves nothing, there is nothing to measure")
+        raise UsageError(f"retrieval={name}: retrieves nothing, so there is nothing to measure")
     return retriever
 
 

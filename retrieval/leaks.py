@@ -121,7 +121,7 @@ async def _documents(choice: str, source: GoldSource, options: Options) -> Seque
     """Everything that a retriever can return; with a graph also all that it stores."""
     retriever = await build(choice, source, options)
     if not isinstance(retriever, CorpusRetriever):
-        raise UsageError(f"retrieval={choice}: has no corpus that could be looked through")
+        raise UsageError(f"retrieval={choice}: has no corpus to search")
     corpus = retriever.corpus
     name, _, mode = choice.partition(":")
     config = read_config({**read_group("retrieval", name, options.set), "name": name})

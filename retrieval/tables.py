@@ -93,5 +93,5 @@ def put(document: str, name: str, table: str) -> str:
     before, mark, rest = document.partition(opening)
     _, end, after = rest.partition(closing)
     if not (mark and end):
-        raise UsageError(f"write=: the document has no marks {opening.strip()} ... {closing}")
+        raise UsageError(f"write=: the document has no markers {opening.strip()} ... {closing}")
     return f"{before}{mark}{table}\n{end}{after}"

@@ -173,12 +173,12 @@ def problem() -> str | None:
             env={"PATH": "/usr/bin:/bin"},
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return f"bubblewrap does not run: {error}"
+        return f"bubblewrap fails to start: {error}"
     if tried.returncode == 0:
         return None
     return (
-        f"bubblewrap may not make namespaces here ({tried.stderr.strip()}); allow unprivileged user"
-        " namespaces (docs/sandbox.md says how), or use Docker"
+        f"bubblewrap may not create namespaces here ({tried.stderr.strip()}); allow unprivileged"
+        " user namespaces (docs/sandbox.md says how), or use Docker"
     )
 
 

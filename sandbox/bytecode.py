@@ -94,7 +94,7 @@ def _compile(root: Path, command: Sequence[str], share: Sequence[tuple[Path, Pat
             for (_, target), data in zip(share, _blobs(process.stdout), strict=False):
                 _write(target, data)
         except BrokenPipeError:
-            log.warning("the packages could not be compiled: workers start slowly")
+            log.warning("the packages could not be compiled: workers will start slowly")
         finally:
             end.cancel()
             process.kill()

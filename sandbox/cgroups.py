@@ -71,7 +71,7 @@ def make(limit: int, parent: str | None = None) -> Group | None:
             return group
     if parent is not None:
         raise SandboxError(
-            f"no cgroup with a limit on memory can be made in {parent}: it must exist, be writable"
+            f"no cgroup with a memory limit can be created in {parent}: it must exist, be writable"
             " and have the memory controller (version 2: in its cgroup.subtree_control)"
         )
     return None

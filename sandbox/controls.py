@@ -12,7 +12,7 @@ from sandbox.base import Execution, Outcome
 
 #: Control -> what it means, in the order of the self-test's table.
 CONTROLS = {
-    "unprivileged": "not root, no capabilities, none to be gained",
+    "unprivileged": "not root, no capabilities, no way to gain any",
     "system_calls": "a filter refuses namespaces, mounts, ptrace, bpf, io_uring, keys",
     "network": "no socket but AF_UNIX",
     "file_system": "nothing outside the run's own folders is writable",

@@ -80,7 +80,9 @@ def lock_file(name: str) -> Path:
     if "/" in name:
         path = Path(name).expanduser().resolve() / "requirements.lock"
         if not path.is_file():
-            raise SandboxError(f"no environment in {name}: `python -m sandbox.own` makes one there")
+            raise SandboxError(
+                f"no environment in {name}: make one there with `python -m sandbox.own`"
+            )
         return path
     if name not in names():
         listed = ", ".join(names())
@@ -102,7 +104,7 @@ def wanted_python(name: str) -> str | None:
         return None
     version = file.read_text().strip()
     if _VERSION.fullmatch(version) is None:  # uv would start a program of that name
-        raise SandboxError(f"{file}: holds no version of Python, like 3.11")
+        raise SandboxError(f"{file}: contains no Python version such as 3.11")
     return version
 
 
@@ -155,8 +157,8 @@ def _install(name: str, target: Path, say: Callable[[str], None]) -> None:
     options = build_options(name)
     if not lock.is_relative_to(ENVS):
         log.warning(
-            "%s does not come with matsmith: the packages that it names are installed now; they run"
-            " in the sandbox only",
+            "%s does not come with matsmith: its packages are being installed; they run only"
+            " in the sandbox",
             printable(lock.parent),
         )
     python = wanted_python(name)
@@ -213,7 +215,7 @@ def _pins(lock: Path) -> dict[str, set[str]]:
         if name is None and _WHEEL.match(text) is None:
             raise SandboxError(
                 f"{lock}: {printable(text[:60])!r} is neither name==version nor a wheel;"
-                " make the file again with `python -m sandbox.own`"
+                " regenerate the file with `python -m sandbox.own`"
             )
         if name is not None:
             key = re.sub(r"[-_.]+", "-", name[1]).lower()

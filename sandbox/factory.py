@@ -15,7 +15,7 @@ ENGINES = ("docker", "podman")
 ISOLATING = (*ENGINES, "bubblewrap")  # in the order of ``auto``
 BACKENDS = ("auto", *ISOLATING, "unsafe")
 REFUSAL = (
-    "nothing here can isolate code: no Docker or podman engine answers, and {reason}. Run"
+    "no isolation available: no Docker or podman engine answers, and {reason}. Run"
     " `python -m sandbox install`, or install Docker"
 )
 

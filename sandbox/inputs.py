@@ -53,7 +53,7 @@ class Inputs:
             total += len(data)
             if total > INPUTS_LIMIT:
                 raise SandboxError(
-                    f"input {source} holds more than {INPUTS_LIMIT >> 20} MB; mount only what"
+                    f"input {source} contains more than {INPUTS_LIMIT >> 20} MB; mount only what"
                     " the question needs"
                 )
             name = "" if path == root else path.relative_to(root).as_posix()

@@ -150,8 +150,8 @@ async def _build_inside(project: Path, system: Mapping[str, Any], tools: Path) -
         if done.outcome is not Outcome.OK or not isinstance(found, dict):
             raise SandboxError(
                 f"project={project.name}: the build in the sandbox ended with {done.outcome}:"
-                f"\n{printable((done.error or done.stderr)[-2000:])}\nIf it needs what the sandbox"
-                " lacks and you trust it: build=host"
+                f"\n{printable((done.error or done.stderr)[-2000:])}\nIf it needs something"
+                " that the sandbox lacks and you trust it, use build=host"
             )
         match found:
             case {"more": [*more]} if len(requires) < _MOST_TOOLS:

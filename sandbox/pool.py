@@ -108,13 +108,13 @@ class PooledSandbox:
             alive = canary.outcome is Outcome.OK and canary.result == CANARY_RESULT
         if not alive:
             raise SandboxError(
-                f"two {self.tier} workers failed on the same code, and a third on code known to"
-                f" be good: {fault}. Run `python -m sandbox selftest backend={self.tier}` to see"
+                f"two {self.tier} workers failed on the same code, and a third on known-good"
+                f" code: {fault}. Run `python -m sandbox selftest backend={self.tier}` to see"
                 " which control fails."
             ) from fault
         return Execution(
             Outcome.KILLED,
-            error=f"two workers died of the code, a third ran other code well: {fault}",
+            error=f"two workers died running this code, a third ran other code normally: {fault}",
             tier=self.tier,
         )
 
@@ -148,7 +148,7 @@ class PooledSandbox:
             else:
                 last_words = await worker.close()
                 if last_words:
-                    log.debug("last words of a worker: %s", last_words)
+                    log.debug("last output of a worker: %s", last_words)
         return execution
 
     async def _start(self) -> Worker:
@@ -168,8 +168,8 @@ class PooledSandbox:
                 if broken:
                     await worker.close()
                     raise SandboxError(
-                        f"the {self.tier} sandbox does not hold: {'; '.join(broken)}. Nothing was"
-                        " run. Use another backend, or see docs/sandbox.md."
+                        f"the {self.tier} sandbox failed its probe: {'; '.join(broken)}. Nothing"
+                        " was run. Use another backend, or see docs/sandbox.md."
                     )
                 self._proven = True
         return worker

@@ -27,7 +27,7 @@ TRIALS: Mapping[str, tuple[str, float, Outcome]] = {
     "exit": ("import os; os._exit(0)", 30, Outcome.NO_RESULT),
 }  # fmt: skip
 COUNTED = "; the kernel counts it (a cgroup)"
-WATCHED = "; added up from /proc every 50 ms: no cgroup is to be had (docs/sandbox.md)"
+WATCHED = "; summed from /proc every 50 ms: no cgroup is available (docs/sandbox.md)"
 LEAVE = """import math, os
 math.pi = 3
 open('/tmp/left', 'w').close()
@@ -87,7 +87,7 @@ async def selftest(
         progress("traces")
         await sandbox.run(LEAVE, "", timeout=10)
         after = await sandbox.run(FIND, "f", timeout=30)
-        note("traces", "files, patches and processes of a run are gone in the next", _true(after))
+        note("traces", "files, patches and processes of a run are absent in the next", _true(after))
         tier, how = sandbox.tier, COUNTED if sandbox.memory_counted else WATCHED
         checks[[check["name"] for check in checks].index("memory")]["meaning"] += how
     return {

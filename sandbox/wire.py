@@ -172,7 +172,7 @@ def decode(text: bytes | str) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        raise WireError("a key stands twice in one object")
+        raise WireError("a key occurs twice in one object")
     return result
 
 

@@ -299,7 +299,7 @@ def judge(
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         name = signal.Signals(number).name if number in set(signal.Signals) else str(number)
-        return Outcome.KILLED, None, None, f"the code died of signal {name}"
+        return Outcome.KILLED, None, None, f"the code was killed by signal {name}"
     if not message:
         text = f"the process ended with status {os.waitstatus_to_exitcode(status)}, no result"
         return Outcome.NO_RESULT, None, None, text

@@ -31,7 +31,7 @@ NOT_IDENTITY = {
 }  # fmt: skip
 
 
-#: Statuses after which it is worth to try again, besides 5xx.
+#: Statuses worth retrying, besides 5xx.
 _TRANSIENT = frozenset({408, 409, 429})
 
 _LOG = logging.getLogger(__name__)
@@ -138,8 +138,8 @@ class ModelClient:
         found = replay.find(self._identity, messages, sample)
         if found is None:
             raise ModelError(
-                f"{self.name}: {replay.path} holds no reply to this prompt. It was recorded with "
-                "another configuration, other documents or other library versions."
+                f"{self.name}: {replay.path} contains no reply to this prompt. It was recorded "
+                "with another configuration, other documents or other library versions."
             )
         if "error" in found:
             raise ModelError(found["error"])

@@ -97,5 +97,5 @@ def read_config(values: Mapping[str, Any]) -> ModelConfig:
         key = ".".join(["model", *map(str, first["loc"])])
         if first["type"] == "extra_forbidden":
             known = ", ".join(ModelConfig.model_fields)
-            raise ValueError(f"{key}: no such key; there are: {known}") from error
+            raise ValueError(f"{key}: no such key; valid keys: {known}") from error
         raise ValueError(f"{key}: {first['msg']}") from error

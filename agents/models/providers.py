@@ -140,7 +140,7 @@ def _class(config: ModelConfig) -> tuple[BaseChatModel, ModelConfig, bool]:
     config, settings, retries = _settings(config, target)
     chat = _attempt(f"model.path={config.path}", config, target, settings)
     if not isinstance(chat, BaseChatModel):
-        raise ValueError(f"model.path: {config.path!r} is no LangChain chat model")  # noqa: TRY004
+        raise ValueError(f"model.path: {config.path!r} is not a LangChain chat model")  # noqa: TRY004
     return chat, config, retries
 
 
@@ -172,7 +172,7 @@ def _settings(config: ModelConfig, target: Any) -> tuple[ModelConfig, dict[str, 
         elif key in {"temperature", "max_tokens", "base_url"}:
             raise ValueError(
                 f"model.{key}={value}: {getattr(target, '__name__', target)} has no such setting. "
-                f"Set model.{key}=null; what it has instead goes into model.options"
+                f"Set model.{key}=null; the provider's own settings go into model.options"
             )
     return config, settings, "max_retries" in accepted
 
@@ -195,7 +195,7 @@ def _attempt(
         extra = _EXTRAS.get(config.provider)
         how = f"uv pip install 'matsmith[{extra}]'" if extra else "install it"
         reason = str(error).partition(" Please")[0]
-        raise ValueError(f"{where}: {reason} To have it: {how}") from error
+        raise ValueError(f"{where}: {reason} To install it: {how}") from error
     except ValidationError as error:  # its text would show the settings, keys included
         reasons = "; ".join(str(each["msg"]) for each in error.errors(include_input=False))
         raise ValueError(f"{where}: {' '.join(reasons.split())}") from None

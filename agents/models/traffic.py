@@ -105,7 +105,7 @@ class Replay:
                 if number == len(lines):
                     break
                 raise ValueError(
-                    f"model.replay: line {number} of {path} is no recorded exchange"
+                    f"model.replay: line {number} of {path} is not a recorded exchange"
                 ) from error
         return cls(path, exchanges)
 

@@ -17,5 +17,5 @@ class Unreachable(BaseChatModel):
 
     def _generate(self, *_: Any, **__: Any) -> ChatResult:
         raise RuntimeError(
-            "this run replays recorded traffic (model.replay); nothing can be asked anew"
+            "this run replays recorded traffic (model.replay); no new request can be made"
         )

@@ -16,8 +16,8 @@ from docgen import rules_writer
 from docgen.prompts import is_documentation_prompt
 
 DECLINE = (
-    "This is the embedded model without an LLM (model=rules). It answers prompts of the bench "
-    "whose question lists properties; it cannot answer this one."
+    "This is the embedded model without an LLM (model=rules). It only answers benchmark "
+    "questions that list properties, and cannot answer this one."
 )
 
 

@@ -93,7 +93,7 @@ def read_manifest(folder: Path) -> Manifest:
         content: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
         return Manifest.model_validate(content)
     except FileNotFoundError:
-        msg = f"{path}: not there; `python -m experiments.build_tasks ... out={folder}` makes it"
+        msg = f"{path}: not found; `python -m experiments.build_tasks ... out={folder}` makes it"
         raise QuestionError(msg) from None
     except (OSError, yaml.YAMLError, ValidationError) as error:
         msg = f"{path}: cannot be read: {error}"

@@ -210,7 +210,7 @@ def _published_folders(root: Path) -> list[Path]:
     folders = question_folders(root)
     if not folders:
         raise MatToolsError(
-            f"{root}: holds neither tasks.jsonl nor question folders with new_unit_test.py; "
+            f"{root}: contains neither tasks.jsonl nor question folders with new_unit_test.py; "
             "benchmark.path must name one of these"
         )
     return folders
@@ -288,7 +288,7 @@ def tagged(expression: str) -> Any:
     try:
         return _node(ast.parse(expression.strip(), mode="eval").body)
     except SyntaxError as error:
-        raise ValueError(f"expected value {expression!r:.80} is no Python expression") from error
+        raise ValueError(f"expected value {expression!r:.80} is not a Python expression") from error
 
 
 def _node(node: ast.expr) -> Any:
@@ -317,7 +317,7 @@ def _node(node: ast.expr) -> Any:
             return argument
     elif name in _NAMES:
         return {"$": "float", "v": _NAMES[name]}
-    raise ValueError(f"expected value: {ast.unparse(node)!r:.80} is not understood")
+    raise ValueError(f"expected value: {ast.unparse(node)!r:.80} is not supported")
 
 
 _NAMES: Mapping[str, str] = {
@@ -330,7 +330,7 @@ def _constant(value: object) -> Any:
         return value
     if isinstance(value, complex):
         return {"$": "complex", "v": [value.real, value.imag]}
-    raise ValueError(f"expected value: {value!r:.80} is not understood")
+    raise ValueError(f"expected value: {value!r:.80} is not supported")
 
 
 def _negative(value: Any) -> Any:
@@ -338,4 +338,4 @@ def _negative(value: Any) -> Any:
         return -value
     if value == {"$": "float", "v": "inf"}:
         return {"$": "float", "v": "-inf"}
-    raise ValueError("expected value: a minus before something that is no number")
+    raise ValueError("expected value: a minus before something that is not a number")

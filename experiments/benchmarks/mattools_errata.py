@@ -86,7 +86,7 @@ def errata_found(tasks: Iterable[Task]) -> str:
     counts = [(entry, entry.found(tasks)) for entry in errata()]
     total = sum(entry.count for entry in errata())
     matched = sum(min(entry.count, found) for entry, found in counts)
-    text = f"known faults of properties: {matched} of {total} are in these {len(tasks)} questions"
+    text = f"known faulty properties: {matched} of {total} are in these {len(tasks)} questions"
     more = [_name(entry) for entry, found in counts if found > entry.count]
     less = [_name(entry) for entry, found in counts if found < entry.count]
     if less:

@@ -94,7 +94,7 @@ def mattools_gold(usage: Usage, recorded: Path) -> dict[str, dict[str, str]]:
 def _right(path: Path) -> Iterator[dict[str, Any]]:
     if not path.is_file():
         raise MatToolsError(
-            f"{path}: not there; without recorded answers and their outcomes the gold is unknown. "
+            f"{path}: not found; without recorded answers and their outcomes the gold is unknown. "
             "`python -m experiments.replay` writes them: give its outcomes.jsonl as recorded=FILE"
         )
     with path.open(encoding="utf-8") as stream:

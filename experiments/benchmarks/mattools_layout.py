@@ -132,14 +132,14 @@ def _fetch(url: str | None, checksum: str | None, cache: Path) -> Path:
         raise MatToolsError(
             "the questions are not shipped: benchmark.path must name a checkout or zip of the "
             "authors' repository (or a folder with tasks.jsonl and test_files/). To have it "
-            "fetched, set benchmark.url and benchmark.checksum=sha256:..."
+            "downloaded, set benchmark.url and benchmark.checksum=sha256:..."
         )
     try:
         return Path(pooch.retrieve(url, checksum, path=cache, fname="mattools.zip"))
     except (OSError, ValueError) as error:
         raise MatToolsError(
-            f"{url}: cannot be fetched ({error}). Download it where there is network, and set "
-            "benchmark.path to the file"
+            f"{url}: cannot be downloaded ({error}). Download it on a machine with network "
+            "access, and set benchmark.path to the file"
         ) from error
 
 
@@ -178,8 +178,8 @@ def question_folders(root: Path) -> list[Path]:
         other = found.setdefault(test.parent.name, test.parent)
         if other != test.parent and (other / UNIT_TEST).read_bytes() != test.read_bytes():
             raise MatToolsError(
-                f"{other} and {test.parent}: two questions of one name; benchmark.path must name "
-                "a folder that holds only one of them"
+                f"{other} and {test.parent}: two questions with the same name; benchmark.path "
+                "must name a folder that contains only one of them"
             )
     return [found[name] for name in sorted(found)]
 
@@ -232,7 +232,7 @@ def _with_name(source: str, folder: Path) -> str:
     try:
         body = ast.parse(source).body
     except (SyntaxError, ValueError) as error:
-        raise MatToolsError(f"{folder / UNIT_TEST}: is no Python ({error})") from error
+        raise MatToolsError(f"{folder / UNIT_TEST}: is not Python ({error})") from error
     names = [node.name for node in body if isinstance(node, ast.FunctionDef)]
     if folder.name in names:
         return source

@@ -60,7 +60,7 @@ class MatToolsQA:
         except QAError as error:
             raise ConfigError(f"benchmark.path: {error}") from error
         if not tasks:
-            raise ConfigError(f"benchmark.path={file}: holds no question")
+            raise ConfigError(f"benchmark.path={file}: contains no question")
         return tasks
 
     def _task(self, number: int, question: QAQuestion) -> Task:

@@ -179,7 +179,7 @@ def read_gold(folder: Path, spec: TaskSpec) -> dict[str, Any]:
     try:
         gold = json.loads(path.read_text(encoding="utf-8"))["properties"]
     except FileNotFoundError:
-        msg = f"{path}: there is no gold yet; {rewrite}"
+        msg = f"{path}: no gold yet; {rewrite}"
         raise QuestionError(msg) from None
     except (OSError, ValueError, KeyError, TypeError) as error:
         msg = f"{path}: cannot be read ({error!r}); {rewrite}"

@@ -47,7 +47,7 @@ def check_reference(source: str) -> list[str]:
     findings = []
     functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     if "reference" not in functions:
-        findings.append("reference.py: there is no function reference()")
+        findings.append("reference.py: no function reference()")
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             if node.func.id in _BANNED_CALLS:
@@ -98,20 +98,20 @@ def check_goal(spec: TaskSpec, source: str) -> list[str]:
     """
     findings = []
     if "```" in spec.goal or "[MASK" in spec.goal:
-        findings.append("goal: it holds code or a mask")
+        findings.append("goal: it contains code or a mask")
     if re.search(r"pymatgen\.\w", spec.goal):
         findings.append("goal: it names a module of pymatgen")
     text = " ".join([spec.goal, *(prop.description for prop in spec.properties)])
     own = {prop.name for prop in spec.properties}
     leaked = (library_names(source) & set(_WORD.findall(text))) - own
-    findings += [f"goal: {name} is a name of the library" for name in sorted(leaked)]
+    findings += [f"goal: {name} is a name from the library" for name in sorted(leaked)]
     return findings
 
 
 def check_scaffold(spec: TaskSpec) -> list[str]:
     """The code of the scaffold level parses, and its masks hide what they stand for."""
     if not _FENCE.search(spec.scaffold):
-        return ["scaffold: there is no ```python block"]
+        return ["scaffold: no ```python block"]
     findings = []
     code = scaffold_code(spec)
     try:
@@ -121,12 +121,12 @@ def check_scaffold(spec: TaskSpec) -> list[str]:
         findings.append(f"scaffold: the code does not parse: {error.msg}: {line}")
     masks = set(_MASK.findall(spec.scaffold))
     if masks and not any(_MASK.search(block) for block in _FENCE.findall(spec.scaffold)):
-        findings.append("scaffold: [MASK] stands in the text but in no code")
+        findings.append("scaffold: [MASK] appears in the text but in no code")
     if spec.masks and set(spec.masks) != masks:
         findings.append(f"masks: the scaffold has {', '.join(sorted(masks)) or 'none'}")
     words = set(_WORD.findall(spec.scaffold))
     findings += [
-        f"scaffold: {name}, which {mask} hides, stands in the text"
+        f"scaffold: {name}, which {mask} hides, appears in the text"
         for mask, name in spec.masks.items()
         if name in words
     ]
@@ -144,7 +144,7 @@ def check_announcement(prompt: str, text: str) -> list[str]:
     announced, masked = MASK in prompt.replace(text.strip(), ""), MASK in text
     if announced == masked:
         return []
-    return [f"prompt: [MASK] is {'announced and there is none' if announced else 'not explained'}"]
+    return [f"prompt: [MASK] is {'mentioned, but there is none' if announced else 'not explained'}"]
 
 
 def scaffold_code(spec: TaskSpec) -> str:
@@ -161,7 +161,7 @@ def check_answers_hidden(spec: TaskSpec, gold: Mapping[str, Any]) -> list[str]:
         text = " ".join([descriptions, getattr(spec, level)])
         numbers = [float(number) for number in _NUMBER.findall(text)]
         findings += [
-            f"{level}: the value of {prop.name} stands in the text"
+            f"{level}: the value of {prop.name} appears in the text"
             + (" (options to choose from belong under 'choices')" if prop.format == "str" else "")
             for prop in spec.properties
             if _stands_in(gold[prop.name], text, numbers, prop.rtol)
@@ -196,7 +196,7 @@ def _is_telling(number: float) -> bool:
 def check_plain(gold: Mapping[str, Any]) -> list[str]:
     """Golds are plain Python values: no numpy scalar, no library object, no tuple."""
     return [
-        f"reference.py: {name} is no plain bool, int, float, str, list or dict of them"
+        f"reference.py: {name} is not a plain bool, int, float or str, or a list or dict of them"
         for name, value in gold.items()
         if any("$" in path or leaf is None for path, leaf in walk(value))
     ]

@@ -49,7 +49,7 @@ class Options(BaseModel):
     package: str = Field(description="import name of the library under test")
     out: Path = Field(description="folder to write; new, or one that an earlier build wrote")
     env: str = Field("live", description="sandbox environment with the library (name or ./path)")
-    second_env: str | None = Field(None, description="another version: differences are found")
+    second_env: str | None = Field(None, description="another version: differences are rejected")
     model: str = Field("rules", description="who writes the texts (conf/model)")
     set: dict[str, Any] = Field({}, description="overrides of the model: set.name=...")
     backend: str = Field("auto", description="isolation: auto, docker, podman, bubblewrap")
@@ -112,7 +112,7 @@ def _folder(path: Path) -> BuiltFolder:
     """A folder that is ours to write: new, empty, or from an earlier build."""
     out = BuiltFolder(path)
     if path.is_file() or (path.is_dir() and any(path.iterdir()) and not out.rejected.exists()):
-        raise UsageError(f"out={path}: is not empty, and no earlier build wrote it")
+        raise UsageError(f"out={path}: not empty, and not written by an earlier build")
     shutil.rmtree(out.questions, ignore_errors=True)
     out.questions.mkdir(parents=True)
     write_rejected(out.rejected, [])  # marks the folder as ours, also after a failure

@@ -106,7 +106,7 @@ def read(statement: ast.stmt) -> Assertion:
     if isinstance(statement, ast.Assert):
         return _truth(statement.lineno, statement.test)
     if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
-        raise Unusable("no assertion that is known")
+        raise Unusable("no known kind of assertion")
     call = statement.value
     name = _called(call) or ""
     if name in _RAISES:
@@ -157,7 +157,7 @@ def _compare(line: int, test: ast.Compare) -> Assertion:
         return Assertion(line, "close", actual, expected, atol=_number(right))
     if isinstance(operator, ast.Is):
         if not (isinstance(right, ast.Constant) and isinstance(right.value, bool)):
-            raise Unusable("identity is no value (None stands for a failed property)")
+            raise Unusable("identity is not a value (None stands for a failed property)")
         return Assertion(line, "equal", left, right)
     if not isinstance(operator, ast.Eq):
         raise Unusable(_NO_VALUE[type(operator)])
@@ -231,7 +231,7 @@ def _number(node: ast.expr) -> float:
     try:
         return float(ast.literal_eval(node))
     except (ValueError, TypeError):
-        raise Unusable(f"the tolerance {ast.unparse(node)} is no plain number") from None
+        raise Unusable(f"the tolerance {ast.unparse(node)} is not a plain number") from None
 
 
 def _called(node: ast.expr) -> str | None:

@@ -85,7 +85,7 @@ def collect(path: Path) -> tuple[list[Program], list[Rejected]]:
         try:
             module = _parse(file)
         except (SyntaxError, ValueError) as error:
-            rejected.append(Rejected(relative, f"the file is no Python: {error}"))
+            rejected.append(Rejected(relative, f"the file is not Python: {error}"))
             continue
         for test in _tests(module, relative, file.stem):
             try:

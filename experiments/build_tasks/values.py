@@ -67,7 +67,7 @@ def shape(value: Any, depth: int = 0) -> Shape:
         return Shape("int", "int({})", int(value))
     if isinstance(value, float | np.floating):
         if not math.isfinite(value):
-            raise Unusable(f"{value} is no value that can be asked for")
+            raise Unusable(f"{value} cannot be asked for as a value")
         return Shape("float", "float({})", float(value))
     if isinstance(value, str):
         return Shape("str", "str({})", str(value))

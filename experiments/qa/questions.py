@@ -114,7 +114,7 @@ def read_questions(path: Path) -> Iterator[QAQuestion]:
                     yield from _questions(item)
                 except (KeyError, TypeError, AttributeError, ValueError) as error:
                     reason = f"{type(error).__name__}: {error}"
-                    raise QAError(f"{path}, {where}: is no question ({reason})") from error
+                    raise QAError(f"{path}, {where}: not a question ({reason})") from error
     except (OSError, UnicodeDecodeError) as error:
         raise QAError(f"{path}: cannot be read ({error})") from error
 
@@ -175,7 +175,7 @@ def _questions(item: Any) -> Iterator[QAQuestion]:
 def _question(item: Any, source: str) -> QAQuestion:
     choices, letter = item["choices"], str(item["correct_answer"]).strip()
     if letter not in LETTERS:
-        raise ValueError(f"correct_answer {letter!r:.40} is no letter")
+        raise ValueError(f"correct_answer {letter!r:.40} is not a letter")
     return QAQuestion(
         str(item["question"]),
         {key: str(choices[key]) for key in LETTERS},

@@ -97,5 +97,5 @@ def read_generated(
         else:
             rejected.append(wrong)
     if not valid and not rejected:
-        rejected.append("the reply holds no question in the form asked for")
+        rejected.append("the reply contains no question in the requested form")
     return valid, rejected

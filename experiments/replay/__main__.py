@@ -146,8 +146,8 @@ async def replay(settings: Settings, config: RunConfig, console: Console) -> int
         results.close()
     if strangers:
         console.print(
-            f"{len(rows) - len(known)} generations are left out, benchmark.path has no such "
-            f"questions: {', '.join(strangers)}",
+            f"{len(rows) - len(known)} generations are left out because benchmark.path "
+            f"lacks their questions: {', '.join(strangers)}",
             markup=False,
         )
     outcomes = results.path.with_name("outcomes.jsonl")
@@ -158,7 +158,7 @@ async def replay(settings: Settings, config: RunConfig, console: Console) -> int
     for failure, count in Counter(failures).most_common(5):
         console.print(f"not graded ({count}): {failure}", markup=False)
     if failures:
-        console.print(f"{len(failures)} not graded; the same command tries them again")
+        console.print(f"{len(failures)} not graded; the same command retries them")
     print_comparison(
         known, tasks, results.graded, settings.scorers, console, workers=settings.workers
     )
@@ -368,7 +368,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"error: {printable(error)}\n")
         return 2
     except KeyboardInterrupt:
-        sys.stderr.write("Interrupted. What is graded is kept; the same command goes on.\n")
+        sys.stderr.write("Interrupted. Everything graded is kept; the same command resumes.\n")
         return 130
 
 

@@ -90,7 +90,7 @@ def _run(
     figures = published().get(key) if key is not None else None
     why_not = ""
     if key is None:
-        why_not = "not matched: the names of its folders do not tell system, model, round"
+        why_not = "not matched: its folder names do not give system, model and round"
     elif figures is None:
         why_not = "not in the tables"
     elif scorer != "published":
@@ -115,7 +115,7 @@ def print_compared(runs: Sequence[Compared], console: Console) -> None:
     """Print runs beside the paper, and why the rest cannot be compared."""
     known = [run for run in runs if run.published is not None]
     if known:
-        table = Table(title="beside the paper: runnable | properties", show_lines=False)
+        table = Table(title="next to the paper: runnable | properties", show_lines=False)
         table.add_column("run", overflow="fold")
         for name in ("replayed", "published", "files missing"):
             table.add_column(name, justify="right")

@@ -127,7 +127,7 @@ def read_recorded(path: Path, known: Iterable[str]) -> list[Recorded]:
     ids = QuestionIds(known)
     rows = [row for file in files for row in _read_file(file, path, ids)]
     if not rows:
-        raise RecordedError(f"recorded={path}: holds no generations")
+        raise RecordedError(f"recorded={path}: contains no generations")
     return rows
 
 
@@ -148,7 +148,7 @@ def _read_file(file: Path, root: Path, ids: QuestionIds) -> Iterator[Recorded]:
                 )
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise RecordedError(
-                    f"{file}, line {number}: is no generation ({_reason(error)})"
+                    f"{file}, line {number}: is not a generation ({_reason(error)})"
                 ) from error
 
 

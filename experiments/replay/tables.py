@@ -140,7 +140,7 @@ def _print_reasons(
             recorded = row.outcome.outcome if row.outcome is not None else "not recorded"
             counts[graded.outcome, graded.reason][recorded] += 1
     columns = sorted({name for counter in counts.values() for name in counter})
-    table = Table(title=f"{scorer}: outcomes by reason, beside what is recorded")
+    table = Table(title=f"{scorer}: outcomes by reason, next to the recorded ones")
     for name in ("outcome", "reason"):
         table.add_column(name)
     for name in columns:
@@ -161,7 +161,7 @@ MEANINGS: Mapping[tuple[str | None, str | None], str] = {
     (None, "exit"): "a dict was printed before the code ended itself",
     ("wrong_value", None): "the printed text and the returned value are not the same data",
     ("", None): "the printed text and the returned value are not the same data",
-    ("no_dict", None): "the printed text of the dict is no literal dict",
+    ("no_dict", None): "the printed text of the dict is not a literal dict",
 }
 
 

@@ -102,8 +102,8 @@ def _model(step: Mapping[str, Any]) -> tuple[str, Sequence[Any]]:
 
 def _parse(step: Mapping[str, Any]) -> tuple[str, Sequence[Any]]:
     words = {
-        "strict": "the reply keeps the format",
-        "repaired": "code was read from a reply that does not keep the format",
+        "strict": "the reply follows the format",
+        "repaired": "code was read from a reply that does not follow the format",
         "error": "no code could be read from the reply",
     }
     return words.get(str(step.get("status")), f"parsed: {step.get('status')}"), []
@@ -112,7 +112,7 @@ def _parse(step: Mapping[str, Any]) -> tuple[str, Sequence[Any]]:
 def _check(step: Mapping[str, Any]) -> tuple[str, Sequence[Any]]:
     findings = [str(finding) for finding in step.get("findings") or []]
     if not findings:
-        return "checked the returned values: nothing to object", []
+        return "checked the returned values: no findings", []
     return f"checked the returned values: {len(findings)} findings", [
         _block("", "\n".join(findings))
     ]

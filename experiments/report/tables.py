@@ -243,7 +243,7 @@ def _remarks(run: Run) -> Iterator[str]:
         faulty = sum(map(len, summary["faulty"].values()))
         yield f"{run.label}: without the {faulty} properties known to be faulty {_sound(run)}"
     if faults := counted(summary.get("reply_faults", {})):
-        yield f"{run.label}: replies that are no answers: {faults}"
+        yield f"{run.label}: replies that are not answers: {faults}"
     if (judge := _judge(summary)) != "-":
         yield f"{run.label}: judged by {judge}"
     if (missing := _without_verdict(run)) != "0":

@@ -14,7 +14,7 @@ _KINDS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"^missing key$"), "missing from the dict"),
     (re.compile(r"off by "), "number outside the tolerance"),
     (re.compile(r"expected (?:list|tuple|a set|a dict) of \d+, got \d+$"), "wrong length"),
-    (re.compile(r"is missing$|is too much$|the set lacks"), "wrong keys or members"),
+    (re.compile(r"is missing$|is unexpected$|the set lacks"), "wrong keys or members"),
     (
         re.compile(r"expected (?:int|float|str|bool|list|tuple|dict|set|a number|complex)\b"),
         "wrong type",

@@ -75,10 +75,10 @@ async def test_what_was_not_recorded_is_a_failure_not_an_answer(
     await build_model(config(httpserver, record=file)).ask(MESSAGES, sample="0:0")
     replayed = build_model(config(httpserver, replay=file))
     for messages, sample in ((MESSAGES, "5:0"), ([HumanMessage("other")], "0:0")):
-        with pytest.raises(ModelError, match=r"traffic\.jsonl holds no reply to this prompt"):
+        with pytest.raises(ModelError, match=r"traffic\.jsonl contains no reply to this prompt"):
             await replayed.ask(messages, sample=sample)
     warmer = build_model(config(httpserver, replay=file, temperature=1.0))
-    with pytest.raises(ModelError, match="holds no reply"):
+    with pytest.raises(ModelError, match="contains no reply"):
         await warmer.ask(MESSAGES, sample="0:0")
 
 
@@ -93,7 +93,7 @@ async def test_half_a_last_line_is_dropped_and_a_broken_one_named(
     reply = await build_model(config(httpserver, replay=file)).ask(MESSAGES, sample="0:0")
     assert reply.text == "one"
     file.write_text("no JSON\n" + whole)
-    with pytest.raises(ValueError, match=r"line 1 of .* is no recorded exchange"):
+    with pytest.raises(ValueError, match=r"line 1 of .* is not a recorded exchange"):
         build_model(config(httpserver, replay=file))
     with pytest.raises(ValueError, match=r"model\.replay: cannot read .*No such file"):
         build_model(config(httpserver, replay=tmp_path / "none.jsonl"))

@@ -203,7 +203,7 @@ def test_what_cannot_be_a_program_says_why(tmp_path: Path) -> None:
     assert "asynchronous" in reasons["test_c"]
     assert "helper() of its class" in reasons["test_d"]
     assert "not written out" in reasons["test_e"]
-    assert "no Python" in reasons["test_broken.py"]
+    assert "not Python" in reasons["test_broken.py"]
 
 
 def test_expected_values_stay_out_of_reference_and_scaffold(tmp_path: Path) -> None:
@@ -381,7 +381,7 @@ def test_mistakes_on_the_command_line_are_one_line(tmp_path: Path, capsys) -> No
     told = capsys.readouterr().err
     for reason in (
         "no test_*.py there",
-        "no earlier build wrote it",
+        "not written by an earlier build",
         "no environment in ./nowhere",
         "package=...: is required",
     ):

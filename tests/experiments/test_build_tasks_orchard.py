@@ -62,7 +62,7 @@ def test_each_kind_of_bad_test_is_caught(mine: Path) -> None:
     assert "the test is wrong: it expects 0.6778" in reasons["test_wrong_gold"]
     assert "vacuous, the answer 'zero' passes" in reasons["test_nothing_is_lost"]
     assert "the same items in another order" in reasons["test_varieties_present"]
-    assert "stands in the text" in reasons["test_height_is_kept"]
+    assert "appears in the text" in reasons["test_height_is_kept"]
     assert set(reasons) == {
         "test_wrong_gold", "test_nothing_is_lost", "test_varieties_present", "test_height_is_kept",
         "test_every_variety_bears",
@@ -101,7 +101,7 @@ def test_a_run_answers_them_in_the_own_environment(mine: Path) -> None:
 def test_levels_that_were_not_written_are_refused(mine: Path) -> None:
     with pytest.raises(QuestionError, match="rules write only scaffold"):
         FolderBenchmark(mine / "tasks", level="goal").load()
-    with pytest.raises(QuestionError, match=r"benchmark\.yaml: not there"):
+    with pytest.raises(QuestionError, match=r"benchmark\.yaml: not found"):
         FolderBenchmark(mine)
 
 
@@ -155,7 +155,7 @@ def test_a_second_version_and_an_endpoint(
     assert task.question.id == "trees_crown_volume"
     assert "Six trees stand in two rows" in task.question.prompt
     reasons = rejected(out)
-    assert "stands in the text" in reasons["test_picking_days"]
+    assert "appears in the text" in reasons["test_picking_days"]
     assert "the model's properties cannot be used" in reasons["test_annual_yield"]
 
 

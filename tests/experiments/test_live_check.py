@@ -41,7 +41,7 @@ BAD = {
             "import numpy as np\n"
             "def reference():\n    return {'cell_volume': np.float64(2.5), 'ordering': 'FM'}\n"
         ),
-        "no plain bool",
+        "not a plain bool",
     ),
     "raises": ("def reference():\n    return 1 / 0\n", "ZeroDivisionError"),
     "key": ("def reference():\n    return {'cell_volume': 2.5}\n", "does not return exactly"),

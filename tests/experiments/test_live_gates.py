@@ -130,7 +130,7 @@ def test_masks_are_announced_where_there_are_some_and_nowhere_else() -> None:
         assert gates.check_announcement(prompt, spec.scaffold) == []
     prompt = f"Every [MASK] is a name.\n{bare.scaffold}"
     assert gates.check_announcement(prompt, bare.scaffold) == [
-        "prompt: [MASK] is announced and there is none"
+        "prompt: [MASK] is mentioned, but there is none"
     ]
     assert gates.check_announcement(masked.scaffold, masked.scaffold) == [
         "prompt: [MASK] is not explained"

@@ -72,7 +72,7 @@ def test_only_question_segments_hold_questions(tmp_path):
     second = root / "src/question_segments/other/test_cell"
     second.mkdir(parents=True)
     (second / "new_unit_test.py").write_text("def test_cell(p): ...")
-    with pytest.raises(MatToolsError, match="two questions of one name"):
+    with pytest.raises(MatToolsError, match="two questions with the same name"):
         MatToolsBenchmark(path=str(root)).load()
 
 
@@ -100,7 +100,7 @@ def test_an_archive_is_fetched_and_its_checksum_is_checked(tmp_path, monkeypatch
             packed.write(file, file.relative_to(root))
     httpserver.expect_request("/m.zip").respond_with_data(archive.read_bytes())
     url = httpserver.url_for("/m.zip")
-    with pytest.raises(MatToolsError, match="cannot be fetched"):
+    with pytest.raises(MatToolsError, match="cannot be downloaded"):
         MatToolsBenchmark(url=url, checksum="sha256:" + 64 * "0").load()
     import hashlib
 
@@ -318,7 +318,7 @@ WHOLE = {
 def test_every_erratum_says_whether_it_found_its_property(caplog):
     assert sum(entry.count for entry in errata()) == 18
     whole = questions_of(WHOLE)
-    assert errata_found(whole) == "known faults of properties: 18 of 18 are in these 12 questions"
+    assert errata_found(whole) == "known faulty properties: 18 of 18 are in these 12 questions"
     several = questions_of({"test_get_SRH_coef": ["a", "b"]})
     text = errata_found(several)
     assert "1 of 18" in text

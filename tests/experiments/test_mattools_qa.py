@@ -172,4 +172,4 @@ def test_mistakes_are_one_line(arguments, message, questions, tmp_path, capsys):
 def test_a_file_without_questions_is_refused(tmp_path, capsys):
     (tmp_path / "q.jsonl").write_text("")
     assert main(["benchmark=mattools_qa", f"benchmark.path={tmp_path / 'q.jsonl'}"]) == 2
-    assert "holds no question" in capsys.readouterr().err
+    assert "contains no question" in capsys.readouterr().err

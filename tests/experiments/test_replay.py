@@ -362,7 +362,7 @@ def test_a_replay_agrees_resumes_and_explains(tmp_path, capsys):
     total = len(FUNCTIONS)
     assert output.splitlines()[-1] == f"agree {total - 1}/{total}"
     assert "own.jsonl:1 test_cell: recorded not_runnable, now all_correct" in output
-    assert "known faults of properties: 0 of 18" in output
+    assert "known faulty properties: 0 of 18" in output
     assert "per second, " in output
     (results,) = (tmp_path / "out").rglob("results.jsonl")
     rows = [json.loads(line) for line in results.read_text().splitlines()]
@@ -441,10 +441,11 @@ def test_a_published_tree_of_several_systems(tmp_path, capsys):
     right = MatToolsBenchmark(str(tmp_path / "data")).gold(outcomes).secrets()
     assert [text for name, text in right.items() if "/answer" in name] == [RIGHT, RIGHT]
     assert (
-        "1 generations are left out, benchmark.path has no such questions: test_unknown" in output
+        "1 generations are left out because benchmark.path lacks their questions: test_unknown"
+        in output
     )
     assert "(2 of 49 questions): 1 runs: pure_agent_test" in output
-    assert "(not matched: the names of its folders do not tell system, model, round): 1" in output
+    assert "(not matched: its folder names do not give system, model and round): 1" in output
     assert output.endswith("agree 0/0")
     (results,) = (tmp_path / "out").rglob("results.jsonl")
     outcomes = [json.loads(line)["outcome"] for line in results.read_text().splitlines()]

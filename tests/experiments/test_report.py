@@ -243,7 +243,7 @@ def test_every_table_shows_calls_and_what_is_left_without_faulty_properties(
 def test_the_page_says_what_is_not_counted(two_runs, tmp_path):
     write_report(two_runs, tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
-    assert "1 answers failed for reasons of ours" in text
+    assert "1 answers failed because a component did" in text
     assert "no verdict" in text
 
 

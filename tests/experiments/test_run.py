@@ -223,7 +223,7 @@ def test_interrupt_says_how_to_go_on(tmp_path):
     process.send_signal(signal.SIGINT)
     _, said = process.communicate()
     assert process.returncode == 130
-    assert "the same command goes on" in said
+    assert "the same command resumes" in said
     assert "Traceback" not in said
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert 0 < summary["answers"] < 240

@@ -90,7 +90,7 @@ def test_the_same_value_in_another_dress_is_equal(gold, answer):
         ([1], 1, "expected list of 1, got 1"),
         ([], {}, "expected list of 0, got dict of 0"),
         ({"a": 1}, {"b": 1}, "['a'] is missing"),
-        ({"a": 1}, {"a": 1, "b": 1}, "['b'] is too much"),
+        ({"a": 1}, {"a": 1, "b": 1}, "['b'] is unexpected"),
         ({"a": [1]}, {"a": [2]}, "['a'][0]: expected 1, got 2"),
         ({1, 2}, {1, 3}, "the set lacks 2"),
         ({1, 2}, [1, 2], "expected a set of 2, got list of 2"),

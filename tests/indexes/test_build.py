@@ -86,7 +86,7 @@ def test_command_builds_everything_and_audits(
         (["source=magic"], "source=magic"),
         (["dense=true"], "embedding=openai or embedding=hashing"),
         (["source=llm_doc_semantic"], "embedding=openai or embedding=hashing"),
-        (["source=code", "graph=true", "embedding=hashing"], "goes with source=llm_doc"),
+        (["source=code", "graph=true", "embedding=hashing"], "needs source=llm_doc"),
         (["audit=absent.jsonl"], "audit=absent.jsonl: cannot be read"),
         (["packages=absent"], "no Python source under"),
     ],

@@ -113,7 +113,7 @@ async def test_an_incomplete_corpus_is_an_error_that_says_what_to_do(
         await build(package, cache, model)
     message = str(caught.value)
     assert "brickwork.shapes.Brick: ConnectionError: refused" in message
-    assert "goes on from there" in message
+    assert "the same command resumes" in message
     assert message.endswith("retrieval.writer.accept_missing=true")
     assert not list((cache / "corpora").glob("llm_doc-*/documents.jsonl"))
     healed = StubbornModel()
@@ -184,4 +184,4 @@ def test_documents_of_other_code_are_stale(
     content["manifest"]["code"] = "0" * 64
     path.write_text(json.dumps(content))
     assert read_corpus(cache, corpus.manifest) is None
-    assert "is stale (code changed): building it again" in caplog.text
+    assert "is out of date (code changed): rebuilding it" in caplog.text

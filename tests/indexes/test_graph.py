@@ -99,7 +99,7 @@ async def test_a_graph_is_built_once_and_again_when_damaged(
     stamp.write_text(json.dumps({"format": 0}))
     with caplog.at_level(logging.WARNING):
         third = await graph_index(corpus, EMBEDDING, show_progress=False)
-    assert "does not fit its corpus" in caplog.text
+    assert "does not match its corpus" in caplog.text
     assert await third.query("volume of a wall", "mix", 10) == before
     await third.close()
 

@@ -30,9 +30,9 @@ async def test_none_is_no_retriever(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ({"modus": "lexical"}, "retrieval.modus: no such key; there are: name, source, mode"),
-        ({"evidence": {"link": 1}}, "retrieval.evidence.link: no such key; there are: members"),
-        ({"writer": {"tries": 1}}, "retrieval.writer.tries: no such key; there are: concurrency"),
+        ({"modus": "lexical"}, "retrieval.modus: no such key; valid keys: name, source, mode"),
+        ({"evidence": {"link": 1}}, "retrieval.evidence.link: no such key; valid keys: members"),
+        ({"writer": {"tries": 1}}, "retrieval.writer.tries: no such key; valid keys: concurrency"),
         ({"mode": "psychic"}, r"retrieval.mode: .*'lexical'.*\(got 'psychic'\)"),
         ({"k": 0}, r"retrieval.k: .*greater than 0.*\(got 0\)"),
     ],

@@ -15,7 +15,7 @@ HUNGRY = "def f():\n    kept = []\n    while True: kept.append(bytearray(b'x') *
 
 def test_a_folder_without_a_controller_is_refused(tmp_path: Path) -> None:
     for parent in (tmp_path, tmp_path / "missing"):
-        with pytest.raises(SandboxError, match="cgroup with a limit on memory"):
+        with pytest.raises(SandboxError, match="cgroup with a memory limit"):
             cgroups.make(1 << 30, str(parent))
     assert list(tmp_path.iterdir()) == []
 

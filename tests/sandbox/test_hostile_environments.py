@@ -99,7 +99,7 @@ def test_the_folder_chooses_no_program_and_no_settings(tmp_path: Path) -> None:
     program.chmod(0o755)
     for text in (str(program), "./python3.11", "python3.11"):
         (env / "python").write_text(text)
-        with pytest.raises(SandboxError, match="no version of Python"):
+        with pytest.raises(SandboxError, match="no Python version"):
             environments.build(str(env))
     (env / "python").unlink()
     (env / "uv.toml").write_text("this would be an error")

@@ -149,7 +149,7 @@ def build(
         When a package cannot be read or renamed, or ``out`` holds something else.
     """
     if out.exists() and any(out.iterdir()) and not (out / "library.json").exists():
-        msg = f"out={out}: not empty, and no unseen library; name another folder"
+        msg = f"out={out}: not empty, and not an unseen library; name another folder"
         raise UnseenError(msg)
     libraries = [read_library(package, site) for package in packages]
     say("reading the words of everything they import")
@@ -236,7 +236,7 @@ def _check_types(modules: Mapping[str, str], renamed: Mapping[str, str], names: 
             for module, code in sorted({*before, *after}, key=str)
             if before.get((module, code), 0) != after[str(module), code]
         )
-        msg = f"the renamed library has other type errors than the original: {listed}"
+        msg = f"the renamed library has different type errors from the original: {listed}"
         raise UnseenError(msg)
 
 

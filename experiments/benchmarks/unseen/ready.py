@@ -86,10 +86,10 @@ def make(
     environments.build(ENVIRONMENT, say=say)
     site = environments.site_packages(ENVIRONMENT)
     libraries = [read_library(package, site) for package in packages]
-    say("looking at the installed library")
+    say("inspecting the installed library")
     members, failed = _wait(overridden(libraries, environment=ENVIRONMENT, backend=backend))
     for module, reason in failed.items():
-        say(f"{module} cannot be imported ({printable(reason)}); it is rewritten all the same")
+        say(f"{module} cannot be imported ({reason}); it is rewritten anyway")
     library = build(
         packages,
         seed=seed,
@@ -112,7 +112,7 @@ def make(
     if findings:
         shown = "\n  ".join(findings[:20])
         more = f"\n  and {len(findings) - 20} more" if len(findings) > 20 else ""
-        msg = f"{out}: the renamed library is not fit to be asked about:\n  {shown}{more}"
+        msg = f"{out}: the renamed library failed its checks:\n  {shown}{more}"
         raise UnseenError(msg)
     names = library.names
     report = {

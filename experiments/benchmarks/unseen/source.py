@@ -103,7 +103,7 @@ def read_library(package: str, folder: Path) -> Library:
     if not (root / "__init__.py").is_file():
         msg = (
             f"package {package!r} has no __init__.py under {folder}; a library to rename is a"
-            " regular package: check the name, or the environment that holds it"
+            " regular package: check the name, or the environment that contains it"
         )
         raise UnseenError(msg)
     modules, data = {}, []
