@@ -29,7 +29,7 @@ class BudgetExceeded(Exception):  # noqa: N818 -- a signal, not an error
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits; ``None`` is no limit.
+    """Limits; ``None`` means no limit.
 
     Attributes
     ----------

@@ -152,7 +152,7 @@ def fits(value: Any, wanted: str) -> bool:
 def misfit(value: Any, wanted: Format, place: str = "") -> str | None:
     """Where a value departs from a format, and what stands there; ``None`` when it fits.
 
-    A tuple or an array may stand for a list, an int for a float; ``True`` is no number. Of a
+    A tuple or an array may stand for a list, an int for a float; ``True`` is not a number. Of a
     container the first ``MAX_ITEMS`` items are looked at.
     """
     kind = wanted.kind

@@ -23,8 +23,7 @@ from docgen.reading import last_tagged, spoken
 from sandbox.base import Execution
 
 NextRetrieval = Literal["critic", "draft", "traceback", "off"]
-FIRST = 5  # documents (published) before anybody knows which are needed
-UNREADABLE = 2  # replies in a row without code that end an episode which has no draft yet
+UNREADABLE = 2  # consecutive replies without code that end an episode which has no draft yet
 MAX_QUERY = 1000  # characters of a search query that a model writes
 _TAIL = 3000  # characters of a traceback or of printed text that go back into a prompt
 _MARKED = re.compile(r"`\s{0,9}([A-Za-z_][\w.]*+)[^`\n]{0,200}`")
@@ -56,8 +55,9 @@ class Reflect:
         key, ``None`` or a failed run makes another iteration.
     check_introspection
         Look every import, attribute and argument of a draft that is not clean up in the installed
-        libraries; the next prompt lists what is not there and what is near, and the documents of
-        what was misused are retrieved. Unlike a traceback it names every mistake at once.
+        libraries; the next prompt lists what does not exist and what is similar, and the
+        documents of what was misused are retrieved. Unlike a traceback it names every mistake
+        at once.
     select
         Which draft is the answer; see :class:`agents.drafts.Drafts`. With ``agreement`` a clean
         draft ends the episode only when another one returned the same.

@@ -143,7 +143,7 @@ async def open_workbench(
     ValueError
         When there is no such model, or no key for it.
     SandboxError, RetrievalError
-        When the environment, the isolation or the documents are not to be had; the message says
+        When the environment, the isolation or the documents are not available; the message says
         what to do.
     """
     cache = environments.cache_folder()
@@ -166,7 +166,7 @@ async def open_workbench(
 
 
 async def build_retriever(settings: Settings) -> Retriever | None:
-    """Documents of the installed libraries, written without an LLM where they are not there yet.
+    """Documents of the installed libraries, written without an LLM where they do not exist yet.
 
     Raises
     ------

@@ -2,7 +2,7 @@
 
 ``python -m docgen package=pymatgen.analysis.defects out=docs.jsonl`` documents a package of the
 sandbox environment; ``folder=PATH`` reads it from another folder (site-packages, a checkout).
-Every finished text is kept beside ``out``: the same command goes on after an interruption, asks
+Every finished text is kept beside ``out``: the same command resumes after an interruption, asks
 nothing twice, and after an upgrade writes only the symbols that changed.
 """
 

@@ -48,9 +48,9 @@ class WriteOptions:
     backoff
         Seconds before the second try; doubles with every further one.
     give_up_after
-        This many failed symbols in a row end the run: the endpoint is down or refuses us.
+        This many consecutive failed symbols end the run: the endpoint is down or refuses us.
     max_calls, max_cost_usd
-        Limits of this run; ``None`` is no limit. Reaching one stops cleanly.
+        Limits of this run; ``None`` means no limit. Reaching one stops cleanly.
     """
 
     concurrency: int = 8

@@ -228,7 +228,7 @@ async def build_laboratory(
     Raises
     ------
     SandboxError
-        When no isolation is to be had, or the environment cannot be built.
+        When no isolation is available, or the environment cannot be built.
     RetrievalError
         When the documents cannot be made.
     """
@@ -292,7 +292,7 @@ async def build_retriever(
     writer: BaseChatModel,
     open_sandbox: Callable[[], PooledSandbox] | None = None,
 ) -> Retriever | None:
-    """Make the retriever, and its documents where they are not there yet.
+    """Make the retriever, and its documents where they do not exist yet.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ from sandbox.terminal import printable
 
 Kind = Literal["code", "doc"]
 
-#: Symbols in a row whose request may fail before the command gives up.
+#: Consecutive symbols whose request may fail before the command gives up.
 FAILURES = 50
 
 

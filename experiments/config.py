@@ -53,7 +53,7 @@ class _Strict(BaseModel):
 
 
 class Limits(_Strict):
-    """Limits on spending; ``None`` is no limit."""
+    """Limits on spending; ``None`` means no limit."""
 
     calls: NonNegativeInt | None = Field(None, description="model calls")
     tokens: NonNegativeInt | None = Field(None, description="prompt and completion tokens")

@@ -36,8 +36,8 @@ from experiments.summary import summarise, tasks_digest
 from experiments.tasks import Task
 from sandbox.base import SandboxError
 
-#: Questions that fail one after the other for reasons of ours until a run stops: the endpoint
-#: is gone then.
+#: Consecutive questions that fail because of a component before a run stops: the endpoint is
+#: gone then.
 FAILURES = 100
 
 
@@ -152,7 +152,7 @@ class _Work:
     judge: ModelClient | None
     meter: RunMeter
     progress: QuestionProgress
-    failures: int = 0  # in a row
+    failures: int = 0  # consecutive
 
     async def through(self, jobs: Sequence[Job]) -> str | None:
         """Do all jobs in their order, ``concurrency`` at a time.
@@ -203,8 +203,8 @@ class _Work:
     async def _score(self, job: Job, trajectory: Trajectory) -> tuple[Score, Usage]:
         """The verdict, and what a judge spent on it.
 
-        There is none when a part of ours failed, or a limit ended the question: a draft that the
-        architecture had not settled on is no answer.
+        There is none when a component of matsmith failed, or a limit ended the question: a
+        draft that the architecture had not settled on is not an answer.
         """
         if trajectory.stop_reason in INFRASTRUCTURE:
             error = trajectory.error or trajectory.stop_reason

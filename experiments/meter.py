@@ -13,7 +13,7 @@ class RunMeter:
     Parameters
     ----------
     limits
-        ``None`` is no limit. ``seconds`` counts from here, everything else is what is added,
+        ``None`` means no limit. ``seconds`` counts from here, everything else is what is added,
         stored answers of earlier sessions included.
     """
 

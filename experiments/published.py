@@ -145,7 +145,7 @@ async def run_recorded(
     Raises
     ------
     SandboxError
-        When the sandbox failed: nothing is known about the answer then.
+        When the sandbox failed: then nothing is known about the answer.
     """
     if not code.strip() or not entry.strip():
         return Ran(None, "no_code")
@@ -213,7 +213,7 @@ async def score_published(
     Raises
     ------
     SandboxError
-        When the sandbox failed: nothing is known about the answer then.
+        When the sandbox failed: then nothing is known about the answer.
     """
     if ran.answer is None:
         return PublishedScore("not_runnable", ran.reason, detail=ran.detail, seconds=ran.seconds)

@@ -32,9 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0: everything has a verdict; 1: something has none (a part of ours failed, or a budget
-        ended a question or the run: the last lines say which); 2: the user has to change
-        something; 130: interrupted.
+        0: everything has a verdict; 1: something has none (a component of matsmith failed, or a
+        budget ended a question or the run: the last lines say which); 2: the user has to
+        change something; 130: interrupted.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     flags = {"-m", "--multirun", "-h", "--help", "--cfg"} & set(given)

@@ -1,7 +1,7 @@
 """From an answer to a verdict: a fresh execution, then verification somewhere else.
 
 The sandbox that ran the code under test never sees an expected value: only the *data* it
-returned goes on, as tagged JSON, to a second sandbox that runs `experiments.verify`.
+returned is passed, as tagged JSON, to a second sandbox that runs `experiments.verify`.
 """
 
 from __future__ import annotations

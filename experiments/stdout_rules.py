@@ -54,7 +54,7 @@ def run_and_read(script: str) -> dict[str, Any]:
     encode = vars(sys.modules["__main__"])["dumps"]
     source = script.encode("utf-8", "backslashreplace")
     Path("main.py").write_bytes(source)
-    # Short messages go through pipes: a disk that the script filled is no obstacle.
+    # Short messages go through pipes: a disk that the script filled does not matter.
     fault, faults = os.pipe()
     stage, stages = os.pipe()
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as returned:

@@ -35,8 +35,8 @@ class Row(BaseModel):
     ----------
     outcome
         How the execution of the final code ended (`sandbox.base.Outcome`), ``no_code`` when
-        there was nothing to execute, ``infra`` when a part of ours failed, ``not_finished``
-        when a limit of ``budget`` ended it.
+        there was nothing to execute, ``infra`` when a component of matsmith failed,
+        ``not_finished`` when a limit of ``budget`` ended it.
     cluster
         Questions of one cluster are not independent; empty: the question stands for itself.
     parts
@@ -98,7 +98,7 @@ class Row(BaseModel):
 
     @property
     def infra(self) -> bool:
-        """Whether a part of ours failed; such a row is tried again on resume."""
+        """Whether a component of matsmith failed; such a row is retried on resume."""
         return self.outcome == "infra" or self.stop_reason in INFRASTRUCTURE
 
     @property
@@ -295,7 +295,7 @@ class Store(RunFolder):
     def finished(self, budget: Limits) -> dict[tuple[str, int], Row]:
         """The rows that need no second try, by question and seed.
 
-        What failed for reasons of ours is tried again. What a limit ended is tried again when
+        What failed because of a component is retried. What a limit ended is tried again when
         that limit is higher now, or gone: under the same limit it would cost the same and end
         at the same place.
         """
@@ -341,7 +341,7 @@ def read_rows(path: Path) -> Iterator[Row]:
     Raises
     ------
     ConfigError
-        When a line that is not the last is no row.
+        When a line other than the last is not a row.
     """
     if not path.exists():
         return

@@ -56,7 +56,7 @@ def code_corpus(packages: Sequence[str], folder: Path, *, cache: Path) -> Corpus
     Raises
     ------
     CorpusError
-        When a package is not there.
+        When a package is missing.
     """
     sources = package_sources(packages, folder)
     wanted = _manifest("code", packages, sources, {})
@@ -84,7 +84,7 @@ def official_doc_corpus(
     Raises
     ------
     CorpusError
-        When a package or ``pages`` is not there.
+        When a package or ``pages`` is missing.
     """
     sources = package_sources(packages, folder)
     if pages is not None and not pages.is_dir():

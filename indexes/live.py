@@ -44,7 +44,7 @@ PAGE = 16  # modules that one run imports
 TIMEOUT = 300.0  # seconds for one run
 _AT_ONCE = 4  # runs in the queue of the sandbox
 _COMPILED = (".so", ".pyd")
-_LIBRARY = "library"  # where a folder that is no environment is shown inside
+_LIBRARY = "library"  # where a folder that is not an environment is shown inside
 
 OpenSandbox = Callable[[], AbstractAsyncContextManager[Sandbox]]
 """Starts a sandbox whose environment holds the packages; called only when one is needed."""
@@ -80,7 +80,7 @@ async def live_corpus(
     Raises
     ------
     CorpusError
-        When a package is not there, or what the sandbox imports is not what ``folder`` holds.
+        When a package is missing, or what the sandbox imports is not what ``folder`` holds.
     sandbox.base.SandboxError
         When the sandbox failed.
     """

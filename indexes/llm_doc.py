@@ -65,7 +65,7 @@ async def llm_doc_corpus(
     Raises
     ------
     CorpusError
-        When a package is not there, or the model did not document every symbol.
+        When a package is missing, or the model did not document every symbol.
     """
     sources = package_sources(packages, folder)
     wanted = Manifest(

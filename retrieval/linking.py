@@ -82,8 +82,8 @@ class Linker:
         """For each package or module that the text of a query names: itself and all in it.
 
         A top-level package counts where its name stands as a word, a module where its dotted
-        path does. Of ``a.b`` and ``a`` only ``a.b`` counts. An import is no question about all of
-        a package, also where it stands outside of a code block.
+        path does. Of ``a.b`` and ``a`` only ``a.b`` counts. An import is not a question about all
+        of a package, even outside a code block.
         """
         prose = _STATEMENT.sub(" ", _FENCE.sub(" ", query))
         named = {m.group() for m in _PATH.finditer(prose) if m.group() in self._inside}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # chromadb, LightRAG and scikit-learn take seconds to import
     from indexes.lexical import LexicalIndex
 
 Scores = NDArray[np.float32]
-"""One score per document of the corpus, shape ``(documents,)``; zero is no match."""
+"""One score per document of the corpus, shape ``(documents,)``; zero means no match."""
 Ranking = list[tuple[int, float]]
 """Positions in the corpus with their scores, best first."""
 

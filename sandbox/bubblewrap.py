@@ -131,7 +131,7 @@ class Bubblewrap:
                 command += ["--ro-bind", name, name]
         for source, name in zip(shown[1:], ("lib", "bin"), strict=False):
             command += ["--ro-bind", source, f"{environment.base}/{name}"]
-        # The base's own packages are no part of the environment: something empty covers them.
+        # The base's own packages are not part of the environment: something empty covers them.
         for folder in (f"lib/{environment.python}/site-packages", "lib/python3/dist-packages"):
             if (environment.prefix / folder).is_dir():
                 place = f"{environment.base}/{folder}"

@@ -122,7 +122,7 @@ def _message(reply: Reply) -> AIMessage:
     if reply.fault is not None:
         metadata["fault"] = reply.fault
     return AIMessage(
-        reply.text.encode("utf-8", "replace").decode(),  # half a character is no valid text
+        reply.text.encode("utf-8", "replace").decode(),  # half a character is not valid text
         usage_metadata=None if usage.estimated else reported,
         response_metadata=metadata,
     )

@@ -112,7 +112,7 @@ class ModelClient:
         Raises
         ------
         ModelError
-            When the endpoint failed after all retries, or sent something that is no reply.
+            When the endpoint failed after all retries, or sent something that is not a reply.
         """
         if self._replay is not None:
             return self._replayed(self._replay, messages, sample)

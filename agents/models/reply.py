@@ -22,7 +22,7 @@ FAULTS: Mapping[str, str] = {
     "empty": "the model sent an empty reply",
 }
 
-#: Why providers say that a reply ended, in lower case; the reason not listed is no fault.
+#: Why providers say that a reply ended, in lower case; a reason not listed is not a fault.
 _ENDINGS: Mapping[str, Fault] = {
     "length": "length",
     "max_tokens": "length",
@@ -98,7 +98,7 @@ def fault_of(message: AIMessage) -> Fault | None:
 def named_fault(ended: str, *, text: str, refused: bool, called: bool) -> Fault | None:
     """Why a reply is not the whole answer, from what an endpoint says about it.
 
-    Some endpoints end an ordinary answer with a tool's reason: beside text that is no fault.
+    Some endpoints end an ordinary answer with a tool's reason: next to text that is not a fault.
     """
     fault = _ENDINGS.get(ended.lower())
     if refused and fault != "content_filter":

@@ -89,7 +89,7 @@ class Replay:
         Raises
         ------
         ValueError
-            When the file is not there, or a line other than the last is no exchange (a run that
+            When the file is missing, or a line other than the last is not an exchange (a run that
             was killed may leave half a line at the end).
         """
         try:

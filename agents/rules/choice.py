@@ -27,7 +27,7 @@ ABOUT = 0.4
 
 
 def answer(prompt: str) -> str | None:
-    """The reply to a multiple-choice question; ``None`` when the prompt is none."""
+    """The reply to a multiple-choice question; ``None`` when the prompt is not one."""
     end = prompt.rfind("</answer_choices>")
     listed = prompt.rfind("<answer_choices>", 0, max(end, 0))
     _, opened, question = prompt[: max(listed, 0)].rstrip().partition("<question>")

@@ -83,7 +83,7 @@ class Symbol:
 
     @property
     def summary(self) -> str:
-        """First line of the text that is no heading."""
+        """First line of the text that is not a heading."""
         lines = (line.strip() for line in self.text.splitlines())
         return next((line for line in lines if line and not line.startswith("#")), "")
 

@@ -109,7 +109,7 @@ class MatToolsBenchmark:
         Raises
         ------
         MatToolsError
-            When there are no data, or something in them is no task.
+            When there are no data, or something in them is not a task.
         """
         root = self._root()
         file = root / "tasks.jsonl"
@@ -171,7 +171,7 @@ class MatToolsBenchmark:
             question=Question(
                 id=question.id,
                 prompt=question.prompt,
-                formats=formats(question.prompt),  # `properties.json` is no part of the question
+                formats=formats(question.prompt),  # `properties.json` is not part of the question
                 mounts=mounts,
             ),
             properties=tuple(
@@ -222,7 +222,7 @@ def read_lines(file: Path) -> list[TaskLine]:
     Raises
     ------
     MatToolsError
-        When a line is no task; names file, line and field.
+        When a line is not a task; names file, line and field.
     """
     lines = []
     for number, text in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):

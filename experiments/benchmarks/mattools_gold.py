@@ -59,7 +59,7 @@ class MatToolsGold:
         Raises
         ------
         docgen.sources.SourceError
-            When a package is not there.
+            When a package is missing.
         MatToolsError
             When no answers are recorded there.
         """

@@ -89,7 +89,7 @@ class ReferenceGold:
         Raises
         ------
         docgen.sources.SourceError
-            When a package is not there.
+            When a package is missing.
         SandboxError
             When the sandbox fails, or a reference solution does not run.
         """

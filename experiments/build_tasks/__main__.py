@@ -64,7 +64,7 @@ async def build(options: Options, console: Console) -> tuple[list[Built], list[R
     UsageError
         When there are no tests, or the package is not in the environment.
     SandboxError, ModelError
-        When a part of ours failed; what is written already stays.
+        When a component of matsmith failed; what is written already stays.
     """
     if not options.tests.exists() or not test_files(options.tests):
         raise UsageError(f"tests={options.tests}: no test_*.py there")

@@ -100,7 +100,7 @@ class Builder:
         Raises
         ------
         SandboxError, agents.models.ModelError
-            When a part of ours failed: nothing is known about the test.
+            When a component of matsmith failed: nothing is known about the test.
         """
         rejected: list[Rejected] = []
         notes: list[str] = []

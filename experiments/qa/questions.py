@@ -18,7 +18,7 @@ MASK = "[MASK]"
 #: Characters read at once from a JSON array.
 _CHUNK = 1 << 16
 
-#: Longest single item of a published file; beyond it the file is no such array.
+#: Longest single item of a published file; beyond it the file is not such an array.
 _ITEM_LIMIT = 64 << 20
 
 
@@ -100,7 +100,7 @@ def read_questions(path: Path) -> Iterator[QAQuestion]:
     Raises
     ------
     QAError
-        When the file is missing, or something in it is no question.
+        When the file is missing, or something in it is not a question.
     """
     try:
         with path.open(encoding="utf-8") as file:

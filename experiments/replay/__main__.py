@@ -261,7 +261,7 @@ def write_outcomes(
 
 
 class Failures:
-    """Generations that a sandbox failed on; many in a row on several questions end the replay."""
+    """Generations that a sandbox failed on; many in succession, on several questions, end it."""
 
     IN_A_ROW = 20
 

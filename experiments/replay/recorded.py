@@ -112,7 +112,7 @@ def read_recorded(path: Path, known: Iterable[str]) -> list[Recorded]:
     Raises
     ------
     RecordedError
-        When there is nothing, or a line is no generation.
+        When there is nothing, or a line is not a generation.
     """
     if path.is_dir():
         files = sorted(path.rglob(PUBLISHED_NAME)) or sorted(path.glob("*.jsonl"))
@@ -185,7 +185,7 @@ def _labelled(plain: Mapping[str, Any]) -> RunKey | None:
 
 
 def _text(value: object) -> str:
-    """A model may have given nothing (null) or something that is no text."""
+    """A model may have given nothing (null) or something that is not text."""
     return "" if value is None else str(value)
 
 

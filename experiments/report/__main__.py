@@ -18,7 +18,7 @@ from sandbox.terminal import printable
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Command line; see ``--help``. Returns 2 when a folder is no run folder."""
+    """Command line; see ``--help``. Returns 2 when a folder is not a run folder."""
     parser = argparse.ArgumentParser(
         prog="python -m experiments.report",
         description="Tables and one HTML page (opens offline) about one or several runs.",

@@ -14,7 +14,7 @@ def percent(interval: Interval | None) -> str:
 
 
 def money(cost: float | None) -> str:
-    """Dollars; an unknown price is no zero."""
+    """Dollars; an unknown price is not zero."""
     return "unknown" if cost is None else f"${cost:.4f}" if cost else "$0"
 
 

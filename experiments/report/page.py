@@ -75,7 +75,7 @@ def write_report(folders: Sequence[Path], target: Path) -> None:
     Raises
     ------
     ConfigError
-        When a folder is no run folder or damaged.
+        When a folder is not a run folder or is damaged.
     """
     runs = load_runs(folders)
     pages = {}

@@ -93,7 +93,7 @@ def load_runs(folders: Sequence[Path]) -> list[Run]:
     Raises
     ------
     ConfigError
-        When a folder is no run folder.
+        When a folder is not a run folder.
     """
     summaries = []
     for folder in folders:

@@ -135,7 +135,7 @@ class Scorer(Protocol):
         ...
 
     async def score(self, task: Task, trajectory: Trajectory, tools: Tools) -> Score:
-        """Judge an answer that exists; failures of ours are raised.
+        """Judge an answer that exists; failures of matsmith itself are raised.
 
         Raises
         ------

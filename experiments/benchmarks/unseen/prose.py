@@ -31,7 +31,7 @@ _KEYWORD = re.compile(rf"(?P<name>\b{_NAME})(?==[^=\s])")
 KEYWORD = re.compile(
     rf"(?P<name>\b(?:{_NAME}(?==(?:[\"'\[]|True\b|False\b|None\b))|[A-Za-z_]\w{{2,}}(?==[-+.\d])))"
 )
-_SHORTEST_CLASS = 3  # E.g. is no member of a class
+_SHORTEST_CLASS = 3  # E.g. is not a member of a class
 _SOURCES = re.compile(
     r"(?:(?:see|from|in)\s+)?(?:(?:https?://|www\.)\S+|\bdoi:?\s*10\.\d{4,}\S*|\b10\.\d{4,}/\S+|arXiv:\S+"
     r"|[A-Z][\w.]*(?:\s[A-Z][\w.]*)*\.\s(?:Rev|Lett|Phys|Chem|Mater)\.[^\n]*"
