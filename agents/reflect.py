@@ -23,6 +23,7 @@ from docgen.reading import last_tagged, spoken
 from sandbox.base import Execution
 
 NextRetrieval = Literal["critic", "draft", "traceback", "off"]
+FIRST = 5  # documents (published) before anybody knows which are needed
 UNREADABLE = 2  # consecutive replies without code that end an episode which has no draft yet
 MAX_QUERY = 1000  # characters of a search query that a model writes
 _TAIL = 3000  # characters of a traceback or of printed text that go back into a prompt

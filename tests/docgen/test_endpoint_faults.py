@@ -79,7 +79,8 @@ def test_one_failed_request_does_not_hide_what_the_others_cost(
     count = len(rows(out))
     printed = capsys.readouterr().out
     assert f"{count + 1} requests (1 failed: their cost is unknown)" in printed
-    assert f"tokens {100 * count} + {50 * count}, cost ${count * 2e-4:.4f}" in printed
+    prompt, reply = USAGE["prompt_tokens"] * count, USAGE["completion_tokens"] * count
+    assert f"tokens {prompt} + {reply}, cost ${(prompt + 2 * reply) / 1e6:.4f}" in printed
 
 
 def test_an_unusable_reply_out_of_the_cache_is_no_try(

@@ -89,7 +89,7 @@ def make(
     say("inspecting the installed library")
     members, failed = _wait(overridden(libraries, environment=ENVIRONMENT, backend=backend))
     for module, reason in failed.items():
-        say(f"{module} cannot be imported ({reason}); it is rewritten anyway")
+        say(f"{module} cannot be imported ({printable(reason)}); it is rewritten anyway")
     library = build(
         packages,
         seed=seed,
