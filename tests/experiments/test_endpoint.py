@@ -79,7 +79,7 @@ async def test_misbehaviour_is_recorded_and_the_run_goes_on(endpoint, tmp_path, 
     assert summary["reply_faults"] == {"length": 1, "refusal": 1}
     shown = Console(record=True, width=100)
     print_table([folder], shown)
-    assert "replies that are no answers: length 1, refusal 1" in shown.export_text()
+    assert "replies that are not answers: length 1, refusal 1" in shown.export_text()
     for question in ("loop", "plain", "words"):
         assert rows[question].values == {}
         assert rows[question].error
