@@ -91,7 +91,7 @@ def test_replies_of_a_generator():
         block(1, f"np.{MASK}(x)", good, "A")
         + block(2, "no mask", good, "A")
         + block(3, f"{MASK} twice", ["A. x", "B. x", "C. y", "D. z"], "A")
-        + block(4, f"{MASK} no letter", good, "norm")
+        + block(4, f"{MASK} not a letter", good, "norm")
         + block(5, f"{MASK} letter with text", good, "C. dot")
     )
     valid, rejected = read_generated(reply, kind="code", source="a.py/f")
@@ -129,7 +129,7 @@ def test_files_in_every_form_give_the_same_questions(tmp_path):
         ('[{"question": "x"}]', "item 1"),
         ("[1, 2", "item 1"),
         ('[{"question": ', "item 1"),
-        (json.dumps(QUESTION.plain() | {"correct_answer": "Z"}) + "\n", "no letter"),
+        (json.dumps(QUESTION.plain() | {"correct_answer": "Z"}) + "\n", "not a letter"),
         ("not json\n", "line 1"),
     ],
 )

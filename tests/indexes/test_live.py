@@ -268,7 +268,7 @@ def test_other_paths_are_known(corpus: Corpus, path: str, qualname: str) -> None
     ("module", "reason"),
     [
         ("broken", "ModuleNotFoundError: No module named 'no_such_library'"),
-        ("crash", "looking at it ends with no_result the process ended with status 3"),
+        ("crash", "inspecting it ends with no_result the process ended with status 3"),
         ("loud", "SystemExit: never mind"),
     ],
 )
