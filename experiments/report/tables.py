@@ -33,8 +33,15 @@ Table = tuple[list[str], list[list[str]]]
 
 
 def metrics_of(runs: Iterable[Run]) -> list[Metric]:
-    """Every metric of any run, in the order of their benchmarks."""
-    return list({metric.name: metric for run in runs for metric in run.metrics}.values())
+    """Every metric that any run has values of, and the primary ones, in the order of benchmarks."""
+    return list(
+        {
+            metric.name: metric
+            for run in runs
+            for metric, entry in zip(run.metrics, run.summary["metrics"], strict=True)
+            if entry["total"] or metric == run.primary
+        }.values()
+    )
 
 
 def leaderboard(runs: Sequence[Run]) -> Table:
