@@ -162,14 +162,19 @@ def check_price(config: RunConfig) -> None:
     ConfigError
         When nobody knows what the model costs; what a recording cost stands in it.
     """
-    limits = {"budget": config.budget.cost_usd, "run_budget": config.run_budget.cost_usd}
-    priced = not config.model.llm or config.model.replay or find_price(config.model) is not None
-    for group, limit in limits.items():
-        if limit is not None and not priced:
+    run_limit = config.run_budget.cost_usd
+    for group, limit, role, model in (
+        ("budget", config.budget.cost_usd, "model", config.model),
+        ("run_budget", run_limit, "model", config.model),
+        ("run_budget", run_limit, "judge", config.judge),
+    ):
+        if limit is None or model is None or not model.llm or model.replay:
+            continue
+        if find_price(model) is None:
             raise ConfigError(
-                f"{group}.cost_usd={limit}: the price of {config.model.name} is unknown; set it "
-                "with model.price='{prompt: USD, completion: USD}' (per million tokens), or limit "
-                f"{group}.tokens instead"
+                f"{group}.cost_usd={limit}: the price of {model.name} is unknown; set it "
+                f"with {role}.price='{{prompt: USD, completion: USD}}' (per million tokens), or "
+                f"limit {group}.tokens instead"
             )
 
 

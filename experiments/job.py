@@ -25,7 +25,7 @@ from experiments.build import (
     load_tasks,
     select,
 )
-from experiments.config import RunConfig
+from experiments.config import ConfigError, RunConfig
 from experiments.judge import Judge
 from experiments.meter import RunMeter
 from experiments.progress import QuestionProgress
@@ -66,7 +66,10 @@ async def execute(config: RunConfig, console: Console) -> Path:
     all_tasks = load_tasks(benchmark, config)
     tasks = select(all_tasks, config)
     check_answers(config, tasks)
-    config_hash = config.hash(tasks_digest(all_tasks))
+    try:
+        config_hash = config.hash(tasks_digest(all_tasks))
+    except OSError as error:
+        raise ConfigError(f"benchmark={config.benchmark.name}: {error}") from error
     client = build_client(config)
     judge = build_judge(config)
     folder = run_folder(config, config_hash)
@@ -88,6 +91,8 @@ async def execute(config: RunConfig, console: Console) -> Path:
         try:
             async with AsyncExitStack() as stack:
                 stack.push_async_callback(client.close)
+                if judge is not None:
+                    stack.push_async_callback(judge.close)
                 stack.callback(lambda: store.remember_spent(config.writer, writer.spent))
                 laboratories = {}
                 for environment in sorted({job.task.environment for job in jobs}):

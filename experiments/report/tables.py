@@ -137,7 +137,7 @@ def comparisons(runs: Sequence[Run]) -> list[Comparison]:
     """Every pair of runs: paired tests on shared questions."""
     found = []
     for first, second in combinations(runs, 2):
-        if first.primary != second.primary:
+        if first.primary != second.primary or not first.primary.bounded:
             continue
         shared = {row.question_id for row in first.scored} & {
             row.question_id for row in second.scored

@@ -201,6 +201,15 @@ def test_without_a_judge_the_metric_is_unknown(httpserver, tmp_path):
     assert (summary["metrics"][0]["sum"], summary["metrics"][0]["total"]) == (0, 0)
 
 
+def test_a_limit_in_dollars_needs_the_price_of_the_judge_as_well(httpserver, tmp_path, capsys):
+    endpoint = Endpoint(httpserver).play(answer("Prose"))
+    priced = "model.price={prompt: 1, completion: 1}"
+    limited = [*judge(endpoint.url), priced, "run_budget.cost_usd=1"]
+    assert main(command("Prose", endpoint.url, tmp_path / "run", *limited)) == 2
+    assert "the price of j is unknown; set it with judge.price=" in capsys.readouterr().err
+    assert endpoint.bodies == []
+
+
 def test_a_judge_that_fails_is_no_wrong_answer(httpserver, tmp_path):
     endpoint = Endpoint(httpserver).play(answer("Prose"))
     gone = [*judge("http://127.0.0.1:9/v1"), "judge.max_retries=0"]
