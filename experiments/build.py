@@ -22,7 +22,7 @@ from agents.models import ModelClient, ModelConfig, build_model, find_price
 from agents.models.chat import MeteredChat
 from experiments.config import ConfigError, RunConfig, load_class
 from experiments.meter import RunMeter
-from experiments.tasks import Benchmark, Task
+from experiments.samples import Benchmark, Sample
 from indexes.embedding import EmbeddingError, build_embedding
 from retrieval.base import Retriever
 from sandbox import environments
@@ -71,7 +71,7 @@ def build_benchmark(config: RunConfig) -> Benchmark:
     return benchmark
 
 
-def load_tasks(benchmark: Benchmark, config: RunConfig) -> list[Task]:
+def load_samples(benchmark: Benchmark, config: RunConfig) -> list[Sample]:
     """Load the questions.
 
     Raises
@@ -85,7 +85,7 @@ def load_tasks(benchmark: Benchmark, config: RunConfig) -> list[Task]:
         raise ConfigError(f"benchmark={config.benchmark.name}: {error}") from error
 
 
-def select(tasks: Sequence[Task], config: RunConfig) -> list[Task]:
+def select(samples: Sequence[Sample], config: RunConfig) -> list[Sample]:
     """Apply ``ids`` and ``limit``.
 
     Raises
@@ -93,17 +93,17 @@ def select(tasks: Sequence[Task], config: RunConfig) -> list[Task]:
     ConfigError
         When ``ids`` names a question that the benchmark does not have.
     """
-    known = {task.question.id for task in tasks}
+    known = {sample.question.id for sample in samples}
     for wanted in config.ids:
         if wanted not in known:
             near = get_close_matches(wanted, sorted(known), n=5, cutoff=0.5)
             hint = f"; near: {', '.join(near)}" if near else f", such as {min(known)}"
             raise ConfigError(f"ids={wanted}: no such question of {len(known)}{hint}")
-    chosen = [task for task in tasks if not config.ids or task.question.id in config.ids]
+    chosen = [sample for sample in samples if not config.ids or sample.question.id in config.ids]
     return chosen[: config.limit]
 
 
-def check_answers(config: RunConfig, tasks: Sequence[Task]) -> None:
+def check_answers(config: RunConfig, samples: Sequence[Sample]) -> None:
     """Refuse an architecture that writes and runs code where another answer is wanted.
 
     Raises
@@ -112,7 +112,7 @@ def check_answers(config: RunConfig, tasks: Sequence[Task]) -> None:
         In one line that says which architectures can answer.
     """
     cls = load_class(config.system.target, key="system")
-    other = next((t.question.answer for t in tasks if t.question.answer != CODE), None)
+    other = next((t.question.answer for t in samples if t.question.answer != CODE), None)
     if other is not None and getattr(cls, "writes_code", True):
         raise ConfigError(
             f"system={config.system.name}: writes and runs code, but benchmark="

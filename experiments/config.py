@@ -166,12 +166,12 @@ class RunConfig(_Strict):
         """The configuration as JSON-able data, keys as a user types them."""
         return self.model_dump(mode="json", by_alias=True)
 
-    def hash(self, tasks_digest: str) -> str:
+    def hash(self, samples_digest: str) -> str:
         """Name of everything that decides one answer: configuration and questions.
 
         Parameters
         ----------
-        tasks_digest
+        samples_digest
             Digest of the whole benchmark, so that changed questions never resume old rows.
         """
         plain = self.plain()
@@ -182,7 +182,7 @@ class RunConfig(_Strict):
         for model in filter(None, (plain["model"], plain["judge"])):
             for key in UNHASHED_MODEL:
                 del model[key]
-        text = json.dumps([plain, tasks_digest], sort_keys=True)
+        text = json.dumps([plain, samples_digest], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

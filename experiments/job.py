@@ -22,7 +22,7 @@ from experiments.build import (
     build_laboratory,
     build_writer,
     check_answers,
-    load_tasks,
+    load_samples,
     select,
 )
 from experiments.config import ConfigError, RunConfig
@@ -30,10 +30,10 @@ from experiments.judge import Judge
 from experiments.meter import RunMeter
 from experiments.progress import QuestionProgress
 from experiments.record import make_row, make_trajectory
+from experiments.samples import Sample
 from experiments.scorers.base import Score, Scorer, Tools
 from experiments.store import Row, Store, run_folder, write_json
-from experiments.summary import summarise, tasks_digest
-from experiments.tasks import Task
+from experiments.summary import samples_digest, summarise
 from sandbox.base import SandboxError
 
 #: Consecutive questions that fail because of a component before a run stops: the endpoint is
@@ -45,7 +45,7 @@ FAILURES = 100
 class Job:
     """A question to be answered once."""
 
-    task: Task
+    sample: Sample
     seed: int
 
 
@@ -63,11 +63,11 @@ async def execute(config: RunConfig, console: Console) -> Path:
         When the run cannot start; the message says what to do.
     """
     benchmark = build_benchmark(config)
-    all_tasks = load_tasks(benchmark, config)
-    tasks = select(all_tasks, config)
-    check_answers(config, tasks)
+    all_samples = load_samples(benchmark, config)
+    samples = select(all_samples, config)
+    check_answers(config, samples)
     try:
-        config_hash = config.hash(tasks_digest(all_tasks))
+        config_hash = config.hash(samples_digest(all_samples))
     except OSError as error:
         raise ConfigError(f"benchmark={config.benchmark.name}: {error}") from error
     client = build_client(config)
@@ -76,12 +76,12 @@ async def execute(config: RunConfig, console: Console) -> Path:
     with Store(folder, config_hash, config.plain()) as store:
         finished = store.finished(config.budget)
         jobs = [
-            Job(task, seed)
+            Job(sample, seed)
             for seed in config.seeds
-            for task in tasks
-            if task.unavailable is None and (task.question.id, seed) not in finished
+            for sample in samples
+            if sample.unavailable is None and (sample.question.id, seed) not in finished
         ]
-        total = len(config.seeds) * sum(task.unavailable is None for task in tasks)
+        total = len(config.seeds) * sum(sample.unavailable is None for sample in samples)
         console.print(_headline(config, folder, llm=client.llm, total=total, jobs=len(jobs)))
         stopped: str | None = None
         meter = RunMeter(config.run_budget)
@@ -95,7 +95,7 @@ async def execute(config: RunConfig, console: Console) -> Path:
                     stack.push_async_callback(judge.close)
                 stack.callback(lambda: store.remember_spent(config.writer, writer.spent))
                 laboratories = {}
-                for environment in sorted({job.task.environment for job in jobs}):
+                for environment in sorted({job.sample.environment for job in jobs}):
                     laboratories[environment] = await build_laboratory(
                         config, benchmark, environment, client, writer, stack=stack, console=console
                     )
@@ -111,13 +111,13 @@ async def execute(config: RunConfig, console: Console) -> Path:
                 with progress:
                     stopped = await work.through(jobs)
         finally:
-            wanted = {(task.question.id, seed) for task in tasks for seed in config.seeds}
+            wanted = {(sample.question.id, seed) for sample in samples for seed in config.seeds}
             summary = summarise(
                 config,
                 config_hash=config_hash,
                 llm=client.llm,
                 metrics=benchmark.scorer.metrics,
-                tasks=tasks,
+                samples=samples,
                 rows=[row for row in store.lines() if (row.question_id, row.seed) in wanted],
                 packages=store.packages,
                 outside=store.spent,
@@ -189,9 +189,9 @@ class _Work:
         Whatever an agent, the scoring or the record raises belongs to this answer: it is stored
         as unknown, with the traceback, and tried again on resume.
         """
-        agent = self.laboratories[job.task.environment].agent
+        agent = self.laboratories[job.sample.environment].agent
         try:
-            trajectory = await agent.solve(job.task.question, seed=job.seed)
+            trajectory = await agent.solve(job.sample.question, seed=job.seed)
         except Exception:  # noqa: BLE001 -- see above
             trajectory = _broken(job, traceback.format_exc())
         score, judged = await self._score(job, trajectory)
@@ -216,11 +216,11 @@ class _Work:
             return Score("infra", error=error), Usage()
         if trajectory.stop_reason == "budget":
             return Score("not_finished", error=trajectory.error), Usage()
-        laboratory = self.laboratories[job.task.environment]
+        laboratory = self.laboratories[job.sample.environment]
         judge = Judge(self.judge) if self.judge is not None else None
         tools = Tools(laboratory.sandbox, laboratory.verifier, self.config.sandbox.timeout, judge)
         try:
-            score = await self.scorer.score(job.task, trajectory, tools)
+            score = await self.scorer.score(job.sample, trajectory, tools)
         except (SandboxError, ModelError) as error:
             score = Score("infra", error=str(error))
         except Exception:  # noqa: BLE001 -- a fault of the scorer must not cost other answers
@@ -228,21 +228,21 @@ class _Work:
         return score, judge.usage if judge else Usage()
 
     def _keep(self, job: Job, trajectory: Trajectory, score: Score, judged: Usage) -> Row:
-        parts = len(self.scorer.parts(job.task))
+        parts = len(self.scorer.parts(job.sample))
         row = make_row(
-            self.store.config_hash, job.task, trajectory, score, parts=parts, judge=judged
+            self.store.config_hash, job.sample, trajectory, score, parts=parts, judge=judged
         )
-        for part in job.task.question.parts:
+        for part in job.sample.question.parts:
             if isinstance(part, Image):
                 self.store.keep_image(part)
-        self.store.append(row, make_trajectory(job.task, trajectory, score))
+        self.store.append(row, make_trajectory(job.sample, trajectory, score))
         return row
 
 
 def _broken(job: Job, error: str) -> Trajectory:
     """What an agent that raised leaves behind: unknown, and tried again on resume."""
     return Trajectory(
-        question_id=job.task.question.id,
+        question_id=job.sample.question.id,
         seed=job.seed,
         code=None,
         entry=None,

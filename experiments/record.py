@@ -8,9 +8,9 @@ from typing import Any
 
 from agents.base import Trajectory, Usage
 from agents.episode import show
+from experiments.samples import Sample
 from experiments.scorers.base import Score
 from experiments.store import Row
-from experiments.tasks import Task
 
 #: Characters of a returned value in a trajectory.
 SHOWN = 20_000
@@ -20,7 +20,7 @@ TOLD = 4000
 
 def make_row(
     config_hash: str,
-    task: Task,
+    sample: Sample,
     trajectory: Trajectory,
     score: Score,
     *,
@@ -35,10 +35,10 @@ def make_row(
     tiers = [execution.tier] if execution else [str(s.detail.get("tier") or "") for s in drafts]
     return Row(
         config_hash=config_hash,
-        question_id=task.question.id,
+        question_id=sample.question.id,
         seed=trajectory.seed,
-        labels=dict(task.labels),
-        cluster=task.cluster,
+        labels=dict(sample.labels),
+        cluster=sample.cluster,
         parts=parts,
         outcome=score.outcome,
         values=dict(score.values),
@@ -73,17 +73,17 @@ def _told(text: str) -> str:
     return whole if len(whole) <= TOLD else f"{whole[: TOLD // 2]} ... {whole[-TOLD // 2 :]}"
 
 
-def make_trajectory(task: Task, trajectory: Trajectory, score: Score) -> dict[str, Any]:
+def make_trajectory(sample: Sample, trajectory: Trajectory, score: Score) -> dict[str, Any]:
     """Everything that led to the row, without the expected values, as JSON-able data."""
     execution = score.execution
     return {
         "question": {
-            "id": task.question.id,
-            "prompt": task.question.prompt,
-            "formats": dict(task.question.formats),
-            "files": sorted(task.question.mounts),
-            "labels": dict(task.labels),
-            "environment": task.environment,
+            "id": sample.question.id,
+            "prompt": sample.question.prompt,
+            "formats": dict(sample.question.formats),
+            "files": sorted(sample.question.mounts),
+            "labels": dict(sample.labels),
+            "environment": sample.environment,
         },
         "seed": trajectory.seed,
         "steps": [{"kind": step.kind, **step.detail} for step in trajectory.steps],

@@ -12,33 +12,32 @@ from typing import Any
 
 from agents.base import Image
 from experiments.config import RunConfig
+from experiments.samples import Sample
 from experiments.scorers.base import Metric, measure
 from experiments.store import Row
-from experiments.tasks import Task
 
 #: Fields of a summary that depend on the clock; all others follow from the rows.
 WALL_CLOCK = ("seconds", "sandbox_seconds")
 
 
-def tasks_digest(tasks: Iterable[Task]) -> str:
+def samples_digest(samples: Iterable[Sample]) -> str:
     """Digest of everything that decides an answer or its verdict, contents of input files included.
 
     A file that is replaced, or turns up later, makes it another digest.
     """
     digest = hashlib.sha256()
-    tasks = sorted(tasks, key=lambda task: task.question.id)
-    files = mounted(tasks)
-    for task in tasks:
-        question = task.question
+    samples = sorted(samples, key=lambda sample: sample.question.id)
+    files = mounted(samples)
+    for sample in samples:
+        question = sample.question
         parts = [
             question.id,
             question.prompt,
             sorted(question.formats.items()),
             files[question.id],
-            [vars(prop) for prop in task.properties],
-            task.environment,
-            task.unit_test,
-            task.target,
+            [vars(prop) for prop in sample.properties],
+            sample.environment,
+            sample.target,
             repr(question.answer),
             [part.key if isinstance(part, Image) else vars(part) for part in question.parts],
         ]
@@ -46,15 +45,15 @@ def tasks_digest(tasks: Iterable[Task]) -> str:
     return digest.hexdigest()
 
 
-def mounted(tasks: Iterable[Task]) -> dict[str, list[tuple[str, str | None]]]:
+def mounted(samples: Iterable[Sample]) -> dict[str, list[tuple[str, str | None]]]:
     """Of each question its input files: path inside, digest of the contents (``None``: absent)."""
     content = cache(_content)  # questions share their files
     return {
-        task.question.id: [
+        sample.question.id: [
             (target, content(Path(source)))
-            for target, source in sorted(task.question.mounts.items())
+            for target, source in sorted(sample.question.mounts.items())
         ]
-        for task in tasks
+        for sample in samples
     }
 
 
@@ -76,7 +75,7 @@ def summarise(
     config_hash: str,
     llm: bool,
     metrics: Sequence[Metric],
-    tasks: Sequence[Task],
+    samples: Sequence[Sample],
     rows: Sequence[Row],
     packages: Mapping[str, Mapping[str, str]],
     outside: Mapping[str, Mapping[str, Any]],
@@ -92,7 +91,7 @@ def summarise(
         Whether a language model is behind the answers.
     metrics
         What the benchmark reports; the first one is the primary metric.
-    tasks
+    samples
         The selected questions.
     rows
         Every stored line of the selected questions, superseded ones included: their verdicts
@@ -114,7 +113,7 @@ def summarise(
         replies of all stored lines that were no whole answer, by kind (`agents.models.Fault`).
     """
     latest = {(row.question_id, row.seed): row for row in rows}
-    available = [task for task in tasks if task.unavailable is None]
+    available = [sample for sample in samples if sample.unavailable is None]
     scored = [row for row in latest.values() if row.scored]
     wanted = len(available) * len(config.seeds)
     return {
@@ -131,10 +130,10 @@ def summarise(
         "missing": wanted - len(latest),
         "infra": sum(row.infra for row in latest.values()),
         "not_finished": sum(row.not_finished for row in latest.values()),
-        "unavailable": {t.question.id: t.unavailable for t in tasks if t.unavailable is not None},
+        "unavailable": {t.question.id: t.unavailable for t in samples if t.unavailable is not None},
         "metrics": [_total(metric, scored) for metric in metrics],
-        "verified": _verified(tasks, scored),
-        "faulty": _faulty(tasks),
+        "verified": _verified(samples, scored),
+        "faulty": _faulty(samples),
         "format_errors": sum(row.format_status == "error" for row in scored),
         "format_repaired": sum(row.format_status == "repaired" for row in scored),
         "reply_faults": _counts(k for row in rows for k in Counter(row.reply_faults).elements()),
@@ -155,7 +154,7 @@ def summarise(
         "seconds": round(sum(row.seconds for row in rows), 3),
         "sandbox_seconds": round(sum(row.sandbox_seconds for row in rows), 3),
         "sandbox_tier": sorted({row.tier for row in rows if row.tier}),
-        "question_ids": [task.question.id for task in available],
+        "question_ids": [sample.question.id for sample in available],
         "outside": {purpose: dict(spent) for purpose, spent in outside.items()},
         "limits": _counts(str(row.error) for row in latest.values() if row.not_finished),
         "stopped": stopped,
@@ -185,13 +184,13 @@ def _sum(costs: Iterable[float | None]) -> float | None:
     return round(total, 6)
 
 
-def _verified(tasks: Sequence[Task], scored: Sequence[Row]) -> dict[str, int] | None:
+def _verified(samples: Sequence[Sample], scored: Sequence[Row]) -> dict[str, int] | None:
     """Passed and all properties without those that have an erratum."""
-    if not any(prop.erratum for task in tasks for prop in task.properties):
+    if not any(prop.erratum for sample in samples for prop in sample.properties):
         return None
     sound = {
-        task.question.id: {prop.name for prop in task.properties if prop.erratum is None}
-        for task in tasks
+        sample.question.id: {prop.name for prop in sample.properties if prop.erratum is None}
+        for sample in samples
     }
     return {
         "passed": sum(
@@ -203,10 +202,12 @@ def _verified(tasks: Sequence[Task], scored: Sequence[Row]) -> dict[str, int] | 
     }
 
 
-def _faulty(tasks: Sequence[Task]) -> dict[str, list[str]]:
+def _faulty(samples: Sequence[Sample]) -> dict[str, list[str]]:
     """Names of the properties that have an erratum, by question."""
-    found = {task.question.id: [prop.name for prop in task.properties if prop.erratum is not None]
-             for task in tasks}  # fmt: skip
+    found = {
+        sample.question.id: [prop.name for prop in sample.properties if prop.erratum is not None]
+        for sample in samples
+    }
     return {name: faulty for name, faulty in found.items() if faulty}
 
 

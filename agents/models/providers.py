@@ -71,7 +71,7 @@ def build_model(
         chat: BaseChatModel = Unreachable()
     elif config.provider == "rules":
         # Imported here because the rules read prompts of every other part.
-        from agents.rules import RulesChatModel  # noqa: PLC0415
+        from agents.models.rules import RulesChatModel  # noqa: PLC0415
 
         chat = RulesChatModel(**config.options)
     else:

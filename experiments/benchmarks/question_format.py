@@ -19,7 +19,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from agents.base import Question
-from experiments.tasks import Property, Task
+from experiments.samples import Property, Sample
 
 Level = Literal["scaffold", "goal"]
 
@@ -267,8 +267,8 @@ def read_task(
     labels: Mapping[str, str],
     form: type[TaskSpec] = TaskSpec,
     role: str = _ROLE,
-) -> Task:
-    """The task of one question, with its gold.
+) -> Sample:
+    """The sample of one question, with its gold.
 
     Parameters
     ----------
@@ -295,7 +295,7 @@ def read_task(
         formats={prop.name: prop.format for prop in spec.properties},
         mounts=mounts,
     )
-    return Task(
+    return Sample(
         question=question,
         properties=make_properties(spec, read_gold(folder, spec)),
         environment=environment,

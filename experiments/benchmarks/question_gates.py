@@ -18,8 +18,8 @@ from experiments.benchmarks.question_format import (
     TaskSpec,
     make_properties,
 )
-from experiments.scoring import specification
-from experiments.verify import verify
+from experiments.scorers.properties import specification
+from experiments.scorers.verify import verify
 
 #: Roots whose names are common knowledge of the language, not of a materials library.
 _FOREIGN = frozenset(

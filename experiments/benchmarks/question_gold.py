@@ -16,7 +16,7 @@ from docgen.progress import meter
 from docgen.sources import read_sources, sources_digest
 from docgen.usage import Usage
 from experiments.benchmarks.question_format import data_files
-from experiments.tasks import Task
+from experiments.samples import Sample
 from sandbox import environments
 from sandbox.base import Mount, Outcome, Sandbox, SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
@@ -57,7 +57,7 @@ class ReferenceGold:
     ----------
     root
         Holds one folder per question.
-    tasks
+    samples
         The questions; at least one.
     trace
         Also run the reference solutions and note their calls.
@@ -67,15 +67,15 @@ class ReferenceGold:
         self,
         name: str,
         root: Path,
-        tasks: Sequence[Task],
+        samples: Sequence[Sample],
         packages: Sequence[str],
         *,
         trace: bool,
     ) -> None:
         self.name = name
         self.packages = packages
-        self.environment = tasks[0].environment
-        self._prompts = {task.question.id: task.question.prompt for task in tasks}
+        self.environment = samples[0].environment
+        self._prompts = {sample.question.id: sample.question.prompt for sample in samples}
         self._folders = [root / name for name in self._prompts]
         self._trace = trace
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from experiments.store import Row
 
-#: First match decides. The left sides are the words of `experiments.verify`.
+#: First match decides. The left sides are the words of `experiments.scorers.verify`.
 _KINDS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"^None$"), "is None"),
     (re.compile(r"^missing key$"), "missing from the dict"),

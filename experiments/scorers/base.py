@@ -8,8 +8,8 @@ from typing import Literal, Protocol
 
 from agents.base import Trajectory
 from experiments.judge import Judge
+from experiments.samples import Sample
 from experiments.store import Row
-from experiments.tasks import Task
 from sandbox.base import Execution, Sandbox
 
 
@@ -130,11 +130,11 @@ class Scorer(Protocol):
         """Whether it needs the sandboxes of a question's environment."""
         ...
 
-    def parts(self, task: Task) -> Sequence[str]:
-        """Names of what is judged apart in an answer to ``task``."""
+    def parts(self, sample: Sample) -> Sequence[str]:
+        """Names of what is judged apart in an answer to ``sample``."""
         ...
 
-    async def score(self, task: Task, trajectory: Trajectory, tools: Tools) -> Score:
+    async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:
         """Judge an answer that exists; failures of matsmith itself are raised.
 
         Raises

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agents.base import Trajectory
+from experiments.samples import Sample
 from experiments.scorers.base import Metric, Score, Tools
-from experiments.tasks import Task
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,13 @@ class ChoiceScorer:
     )
     executes: bool = False
 
-    def parts(self, task: Task) -> Sequence[str]:  # noqa: ARG002 -- the same for all
+    def parts(self, sample: Sample) -> Sequence[str]:  # noqa: ARG002 -- the same for all
         """See :class:`experiments.scorers.base.Scorer`."""
         return ("letter",)
 
-    async def score(self, task: Task, trajectory: Trajectory, tools: Tools) -> Score:  # noqa: ARG002
+    async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:  # noqa: ARG002
         """See :class:`experiments.scorers.base.Scorer`."""
-        right = trajectory.value == task.target
+        right = trajectory.value == sample.target
         strict = right and trajectory.format_status == "strict"
         given = "-" if trajectory.value is None else str(trajectory.value)
         reason = "the reply names no letter" if given == "-" else f"the letter is {given}"
@@ -43,5 +43,5 @@ class ChoiceScorer:
             values={"strict": float(strict), "lenient": float(right)},
             passed={"letter": right},
             reasons={} if right else {"letter": reason},
-            artefacts={"given": given, "right": str(task.target)},
+            artefacts={"given": given, "right": str(sample.target)},
         )

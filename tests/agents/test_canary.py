@@ -17,9 +17,9 @@ from rich.console import Console
 from agents.base import Question
 from experiments.config import validate
 from experiments.job import execute
-from experiments.scoring import PropertyScorer
+from experiments.samples import Property, Sample
+from experiments.scorers.properties import PropertyScorer
 from experiments.store import read_rows
-from experiments.tasks import Property, Task
 from sandbox.factory import available
 from sandbox.runner import dumps
 
@@ -80,7 +80,7 @@ class CanaryBenchmark:
     packages: Sequence[str] = ("pymatgen",)
     scorer = PropertyScorer()
 
-    def load(self) -> list[Task]:
+    def load(self) -> list[Sample]:
         """Both tasks."""
         expected = {"found": ([], "list[str]"), "looked_anywhere": (True, "bool"),
                     "secret": (CANARY, "str")}  # fmt: skip
@@ -90,7 +90,7 @@ class CanaryBenchmark:
         )
         formats = {name: form for name, (_, form) in expected.items()}
         asked = "\n".join(f"- `{name}`: a value. Format: {form}." for name, form in formats.items())
-        return [Task(Question(f"q{n}", asked, formats), properties, "live") for n in (1, 2)]
+        return [Sample(Question(f"q{n}", asked, formats), properties, "live") for n in (1, 2)]
 
 
 @pytest.mark.long

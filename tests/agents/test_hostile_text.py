@@ -12,11 +12,11 @@ from langchain_core.messages import HumanMessage
 from agents import agentic, formats, prompts, reflect
 from agents.answer import has_code, parse_answer, same_code
 from agents.answer_formats import Block, Json, Letters, Number, Text
-from agents.rules import model as rules
+from agents.models.rules import model as rules
 from docgen.prompts import check_reply, clean_reply, read_sections
 from docgen.reading import fences, last_tagged, spoken
-from experiments.build_tasks import model_writer
-from experiments.qa import wording
+from experiments.benchmarks.folder.build import model_writer
+from experiments.benchmarks.mattools.qa import wording
 from retrieval.linking import Linker
 from retrieval.rerank import read_order
 

@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 from langchain_core.documents import Document
 from langchain_core.messages import HumanMessage, SystemMessage
 
-import agents.rules
+import agents.models.rules
 from agents import prompts
 from agents.answer import parse_answer
+from agents.models.rules import RulesChatModel
+from agents.models.rules.coder import plan, share
+from agents.models.rules.knowledge import compatible, element, plain, read_document, read_signature
+from agents.models.rules.model import DECLINE, answer
+from agents.models.rules.propose import Way
+from agents.models.rules.reading import read
+from agents.models.rules.words import agreement, stem
 from agents.prompts import Attempt
-from agents.rules import RulesChatModel
-from agents.rules.coder import plan, share
-from agents.rules.knowledge import compatible, element, plain, read_document, read_signature
-from agents.rules.model import DECLINE, answer
-from agents.rules.propose import Way
-from agents.rules.reading import read
-from agents.rules.words import agreement, stem
 
 # A library that does not exist: nothing can be known of it but what the documents say.
 MODULE = Document(
@@ -228,7 +228,7 @@ def test_every_live_question_gets_code_that_parses(level: str):
 
 def test_the_rules_know_no_question_property_or_answer():
     """No id, no property name and no compound name of a library stands in their source."""
-    source = "\n".join(p.read_text() for p in Path(agents.rules.__path__[0]).glob("*.py"))
+    source = "\n".join(p.read_text() for p in Path(agents.models.rules.__path__[0]).glob("*.py"))
     words = set(re.findall(r"\w+", source))
     folder = Path(__file__).parents[2] / "experiments/benchmarks/live/questions"
     for path in folder.glob("*/task.yaml"):

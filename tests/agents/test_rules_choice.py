@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from agents.models import ModelConfig, build_model
-from agents.rules import choice
+from agents.models.rules import choice
 
 CODE = """In `lib/cells.py`, one name is replaced by [MASK]. Which name is it?
 ```python

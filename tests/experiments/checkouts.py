@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.benchmarks.mattools import FILES_INSIDE
+from experiments.benchmarks.mattools.benchmark import FILES_INSIDE
 
 PROPERTIES: Mapping[str, Any] = {
     "volume": {"description": "Volume.", "format": "np.allclose", "value": 64.0},

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 from experiments import command
-from experiments.build import build_benchmark, load_tasks
+from experiments.build import build_benchmark, load_samples
 from experiments.config import validate
-from experiments.scoring import verify_here
+from experiments.scorers.properties import verify_here
 from sandbox.runner import dumps
 
 GUIDE = Path(__file__).parents[2] / "docs" / "adding-a-benchmark.md"
@@ -28,7 +28,7 @@ def test_the_guide_works(tmp_path, monkeypatch):
     (overrides,) = command.expand(command.parse(["benchmark=mine"], conf), multirun=False)
     configuration = validate(command.compose_plain(overrides, conf))
     benchmark = build_benchmark(configuration)
-    (task,) = load_tasks(benchmark, configuration)
+    (task,) = load_samples(benchmark, configuration)
     assert benchmark.name == "mine"
     assert benchmark.scorer.parts(task) == ["volume"]
     assert verify_here(task.properties, dumps({"volume": 64.01}))["volume"] == (True, "")

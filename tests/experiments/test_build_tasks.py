@@ -14,14 +14,14 @@ from rich.console import Console
 from agents.models import ModelClient
 from agents.models.chat import MeteredChat
 from docgen.library import read_library
-from experiments.build_tasks.__main__ import main, show
-from experiments.build_tasks.assertions import Assertion, Unusable, is_assertion, read
-from experiments.build_tasks.collect import Program, Rejected, collect
-from experiments.build_tasks.model_writer import ModelWriter
-from experiments.build_tasks.pipeline import _compare_versions
-from experiments.build_tasks.sources import instrumented, reference, scaffold
-from experiments.build_tasks.values import Shape, Tolerance, ambiguity, shape, tolerance
-from experiments.build_tasks.writer import (
+from experiments.benchmarks.folder.build.__main__ import main, show
+from experiments.benchmarks.folder.build.assertions import Assertion, Unusable, is_assertion, read
+from experiments.benchmarks.folder.build.collect import Program, Rejected, collect
+from experiments.benchmarks.folder.build.model_writer import ModelWriter
+from experiments.benchmarks.folder.build.pipeline import _compare_versions
+from experiments.benchmarks.folder.build.sources import instrumented, reference, scaffold
+from experiments.benchmarks.folder.build.values import Shape, Tolerance, ambiguity, shape, tolerance
+from experiments.benchmarks.folder.build.writer import (
     Asked,
     Draft,
     PropertyText,

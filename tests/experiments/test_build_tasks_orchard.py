@@ -13,9 +13,9 @@ import pytest
 from werkzeug import Response
 
 from experiments.benchmarks import question_gates as gates
-from experiments.benchmarks.folder import FolderBenchmark
+from experiments.benchmarks.folder.benchmark import FolderBenchmark
+from experiments.benchmarks.folder.build.__main__ import main
 from experiments.benchmarks.question_format import QuestionError
-from experiments.build_tasks.__main__ import main
 from sandbox import environments
 from tests.endpoint import Body, Endpoint, text
 

@@ -9,9 +9,9 @@ import pytest
 from docgen.sources import read_sources
 from docgen.usage import Usage
 from experiments.benchmarks import question_gold
-from experiments.benchmarks.folder import FolderBenchmark
+from experiments.benchmarks.folder.benchmark import FolderBenchmark
 from experiments.benchmarks.live.benchmark import LiveBenchmark
-from experiments.benchmarks.mattools_gold import mattools_gold
+from experiments.benchmarks.mattools.gold import mattools_gold
 from experiments.benchmarks.question_format import QUESTIONS, question_folders
 from experiments.export_gold import main
 from indexes.audit import audit

@@ -17,9 +17,9 @@ from agents.episode import Episode, Parts, run_episode
 from experiments import show
 from experiments.job import execute
 from experiments.report import write_report
-from experiments.scoring import PropertyScorer
+from experiments.samples import Property, Sample
+from experiments.scorers.properties import PropertyScorer
 from experiments.store import Row, read_rows
-from experiments.tasks import Property, Task
 from sandbox.runner import dumps
 from tests.agents.scripted import client, code_reply
 from tests.experiments.conftest import Configure
@@ -62,10 +62,10 @@ class HostileBenchmark:
     packages: Sequence[str] = ()
     scorer = PropertyScorer()
 
-    def load(self) -> list[Task]:
+    def load(self) -> list[Sample]:
         """All tasks."""
         return [
-            Task(
+            Sample(
                 Question(name, f"What is a? {name}", {"a": "int"}),
                 (Property("a", "What a is.", "int", dumps(1)),),
                 "live",

@@ -15,8 +15,8 @@ import pytest
 from agents.answer_formats import Json, Number, Text
 from agents.base import Image, Question
 from experiments.run import main
+from experiments.samples import Sample
 from experiments.scorers.base import Metric, Score
-from experiments.tasks import Task
 from tests.endpoint import Endpoint, text
 
 ROOT = Path(__file__).parents[2]
@@ -52,7 +52,7 @@ class Prose:
     scorer = Judged()
 
     def load(self):
-        return [Task(Question(f"p{n}", f"Explain {n}.", answer=Text()), target=str(n))
+        return [Sample(Question(f"p{n}", f"Explain {n}.", answer=Text()), target=str(n))
                 for n in range(4)]  # fmt: skip
 
 
@@ -78,7 +78,7 @@ class Pictures:
 
     def load(self):
         picture = Image(PNG, "image/png", "one-pixel")
-        return [Task(Question(f"i{n}", f"Picture {n}?", answer=Number(), parts=(picture,)),
+        return [Sample(Question(f"i{n}", f"Picture {n}?", answer=Number(), parts=(picture,)),
                      target=float(n)) for n in range(4)]  # fmt: skip
 
 
@@ -90,7 +90,7 @@ class Objects:
 
     def load(self):
         shape = {"formula": "text", "atoms": 1}
-        return [Task(Question(f"o{n}", f"Describe {n}.", answer=Json(shape)),
+        return [Sample(Question(f"o{n}", f"Describe {n}.", answer=Json(shape)),
                      target={"formula": f"X{n}", "atoms": n}) for n in range(4)]  # fmt: skip
 
 

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pymatgen.core import Element
 
-from experiments.benchmarks.mattools import (
+from experiments.benchmarks.mattools.benchmark import (
     FILES_INSIDE,
     MatToolsBenchmark,
     MatToolsError,
     host_path,
     tagged,
 )
-from experiments.scoring import verify_here
-from experiments.tasks import Property
+from experiments.samples import Property
+from experiments.scorers.properties import verify_here
 from sandbox.runner import dumps
 
 DEV = Path(__file__).parents[3] / "shared" / "data" / "mattools_dev"

@@ -9,18 +9,18 @@ import pytest
 
 from agents.base import Question, Trajectory, Usage
 from agents.checks import contract_findings
-from experiments.benchmarks.mattools import FILES_INSIDE, MatToolsBenchmark, MatToolsError
-from experiments.benchmarks.mattools_errata import (
+from experiments.benchmarks.mattools.benchmark import FILES_INSIDE, MatToolsBenchmark, MatToolsError
+from experiments.benchmarks.mattools.errata import (
     annotate,
     errata,
     errata_found,
     warn_of_unused,
 )
+from experiments.benchmarks.mattools.unit_tests import load
 from experiments.record import make_row
+from experiments.samples import Property, Sample
 from experiments.scorers.base import Score
 from experiments.summary import summarise
-from experiments.tasks import Property, Task
-from experiments.unit_tests import load
 from sandbox.base import Execution, Outcome
 from sandbox.runner import dumps
 from tests.experiments.checkouts import UNIT_TEST, checkout
@@ -39,7 +39,7 @@ def test_any_folder_of_a_checkout_will_do(tmp_path, inner):
     assert [prop.name for prop in task.properties] == ["volume", "cubic"]
     assert [prop.format for prop in task.properties] == ["np.allclose", "bool"]
     assert task.question.formats == {}  # the question says nothing of them
-    assert task.unit_test == UNIT_TEST
+    assert task.target == UNIT_TEST
     assert UNIT_TEST not in task.question.prompt
     if inner in ("", "src", "src/question_segments"):
         assert task.unavailable is None
@@ -159,10 +159,10 @@ def test_properties_in_other_spellings(tmp_path, properties):
     ],
 )
 def test_a_unit_test_gets_the_name_of_its_folder(tmp_path, name, source):
-    checkout(tmp_path, name=name, unit_test=source)
+    checkout(tmp_path, name=name, target=source)
     (task,) = MatToolsBenchmark(path=str(tmp_path)).load()
     assert task.question.id == name
-    assert load(task.unit_test, name)({}) == "ok"
+    assert load(task.target, name)({}) == "ok"
 
 
 @pytest.fixture(autouse=True)
@@ -293,7 +293,9 @@ def test_errata_are_marked_and_left_out_of_the_verified_subset(tmp_path):
 
 def questions_of(names):
     return [
-        Task(Question(question, "?"), tuple(Property(name, "", "int", "1") for name in of), "live")
+        Sample(
+            Question(question, "?"), tuple(Property(name, "", "int", "1") for name in of), "live"
+        )
         for question, of in names.items()
     ]
 
@@ -339,7 +341,7 @@ def test_every_erratum_says_whether_it_found_its_property(caplog):
 
 @needs_dev
 def test_the_vacuous_property_of_the_dev_split_is_in_the_errata():
-    from experiments.scoring import verify_here
+    from experiments.scorers.properties import verify_here
 
     tasks = {task.question.id: task for task in MatToolsBenchmark(path=str(DEV)).load()}
     (prop,) = tasks["test_get_SRH_coef"].properties
@@ -390,7 +392,7 @@ def faulty_task(name="q"):
         Property("good", "", "int", "1"),
         Property("bad", "", "int", "1", erratum="vacuous: all pass"),
     )
-    return Task(Question(name, "?"), properties, "live")
+    return Sample(Question(name, "?"), properties, "live")
 
 
 def ended(task):

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from experiments.qa.questions import QAQuestion, stored_line
+from experiments.benchmarks.mattools.qa.questions import QAQuestion, stored_line
 from experiments.report.__main__ import main as report
 from experiments.run import main
 from experiments.show import main as show

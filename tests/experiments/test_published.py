@@ -10,9 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pymatgen.core import Element, Species
 
-from experiments.published import UnitTestVerdict, attribute, judge_each, table_test
-from experiments.stdout_rules import read_literal
-from experiments.unit_tests import Opaque, by_table, revive, verdict
+from experiments.benchmarks.mattools.published import (
+    UnitTestVerdict,
+    attribute,
+    judge_each,
+    table_test,
+)
+from experiments.benchmarks.mattools.stdout_rules import read_literal
+from experiments.benchmarks.mattools.unit_tests import Opaque, by_table, revive, verdict
 from sandbox.runner import dumps
 
 

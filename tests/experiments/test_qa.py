@@ -9,9 +9,16 @@ import pytest
 from agents.answer_formats import Letters
 from docgen.library import build_library
 from docgen.sources import SourceFile
-from experiments.qa.questions import LETTERS, MASK, QAError, QAQuestion, fault, read_questions
-from experiments.qa.rules import RulesWriter
-from experiments.qa.wording import (
+from experiments.benchmarks.mattools.qa.questions import (
+    LETTERS,
+    MASK,
+    QAError,
+    QAQuestion,
+    fault,
+    read_questions,
+)
+from experiments.benchmarks.mattools.qa.rules import RulesWriter
+from experiments.benchmarks.mattools.qa.wording import (
     answering_prompt,
     generation_prompt,
     read_generated,

@@ -3,8 +3,8 @@
 import pytest
 from werkzeug import Response
 
-from experiments import build_qa
-from experiments.qa.questions import read_questions
+from experiments.benchmarks.mattools.qa import build as build_qa
+from experiments.benchmarks.mattools.qa.questions import read_questions
 from tests.endpoint import Body, Endpoint, status, text
 from tests.experiments.test_qa import SOURCE, block
 

@@ -10,17 +10,22 @@ import pytest
 from rich.console import Console
 
 from agents.base import Question
-from experiments.benchmarks.mattools import FILES_INSIDE, MatToolsBenchmark, MatToolsError
+from experiments.benchmarks.mattools.benchmark import FILES_INSIDE, MatToolsBenchmark, MatToolsError
+from experiments.benchmarks.mattools.replay import __main__ as replay
+from experiments.benchmarks.mattools.replay.compare import compare, print_compared
+from experiments.benchmarks.mattools.replay.grade import Graded
+from experiments.benchmarks.mattools.replay.paper import Figures, RunKey, key_of_folder, published
+from experiments.benchmarks.mattools.replay.recorded import (
+    QuestionIds,
+    Recorded,
+    RecordedError,
+    read_recorded,
+)
+from experiments.benchmarks.mattools.replay.schedule import Schedule, groups
+from experiments.benchmarks.mattools.replay.tables import print_comparison
 from experiments.command import compose_plain
 from experiments.config import validate
-from experiments.replay import __main__ as replay
-from experiments.replay.compare import compare, print_compared
-from experiments.replay.grade import Graded
-from experiments.replay.paper import Figures, RunKey, key_of_folder, published
-from experiments.replay.recorded import QuestionIds, Recorded, RecordedError, read_recorded
-from experiments.replay.schedule import Schedule, groups
-from experiments.replay.tables import print_comparison
-from experiments.tasks import Property, Task
+from experiments.samples import Property, Sample
 from sandbox.base import SandboxError
 from tests.experiments.checkouts import checkout, recording
 
@@ -182,9 +187,9 @@ def whole_set(missing=2):
     tasks = {}
     for number in range(49):
         properties = (Property("a", "", "int", "1"), Property("b", "", "int", "1"))
-        task = Task(Question(f"q{number}", "?", {}), properties, "live")
+        task = Sample(Question(f"q{number}", "?", {}), properties, "live")
         absent = "input files are missing: x" if number >= 49 - missing else None
-        tasks[task.question.id] = Task(task.question, properties, "live", {}, absent)
+        tasks[task.question.id] = Sample(task.question, properties, "live", {}, absent)
     return tasks
 
 
@@ -418,7 +423,7 @@ def test_a_replaced_input_file_starts_the_replay_anew(tmp_path):
 def test_a_published_tree_of_several_systems(tmp_path, capsys):
     checkout(tmp_path / "data")
     checkout(tmp_path / "data", name="test_Other", files=(), prompt="Read `absent.vasp`.",
-             unit_test="def test_other(properties):\n    return 'ok'\n")  # fmt: skip
+             target="def test_other(properties):\n    return 'ok'\n")  # fmt: skip
     tree = tmp_path / "data" / "src"
     rows = [(r"C:\q\test_cell\question.txt", RIGHT, "f"), ("q/TEST_OTHER", RIGHT, "f"),
             ("test_unknown", RIGHT, "f")]  # fmt: skip

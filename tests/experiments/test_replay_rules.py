@@ -1,6 +1,6 @@
 """The published rules on recorded functions of every kind, literally; and what typed makes of them.
 
-Each case says what the rules in `experiments.published` and `experiments.stdout_rules` demand.
+Each case says what the rules in `mattools.published` and `mattools.stdout_rules` demand.
 """
 
 # ruff: noqa: ISC004, F541 (source texts over several lines, most of them with a value in them)
@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.benchmarks.mattools import FILES_INSIDE, MatToolsBenchmark
-from experiments.replay.grade import Bench, grade
-from experiments.replay.recorded import Recorded
+from experiments.benchmarks.mattools.benchmark import FILES_INSIDE, MatToolsBenchmark
+from experiments.benchmarks.mattools.replay.grade import Bench, grade
+from experiments.benchmarks.mattools.replay.recorded import Recorded
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
 from tests.experiments.checkouts import checkout
@@ -287,7 +287,7 @@ async def test_every_kind_of_unit_test(bench_parts):
     wrong = []
     async with get_sandbox(config) as sandbox, get_sandbox(config) as verifier:
         for name, (source, *expected) in UNIT_TESTS.items():
-            task = replace(tasks["test_cell"], unit_test=source)
+            task = replace(tasks["test_cell"], target=source)
             bench = Bench({"test_cell": task}, {"test_cell": source}, sandbox, verifier, 10.0)
             one, two = await grade(generation(DEF), ("published", "typed"), bench)
             got = [one.outcome, one.reason, one.wrong, two.passed]

@@ -29,7 +29,7 @@ from experiments.report.tables import (
 )
 from experiments.report.taxonomy import count_failures
 from experiments.report.texts import Texts
-from experiments.scoring import PropertyScorer
+from experiments.scorers.properties import PropertyScorer
 from experiments.show import main as show
 from experiments.store import Store, read_json, trajectory_path, write_json
 from experiments.summary import summarise

@@ -17,9 +17,9 @@ from experiments.config import ConfigError
 from experiments.job import execute
 from experiments.report import write_report
 from experiments.run import main
+from experiments.samples import Sample
 from experiments.store import read_rows, run_folder
-from experiments.summary import WALL_CLOCK, tasks_digest
-from experiments.tasks import Task
+from experiments.summary import WALL_CLOCK, samples_digest
 
 TINY = [
     "system._target_=tests.experiments.tiny.Scripted",
@@ -152,7 +152,7 @@ def test_the_folder_follows_from_the_configuration(configure):
 def test_the_digest_follows_the_contents_of_input_files(tmp_path):
     def digest(name):
         question = Question("q", "Read it.", mounts={"in": str(tmp_path / name)})
-        return tasks_digest([Task(question, ())])
+        return samples_digest([Sample(question, ())])
 
     (tmp_path / "folder").mkdir()
     seen = [digest("file"), digest("folder")]

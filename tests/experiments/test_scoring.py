@@ -3,11 +3,16 @@
 import pytest
 
 from agents.base import Question, Trajectory, Usage
-from experiments.benchmarks.mattools import AUTHORS_RULE
+from experiments.benchmarks.mattools.published import AUTHORS_RULE, MatToolsScorer
 from experiments.record import make_row, make_trajectory
+from experiments.samples import Property, Sample
 from experiments.scorers.base import Tools, measure
-from experiments.scoring import PropertyScorer, not_runnable, verification_code, verify_here
-from experiments.tasks import Property, Task
+from experiments.scorers.properties import (
+    PropertyScorer,
+    not_runnable,
+    verification_code,
+    verify_here,
+)
 from sandbox.base import Execution, Outcome, SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
 from sandbox.runner import dumps
@@ -17,7 +22,7 @@ SECRET = "the expected value 7f3a"
 
 
 def task(gold, form="", compare="equal"):
-    return Task(
+    return Sample(
         Question("q", "p", {"x": form}), (Property("x", "", form, dumps(gold), compare),), "live"
     )
 
@@ -61,16 +66,16 @@ def test_q(properties):
 
 
 async def test_the_authors_rule_stands_beside_ours():
-    wanted = Task(
+    wanted = Sample(
         Question("test_q", "p"), (Property("a", "", "", "1"), Property("b", "", "", "2")), "live",
-        unit_test=RAISING,
+        target=RAISING,
     )  # fmt: skip
     limits = SandboxConfig(workers=1, options={"warmup": False})
     async with get_sandbox(limits) as one, get_sandbox(limits) as two:
 
         async def score(values):
             given = answer(f"def f():\n    return {values!r}\n", question_id="test_q")
-            return await PropertyScorer().score(wanted, given, Tools(one, two, timeout=5))
+            return await MatToolsScorer().score(wanted, given, Tools(one, two, timeout=5))
 
         whole = await score({"a": 1, "b": 2})
         assert (whole.passed, whole.values["published"]) == ({"a": True, "b": True}, 2)

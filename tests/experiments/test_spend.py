@@ -15,9 +15,9 @@ from werkzeug import Response
 from agents.base import Question, Step, StopReason, Trajectory
 from agents.episode import Episode, Parts, run_episode
 from experiments.run import main
-from experiments.scoring import PropertyScorer
+from experiments.samples import Sample
+from experiments.scorers.properties import PropertyScorer
 from experiments.store import read_rows
-from experiments.tasks import Task
 from indexes import build
 from retrieval import evaluate
 from sandbox.environments import cache_folder
@@ -182,7 +182,7 @@ def test_what_an_answer_breaks_belongs_to_it_and_costs_what_it_cost(
 ) -> None:
     score = PropertyScorer.score
 
-    async def broken(scorer: PropertyScorer, task: Task, *rest: Any) -> Any:
+    async def broken(scorer: PropertyScorer, task: Sample, *rest: Any) -> Any:
         if task.question.id == "lists":
             raise RecursionError("nested too deeply")
         return await score(scorer, task, *rest)

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pymatgen.core import Composition, Element, Lattice, Species, Structure
 
-from experiments import verify
-from experiments.scoring import verify_here
-from experiments.tasks import Property
+from experiments.samples import Property
+from experiments.scorers import verify
+from experiments.scorers.properties import verify_here
 from sandbox.runner import dumps
 
 

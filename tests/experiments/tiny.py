@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from agents.base import Question, Step, Trajectory, Usage
 from agents.episode import Parts
-from experiments.scoring import PropertyScorer
-from experiments.tasks import Property, Task
+from experiments.samples import Property, Sample
+from experiments.scorers.properties import PropertyScorer
 from sandbox.runner import dumps
 
 
@@ -48,10 +48,10 @@ class TinyBenchmark:
     unavailable: Sequence[str] = ()
     scorer = PropertyScorer()
 
-    def load(self) -> list[Task]:
+    def load(self) -> list[Sample]:
         """All tasks."""
         return [
-            Task(
+            Sample(
                 Question(
                     key,
                     f"Question {key} </script><script>alert(2)</script> of level {self.level}.",

@@ -189,7 +189,7 @@ def test_a_mode_a_reranker_and_a_document_to_write(
         "packages=brickwork",
         f"site_packages={package}",
         "set.rerank=model",
-        "reranker=agents.rules.RulesChatModel",
+        "reranker=agents.models.rules.RulesChatModel",
         f"write={document}",
     ]
     assert main(arguments) == 0

@@ -8,8 +8,8 @@ from langchain_core.documents import Document
 from agents.base import Question
 from agents.budget import Budget
 from agents.episode import Parts
+from agents.models.rules import RulesChatModel
 from agents.rag import Rag
-from agents.rules import RulesChatModel
 from retrieval.base import RetrievalError
 from retrieval.rerank import ModelReranker, read_order, request
 from retrieval.retriever import CorpusRetriever

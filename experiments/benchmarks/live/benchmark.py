@@ -20,8 +20,8 @@ from experiments.benchmarks.question_format import (
     read_task,
 )
 from experiments.benchmarks.question_gold import ReferenceGold
-from experiments.scoring import PropertyScorer
-from experiments.tasks import Task
+from experiments.samples import Sample
+from experiments.scorers.properties import PropertyScorer
 
 Split = Literal["all", "chosen", "later"]
 #: The questions on which the weights of retrieval were chosen.
@@ -35,7 +35,7 @@ class LiveBenchmark:
     Parameters
     ----------
     level
-        ``scaffold``: set-up code with masked names; ``goal``: the same tasks in words.
+        ``scaffold``: set-up code with masked names; ``goal``: the same samples in words.
     root
         Folder that holds one folder per question.
     """
@@ -46,8 +46,8 @@ class LiveBenchmark:
     packages: Sequence[str] = PACKAGES
     scorer = PropertyScorer()
 
-    def load(self) -> list[Task]:
-        """All tasks, sorted by question id.
+    def load(self) -> list[Sample]:
+        """All samples, sorted by question id.
 
         Raises
         ------
@@ -86,10 +86,10 @@ class LiveBenchmark:
         if split not in {"all", "chosen", "later"}:
             raise QuestionError(f"split={split}: choose one of all, chosen, later")
         chosen = json.loads(CHOSEN.read_text(encoding="utf-8"))
-        tasks = [
-            task
-            for task in self.load()
-            if split == "all" or (task.question.id in chosen) is (split == "chosen")
+        samples = [
+            sample
+            for sample in self.load()
+            if split == "all" or (sample.question.id in chosen) is (split == "chosen")
         ]
         parts = [self.name, self.level, *([split] if split != "all" else [])]
-        return ReferenceGold(" ".join(parts), self.root, tasks, self.packages, trace=trace)
+        return ReferenceGold(" ".join(parts), self.root, samples, self.packages, trace=trace)

@@ -21,8 +21,8 @@ from experiments.benchmarks.question_gold import ReferenceGold
 from experiments.benchmarks.unseen.build import UnseenLibrary
 from experiments.benchmarks.unseen.progress import ready_with_progress
 from experiments.benchmarks.unseen.ready import RENAMED
-from experiments.scoring import PropertyScorer
-from experiments.tasks import Task
+from experiments.samples import Sample
+from experiments.scorers.properties import PropertyScorer
 
 log = logging.getLogger(__name__)
 
@@ -60,8 +60,8 @@ class UnseenBenchmark:
         """Import names of what is retrieved from."""
         return (*PACKAGES, *self.library.packages)
 
-    def load(self) -> list[Task]:
-        """All tasks, sorted by question id.
+    def load(self) -> list[Sample]:
+        """All samples, sorted by question id.
 
         Raises
         ------

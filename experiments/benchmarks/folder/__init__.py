@@ -1,0 +1,1 @@
+"""A benchmark made from a library's own unit tests."""

@@ -1,0 +1,349 @@
+"""One unit test at a time: record, ask, prove, write; or say why not."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from docgen.symbols import Library
+from experiments.benchmarks import question_gates as gates
+from experiments.benchmarks.folder.benchmark import BuiltFolder, BuiltSpec
+from experiments.benchmarks.folder.build.assertions import Unusable
+from experiments.benchmarks.folder.build.collect import Program, Rejected
+from experiments.benchmarks.folder.build.sources import ENTRY, instrumented, reference, scaffold
+from experiments.benchmarks.folder.build.values import (
+    MOST_LEAVES,
+    ambiguity,
+    leaves,
+    shape,
+    tolerance,
+)
+from experiments.benchmarks.folder.build.writer import (
+    Asked,
+    Draft,
+    PropertyText,
+    QuestionText,
+    TaskWriter,
+    WriterError,
+    masks_of,
+)
+from experiments.benchmarks.question_check import TIMEOUT, Checker
+from experiments.benchmarks.question_format import PropertySpec, read_gold
+from sandbox.base import Execution, Outcome, Sandbox, SandboxError
+
+#: Differences between two library versions that make a property ambiguous; another *value* is
+#: a change of the library, which is worth asking for.
+_AMBIGUOUS = ("types differ", "the same items in another order")
+
+
+@dataclass(frozen=True)
+class Built:
+    """A question that was written.
+
+    Attributes
+    ----------
+    notes
+        What is worth knowing: tightened tolerances, differences in a second environment.
+    """
+
+    task_id: str
+    test: str
+    properties: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+class Builder:
+    """Turns programs into questions.
+
+    Parameters
+    ----------
+    package
+        Import name of the library under test.
+    library
+        Its symbols; decides what may be masked.
+    writer
+        Of the texts.
+    checker
+        With two sandboxes of different hash seeds, and `BuiltSpec` as form.
+    second
+        Sandbox of a second environment (another version of the library).
+    out
+        Where questions go.
+    """
+
+    def __init__(
+        self,
+        package: str,
+        library: Library,
+        writer: TaskWriter,
+        checker: Checker,
+        out: BuiltFolder,
+        *,
+        second: Sandbox | None = None,
+    ) -> None:
+        self._package = package
+        self._library = library
+        self._writer = writer
+        self._checker = checker
+        self._second = second
+        self._out = out
+
+    async def build(self, program: Program) -> tuple[Built | None, list[Rejected]]:
+        """Write the question of a test, if it is fit to be asked.
+
+        Returns
+        -------
+        tuple
+            What was written (``None``: nothing), and every rejected assertion or test.
+
+        Raises
+        ------
+        SandboxError, agents.models.ModelError
+            When a component of matsmith failed: nothing is known about the test.
+        """
+        rejected: list[Rejected] = []
+        notes: list[str] = []
+        try:
+            asked = await self._record(program, rejected, notes)
+            return await self._write(program, asked, rejected, notes), rejected
+        except (Unusable, WriterError) as error:
+            # One reason for a whole test, besides those of its single assertions.
+            if str(error):
+                rejected.append(Rejected(program.test, str(error)))
+            return None, rejected
+
+    # --- recording ---------------------------------------------------------------------------
+
+    async def _record(
+        self, program: Program, rejected: list[Rejected], notes: list[str]
+    ) -> list[Asked]:
+        """Run the instrumented test and keep the assertions whose values can be asked for."""
+        source = instrumented(program)
+        runs = await self._checker.run(source, self._out.root, ENTRY)
+        first, other = (_records(run, program) for run in runs)
+        second = await self._record_second(source, program, notes)
+        asked = []
+        for number, assertion in enumerate(program.assertions):
+            try:
+                _usable(first[number], other[number], assertion.kind)
+                if second is not None:
+                    note = _compare_versions(first[number]["value"], second[number]["value"])
+                    notes += [f"line {assertion.line}: {note}"] if note else []
+                found = shape(first[number]["value"])
+                if sum(1 for _ in leaves(found.value)) > MOST_LEAVES:
+                    raise Unusable(f"more than {MOST_LEAVES} values in one property")  # noqa: TRY301
+                rule = tolerance(found, assertion)
+                notes += [f"line {assertion.line}: {rule.note}"] if rule.note else []
+                asked.append(Asked(number, assertion, found, rule))
+            except Unusable as error:
+                rejected.append(Rejected(program.test, str(error), assertion.line))
+        return asked
+
+    async def _record_second(
+        self, source: str, program: Program, notes: list[str]
+    ) -> list[Any] | None:
+        if self._second is None:
+            return None
+        run = await self._second.run(source, ENTRY, timeout=TIMEOUT)
+        if run.outcome is not Outcome.OK:
+            notes.append(f"does not run in the second environment: {_last_line(run)}")
+            return None
+        return _records(run, program)
+
+    # --- writing -----------------------------------------------------------------------------
+
+    async def _write(
+        self, program: Program, asked: list[Asked], rejected: list[Rejected], notes: list[str]
+    ) -> Built | None:
+        while asked:
+            numbers = [item.number for item in asked]
+            masks = masks_of(program, numbers, self._library)
+            if not masks:
+                raise Unusable("the prompt would give everything away: nothing can be masked")
+            draft = Draft(program, tuple(asked), masks, self._package)
+            texts = await self._writer.properties(draft)
+            rules = await self._writer.verification(draft, texts)
+            properties = [
+                _property(item, text, rule)
+                for item, text, rule in zip(asked, texts, rules, strict=True)
+            ]
+            gold = {p.name: item.shape.value for p, item in zip(properties, asked, strict=True)}
+            code = scaffold(program, {a.number: t.name for a, t in zip(asked, texts, strict=True)},
+                            masks)  # fmt: skip
+            faults = _faults(properties, gold, code)
+            if not faults:
+                question = await self._writer.question(draft, texts, code)
+                spec = _spec(program, question, code, properties, masks)
+                faults = _leaks(spec, gold)
+            if not faults:
+                return await self._prove(spec, draft, texts, gold, notes)
+            rejected += [
+                Rejected(program.test, faults[text.name], item.assertion.line)
+                for item, text in zip(asked, texts, strict=True)
+                if text.name in faults
+            ]
+            pairs = zip(asked, texts, strict=True)
+            asked = [item for item, text in pairs if text.name not in faults]
+        return None
+
+    async def _prove(
+        self,
+        spec: BuiltSpec,
+        draft: Draft,
+        texts: Sequence[PropertyText],
+        gold: Mapping[str, Any],
+        notes: Sequence[str],
+    ) -> Built:
+        """Write the folder; keep it only if the checker of ``live`` finds nothing."""
+        program = draft.program
+        folder = self._out.questions / program.task_id
+        asked = {
+            item.number: (text.name, item.shape.code)
+            for item, text in zip(draft.asked, texts, strict=True)
+        }
+        _write_folder(folder, spec, reference(program, asked))
+        try:
+            report = await self._checker.check(folder, write=True)
+            findings = list(report.findings)
+            if not findings:
+                proved = gates.verdicts(spec, gold, read_gold(folder, spec))
+                findings = [f"the reference gives another {n}: {r}" for n, r in proved.items() if r]
+        except BaseException:
+            shutil.rmtree(folder)  # not proved: no question
+            raise
+        if findings:
+            shutil.rmtree(folder)
+            raise Unusable("; ".join(findings))
+        names = tuple(text.name for text in texts)
+        return Built(program.task_id, program.test, names, tuple(notes))
+
+
+def _records(run: Execution, program: Program) -> list[Any]:
+    if run.outcome is Outcome.INFRA:
+        raise SandboxError(run.error or "the sandbox failed")
+    if run.outcome is not Outcome.OK:
+        raise Unusable(f"the test does not run: {run.outcome}: {_last_line(run)}")
+    if not isinstance(run.result, list) or len(run.result) != len(program.assertions):
+        raise Unusable("the test ends before its last assertion")
+    return run.result
+
+
+def _last_line(run: Execution) -> str:
+    lines = (run.error or "").strip().splitlines()
+    return lines[-1] if lines else "no message"
+
+
+def _usable(first: Mapping[str, Any], other: Mapping[str, Any], kind: str) -> None:
+    difference = ambiguity(first["value"], other["value"])
+    if difference is not None:
+        raise Unusable(f"it differs between hash seeds: {difference}")
+    if not first["holds"] or not other["holds"]:
+        word = "raises" if kind == "raises" else "gives"
+        got = repr(first["value"])[:120]
+        raise Unusable(
+            f"the test is wrong: it expects {first['expected']}, the library {word} {got}"
+        )
+
+
+def _compare_versions(value: Any, second: Any) -> str | None:
+    difference = ambiguity(value, second)
+    if difference is not None and difference.startswith(_AMBIGUOUS):
+        raise Unusable(f"it differs in the second environment: {difference}")
+    return f"{difference} in the second environment" if difference else None
+
+
+def _property(asked: Asked, text: PropertyText, rule: Any) -> PropertySpec:
+    try:
+        return PropertySpec(
+            name=text.name,
+            description=text.description,
+            format=asked.shape.format,
+            compare=rule.compare,
+            rtol=rule.rtol,
+            atol=rule.atol,
+        )
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        where = ".".join(map(str, fault["loc"])) or text.name
+        raise WriterError(
+            f"{where} of {text.name} ({asked.shape.format}): {fault['msg']}"
+        ) from None
+
+
+def _spec(
+    program: Program,
+    question: QuestionText,
+    code: str,
+    properties: Sequence[PropertySpec],
+    masks: Mapping[str, str],
+) -> BuiltSpec:
+    area = "".join(c if c.isalpha() else "_" for c in program.test.partition("::")[0].lower())
+    area = area.rpartition("_py")[0].rpartition("test_")[2].strip("_") or "tests"
+    text = f"{question.introduction}\n```python\n{code}\n```\n"
+    try:
+        return BuiltSpec(
+            area=area, masks=dict(masks), properties=list(properties), scaffold=text,
+            goal=question.goal,
+        )  # fmt: skip
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        raise WriterError(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}") from None
+
+
+def _faults(
+    properties: Sequence[PropertySpec], gold: Mapping[str, Any], code: str
+) -> dict[str, str]:
+    """Property name to the gate that it does not pass, before any question is written."""
+    faults = {}
+    for prop in properties:
+        single = BuiltSpec(area="tests", properties=[prop], scaffold=f"```python\n{code}\n```" * 2)
+        own = {prop.name: gold[prop.name]}
+        found = [*gates.check_verification(single, own), *gates.check_answers_hidden(single, own)]
+        if found:
+            faults[prop.name] = found[0]
+    return faults
+
+
+def _leaks(spec: BuiltSpec, gold: Mapping[str, Any]) -> dict[str, str]:
+    """The same for the finished texts."""
+    faults = {}
+    for prop in spec.properties:
+        single = spec.model_copy(update={"properties": [prop]})
+        found = gates.check_answers_hidden(single, gold)
+        if found:
+            faults[prop.name] = found[0]
+    return faults
+
+
+class _Literal(yaml.SafeDumper):
+    """Writes texts of several lines as blocks, for people who read them."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Literal.add_representer(str, _text)
+
+
+def _write_folder(folder: Path, spec: BuiltSpec, solution: str) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    content = spec.model_dump(mode="json", exclude_defaults=True)
+    text = yaml.dump(content, Dumper=_Literal, sort_keys=False, allow_unicode=True, width=100)
+    (folder / "task.yaml").write_text(text, encoding="utf-8")
+    (folder / "reference.py").write_text(solution, encoding="utf-8")
+
+
+def write_rejected(path: Path, rejected: Sequence[Rejected]) -> None:
+    """One JSON object per line: test, reason, line of the assertion (null: the whole test)."""
+    lines = [json.dumps(vars(item), ensure_ascii=False) + "\n" for item in rejected]
+    path.write_text("".join(lines), encoding="utf-8")

@@ -1,0 +1,191 @@
+"""Recorded values as properties: which format they are asked in, and within what tolerance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from experiments.benchmarks.folder.build.assertions import Assertion, Unusable
+from sandbox.wire import Element, EnumMember, Msonable, Opaque, Species
+
+#: More numbers than this in one property tell no more, and each is perturbed in the proof.
+MOST_LEAVES = 60
+#: Bounds of a relative tolerance: libraries differ in the last digits, and 1 % must fail.
+TIGHTEST, LOOSEST = 1e-6, 5e-3
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a value is asked for.
+
+    Attributes
+    ----------
+    format
+        As it stands in the prompt, ``list[float]``.
+    code
+        Expression that makes it plain, with ``{}`` for the expression that gives the value.
+    value
+        The plain value.
+    how
+        What the conversion means in words, empty when there is none to tell.
+    """
+
+    format: str
+    code: str
+    value: Any
+    how: str = ""
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How a property is compared; ``note`` says where that departs from the assertion."""
+
+    compare: Literal["equal", "close"]
+    rtol: float
+    atol: float
+    note: str = ""
+
+
+def shape(value: Any, depth: int = 0) -> Shape:
+    """Choose the format for a value that came out of a sandbox.
+
+    Raises
+    ------
+    Unusable
+        When no plain value stands for it.
+    """
+    if isinstance(value, np.ndarray):
+        inner = shape(value.tolist(), depth)
+        return Shape(inner.format, "({}).tolist()", inner.value)
+    if isinstance(value, bool | np.bool_):
+        return Shape("bool", "bool({})", bool(value))
+    if isinstance(value, int | np.integer):
+        return Shape("int", "int({})", int(value))
+    if isinstance(value, float | np.floating):
+        if not math.isfinite(value):
+            raise Unusable(f"{value} cannot be asked for as a value")
+        return Shape("float", "float({})", float(value))
+    if isinstance(value, str):
+        return Shape("str", "str({})", str(value))
+    if isinstance(value, Element | Species):
+        text = value.symbol if isinstance(value, Element) else value.text
+        return Shape("str", "str({})", text, "as text")
+    if isinstance(value, list | tuple | set | frozenset):
+        return _sequence(value, depth)
+    if isinstance(value, Mapping):
+        return _mapping(value, depth)
+    if value is None:
+        raise Unusable("the value is None, which stands for a failed property")
+    raise Unusable(f"no plain value stands for {_kind(value)}")
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, Msonable | Opaque | EnumMember):
+        return f"a {value.class_name.rpartition('.')[2]}"
+    return f"a {type(value).__name__}"
+
+
+def _sequence(value: Any, depth: int) -> Shape:
+    items = [shape(item, depth + 1) for item in value]
+    if not items:
+        raise Unusable("the value is empty: any failed search gives the same")
+    form = _common(items)
+    name = f"item_{depth}" if depth else "item"
+    inner = next(item.code for item in items if item.format == form).replace("{}", name)
+    plain = [_as(form, item.value) for item in items]
+    if isinstance(value, set | frozenset):
+        code = f"sorted({inner} for {name} in {{}})"
+        return Shape(f"list[{form}]", code, sorted(plain), "as a sorted list")
+    return Shape(f"list[{form}]", f"[{inner} for {name} in {{}}]", plain, items[0].how)
+
+
+def _mapping(value: Mapping[Any, Any], depth: int) -> Shape:
+    if not value:
+        raise Unusable("the value is empty: any failed search gives the same")
+    keys = [shape(key, depth + 1) for key in value]
+    items = [shape(item, depth + 1) for item in value.values()]
+    if any(key.format not in {"str", "int"} for key in keys):
+        raise Unusable("a dict with keys that are neither text nor numbers")
+    form = _common(items)
+    key_name, name = f"key_{depth}", f"item_{depth}"
+    inner = next(item.code for item in items if item.format == form).replace("{}", name)
+    code = "{" + f"str({key_name}): {inner} for {key_name}, {name} in " + "({}).items()}"
+    plain = {str(k.value): _as(form, v.value) for k, v in zip(keys, items, strict=True)}
+    how = "with its keys as text" if any(type(key) is not str for key in value) else ""
+    return Shape(f"dict[str, {form}]", code, plain, how)
+
+
+def _common(items: list[Shape]) -> str:
+    """The one format of all items; among floats, integers are floats."""
+    forms = {item.format for item in items}
+    floats = {form.replace("int", "float") for form in forms}
+    if len(forms) > 1 and len(floats) == 1 and floats <= forms:
+        return floats.pop()
+    if len(forms) > 1:
+        raise Unusable(f"a mixture of {', '.join(sorted(forms))}")
+    return forms.pop()
+
+
+def _as(form: str, value: Any) -> Any:
+    """Integers as floats where the format says so."""
+    if "float" not in form:
+        return value
+    if isinstance(value, list):
+        return [_as(form, item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _as(form, item) for key, item in value.items()}
+    return float(value)
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """Every number and text of a plain value."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from leaves(item)
+    else:
+        yield value
+
+
+def tolerance(found: Shape, assertion: Assertion) -> Tolerance:
+    """How to compare, by the assertion; never so loosely that a value 1 % off passes."""
+    if "float" not in found.format:
+        return Tolerance("equal", 1e-3, 0.0)
+    sizes = [abs(leaf) for leaf in leaves(found.value) if isinstance(leaf, float)]
+    largest = max(sizes)
+    rtol, atol = max(assertion.rtol, TIGHTEST), assertion.atol
+    allowed = [size for size in sizes if size > 0]
+    if rtol > LOOSEST or any(atol + rtol * size > LOOSEST * size for size in allowed):
+        note = f"the tolerance of the test ({assertion.rtol:g}, {assertion.atol:g}) lets 1 % pass"
+        return Tolerance("close", 1e-3, 1e-6 * largest, note)
+    return Tolerance("close", rtol, max(atol, 1e-9 * largest))
+
+
+def ambiguity(first: Any, other: Any) -> str | None:
+    """How the values of two runs differ, ``None`` when they do not."""
+    try:
+        left, right = shape(first), shape(other)
+    except Unusable as error:
+        return None if type(first) is type(other) else f"types differ: {error}"
+    if left.format != right.format:
+        return f"types differ: {left.format} and {right.format}"
+    if left.value == right.value:
+        return None
+    if isinstance(left.value, list) and _sorted(left.value) == _sorted(right.value):
+        return "the same items in another order"
+    numbers = list(leaves(left.value)), list(leaves(right.value))
+    if len(numbers[0]) == len(numbers[1]) and all(
+        a == b or (isinstance(a, float) and math.isclose(a, b, rel_tol=TIGHTEST, abs_tol=1e-9))
+        for a, b in zip(*numbers, strict=True)
+    ):
+        return None
+    return "another value"
+
+
+def _sorted(items: list[Any]) -> list[str]:
+    return sorted(map(repr, items))

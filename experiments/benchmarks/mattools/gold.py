@@ -1,0 +1,102 @@
+"""What retrieval is measured against on MatTools: what most of the recorded right answers share."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from docgen.sources import read_sources
+from docgen.usage import Usage
+from experiments.benchmarks.mattools.layout import MatToolsError
+from experiments.benchmarks.question_gold import public_symbols
+from experiments.samples import Sample
+from sandbox import environments
+
+RECORDED = "recorded_round1.jsonl"
+
+
+class MatToolsGold:
+    """Per question of a recording: what at least half of the right answers use.
+
+    Questions without any right answer are left out: their gold is unknown.
+
+    Parameters
+    ----------
+    recorded
+        JSONL with recorded answers and their outcomes, as `experiments.replay` writes it.
+    samples, tests
+        The questions, and the unit test of each by its id.
+    packages, environment
+        Import names of what is retrieved from, and the sandbox environment that holds them.
+    """
+
+    name = "mattools"
+
+    def __init__(
+        self,
+        recorded: Path,
+        samples: Sequence[Sample],
+        tests: Mapping[str, str],
+        packages: Sequence[str],
+        environment: str,
+    ) -> None:
+        self.packages = packages
+        self.environment = environment
+        self._recorded = recorded
+        self._samples = samples
+        self._tests = tests
+
+    def prompts(self) -> Mapping[str, str]:
+        """Question -> its whole text."""
+        return {sample.question.id: sample.question.prompt for sample in self._samples}
+
+    def gold(self) -> Mapping[str, Mapping[str, str]]:
+        """Question -> qualified name -> kind.
+
+        Raises
+        ------
+        docgen.sources.SourceError
+            When a package is missing.
+        MatToolsError
+            When no answers are recorded there.
+        """
+        folder = environments.site_packages(self.environment)
+        return mattools_gold(Usage(read_sources(self.packages, folder)), self._recorded)
+
+    def secrets(self) -> Mapping[str, str]:
+        """Verification code, and the recorded right answers."""
+        found = {f"{name}/test": text for name, text in self._tests.items()}
+        for number, row in enumerate(_right(self._recorded)):
+            found[f"{row['task']}/answer {number}"] = row["code"]
+        return found
+
+
+def mattools_gold(usage: Usage, recorded: Path) -> dict[str, dict[str, str]]:
+    """Question -> the names that at least half of its recorded right answers use."""
+    used: dict[str, Counter[str]] = {}
+    kinds: dict[str, str] = {}
+    right: Counter[str] = Counter()
+    for row in _right(recorded):
+        right[row["task"]] += 1
+        names = public_symbols(usage.symbols(row["code"]))
+        kinds.update(names)
+        used.setdefault(row["task"], Counter()).update(names.keys())
+    found = {
+        sample: {n: kinds[n] for n in sorted(counts) if 2 * counts[n] >= right[sample]}
+        for sample, counts in used.items()
+    }
+    return {sample: names for sample, names in found.items() if names}
+
+
+def _right(path: Path) -> Iterator[dict[str, Any]]:
+    if not path.is_file():
+        raise MatToolsError(
+            f"{path}: not found; without recorded answers and their outcomes the gold is unknown. "
+            "`python -m experiments.replay` writes them: give its outcomes.jsonl as recorded=FILE"
+        )
+    with path.open(encoding="utf-8") as stream:
+        rows = [json.loads(line) for line in stream if line.strip()]
+    yield from (row for row in rows if row["replayed"]["outcome"] == "all_correct")

@@ -1,0 +1,205 @@
+"""From an answer to a verdict: a fresh execution, then verification somewhere else.
+
+The sandbox that ran the code under test never sees an expected value: only the *data* it
+returned is passed, as tagged JSON, to a second sandbox that runs `experiments.scorers.verify`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agents.base import Trajectory
+from agents.models import FAULTS
+from experiments.samples import Property, Sample
+from experiments.scorers import verify
+from experiments.scorers.base import ALL_CORRECT, PARTS, Metric, Score, Tools
+from sandbox.base import Execution, Mount, Outcome, Sandbox, SandboxError
+
+#: Seconds for one verification; comparing the largest permitted answer takes a fraction.
+VERIFY_TIMEOUT = 30.0
+
+#: Ends of a verification that an answer can bring about by its sheer size.
+ANSWERS_FAULT = frozenset(
+    {Outcome.TIMEOUT, Outcome.MEMORY, Outcome.OUTPUT_FLOOD, Outcome.KILLED, Outcome.NO_RESULT,
+     Outcome.BAD_RESULT}
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a verification says of a returned dict.
+
+    Attributes
+    ----------
+    each
+        Property to whether it passed, and why not.
+    values
+        Further numbers for metrics of the benchmark's own.
+    """
+
+    each: Mapping[str, tuple[bool, str]]
+    values: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PropertyScorer:
+    """Executes the final code afresh, and compares every property with its expected value."""
+
+    metrics: Sequence[Metric] = (
+        Metric(PARTS, "properties", "values that passed their verification"),
+        Metric("runnable", "runnable", "the final code ran and returned a non-empty dict"),
+        Metric(ALL_CORRECT, "all correct", "questions with every property right"),
+    )
+    executes: bool = True
+
+    def parts(self, sample: Sample) -> Sequence[str]:
+        """Names of the properties."""
+        return [prop.name for prop in sample.properties]
+
+    async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:
+        """Run the code, and verify what it returned somewhere else.
+
+        Raises
+        ------
+        SandboxError
+            When a sandbox failed: the answer stays without a verdict.
+        """
+        if trajectory.code is None or trajectory.entry is None:
+            reason = FAULTS.get(trajectory.fault or "", "the reply contains no readable code")
+            return self._failed(sample, "no_code", reason)
+        if tools.sandbox is None or tools.verifier is None:
+            raise SandboxError("properties are verified in a sandbox, but there is no sandbox")
+        mounts = [Mount(Path(source), target) for target, source in sample.question.mounts.items()]
+        execution = await tools.sandbox.run(
+            trajectory.code, trajectory.entry, timeout=tools.timeout, mounts=mounts
+        )
+        if execution.outcome is Outcome.INFRA:
+            raise SandboxError(execution.error or "the sandbox failed")
+        fault = not_runnable(execution)
+        if fault is not None or execution.payload is None:
+            return self._failed(sample, str(execution.outcome), fault or "no result", execution)
+        judged = await self.verify(tools.verifier, sample, execution.payload)
+        return Score(
+            outcome=str(execution.outcome),
+            values={"runnable": 1.0, **judged.values},
+            passed={name: passed for name, (passed, _) in judged.each.items()},
+            reasons={name: reason for name, (passed, reason) in judged.each.items() if not passed},
+            execution=execution,
+        )
+
+    async def verify(self, verifier: Sandbox, sample: Sample, payload: str) -> Judged:
+        """Compare the returned dict, as tagged JSON, with what is expected.
+
+        Raises
+        ------
+        SandboxError
+            When the verification itself failed.
+        """
+        return Judged(await verify_apart(verifier, sample.properties, payload))
+
+    def nothing(self, sample: Sample) -> Mapping[str, float]:  # noqa: ARG002 -- for subclasses
+        """The values of an answer without a dict."""
+        return {"runnable": 0.0}
+
+    def _failed(
+        self, sample: Sample, outcome: str, reason: str, execution: Execution | None = None
+    ) -> Score:
+        names = self.parts(sample)
+        return Score(
+            outcome=outcome,
+            values=self.nothing(sample),
+            passed=dict.fromkeys(names, False),
+            reasons=dict.fromkeys(names, reason),
+            execution=execution,
+        )
+
+
+def not_runnable(execution: Execution) -> str | None:
+    """Why an execution is not *runnable* (ran, and returned a non-empty dict), else ``None``."""
+    if execution.outcome is not Outcome.OK:
+        last = (execution.error or "").strip().splitlines()
+        return f"{execution.outcome}: {last[-1] if last else 'no message'}"
+    if not isinstance(execution.result, Mapping):
+        return f"returned {type(execution.result).__name__} instead of a dict"
+    if not execution.result:
+        return "returned an empty dict"
+    return None
+
+
+def present(sample: Sample) -> list[Mount]:
+    """The input files of a sample that are here."""
+    sources = ((target, Path(source)) for target, source in sample.question.mounts.items())
+    return [Mount(source, target) for target, source in sources if source.exists()]
+
+
+async def verify_apart(
+    verifier: Sandbox, properties: Sequence[Property], payload: str
+) -> dict[str, tuple[bool, str]]:
+    """Compare an answer with the expected values inside ``verifier``.
+
+    Parameters
+    ----------
+    verifier
+        A sandbox that did not run the code under test.
+    properties
+        With the expected values.
+    payload
+        The returned dict as tagged JSON.
+
+    Raises
+    ------
+    SandboxError
+        When the verification itself failed.
+    """
+    execution = await verifier.run(
+        verification_code(properties, payload), "verdict", timeout=VERIFY_TIMEOUT
+    )
+    if execution.outcome in ANSWERS_FAULT:
+        reason = f"the answer cannot be verified: {execution.outcome}"
+        return {prop.name: (False, reason) for prop in properties}
+    if execution.outcome is not Outcome.OK:
+        raise SandboxError(f"verification ended with {execution.outcome}: {execution.error}")
+    return _read_verdicts(execution.result, properties)
+
+
+def verification_code(properties: Sequence[Property], payload: str) -> str:
+    """Source text whose function ``verdict`` compares ``payload`` with the expected values."""
+    source = Path(verify.__file__).read_text(encoding="utf-8")
+    wanted = json.dumps([specification(prop) for prop in properties])
+    # `repr` of a str is a literal whatever the str holds: nothing of the answer becomes code.
+    return f"{source}\n\ndef verdict():\n    return verify({wanted!r}, {payload!r})\n"
+
+
+def specification(prop: Property) -> dict[str, Any]:
+    """What `experiments.scorers.verify.verify` reads of a property."""
+    return {
+        "name": prop.name,
+        "format": prop.format,
+        "expected": prop.expected,
+        "compare": prop.compare,
+        "rtol": prop.rtol,
+        "atol": prop.atol,
+    }
+
+
+def verify_here(properties: Sequence[Property], payload: str) -> dict[str, tuple[bool, str]]:
+    """Compare on the host; for answers that we made ourselves (checking a benchmark)."""
+    wanted = json.dumps([specification(prop) for prop in properties])
+    return _read_verdicts(verify.verify(wanted, payload), properties)
+
+
+def _read_verdicts(result: object, properties: Sequence[Property]) -> dict[str, tuple[bool, str]]:
+    names = [prop.name for prop in properties]
+    if not isinstance(result, Mapping) or set(result) != set(names):
+        raise SandboxError("verification returned something that is not a verdict")
+    verdicts = {}
+    for name in names:
+        passed, reason = result[name]
+        if not isinstance(passed, bool) or not isinstance(reason, str):
+            raise SandboxError("verification returned something that is not a verdict")
+        verdicts[name] = (passed, reason)
+    return verdicts
