@@ -159,7 +159,7 @@ def test_properties_in_other_spellings(tmp_path, properties):
     ],
 )
 def test_a_unit_test_gets_the_name_of_its_folder(tmp_path, name, source):
-    checkout(tmp_path, name=name, target=source)
+    checkout(tmp_path, name=name, unit_test=source)
     (task,) = MatToolsBenchmark(path=str(tmp_path)).load()
     assert task.question.id == name
     assert load(task.target, name)({}) == "ok"
@@ -362,7 +362,7 @@ def test_a_summary_counts_with_and_without_faulty_properties(configure):
     ]
     summary = summarise(
         configure(), config_hash="h", llm=False, metrics=METRICS,
-        tasks=[faulty_task(), faulty_task("r")], rows=rows, packages={}, outside={},
+        samples=[faulty_task(), faulty_task("r")], rows=rows, packages={}, outside={},
     )  # fmt: skip
     assert (summary["metrics"][0]["sum"], summary["metrics"][0]["total"]) == (3, 4)
     assert summary["verified"] == {"passed": 1, "total": 2}
@@ -370,7 +370,7 @@ def test_a_summary_counts_with_and_without_faulty_properties(configure):
     rows[0] = rows[0].model_copy(update={"values": {"published": 0.0}})
     summary = summarise(
         configure(), config_hash="h", llm=False, metrics=METRICS,
-        tasks=[faulty_task(), faulty_task("r")], rows=rows, packages={}, outside={},
+        samples=[faulty_task(), faulty_task("r")], rows=rows, packages={}, outside={},
     )  # fmt: skip
     assert (summary["metrics"][-1]["sum"], summary["metrics"][-1]["total"]) == (0, 2)
     sound = replace(faulty_task(), properties=faulty_task().properties[:1])
@@ -379,7 +379,7 @@ def test_a_summary_counts_with_and_without_faulty_properties(configure):
         config_hash="h",
         llm=False,
         metrics=METRICS,
-        tasks=[sound],
+        samples=[sound],
         rows=[],
         packages={},
         outside={},

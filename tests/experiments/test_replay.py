@@ -423,7 +423,7 @@ def test_a_replaced_input_file_starts_the_replay_anew(tmp_path):
 def test_a_published_tree_of_several_systems(tmp_path, capsys):
     checkout(tmp_path / "data")
     checkout(tmp_path / "data", name="test_Other", files=(), prompt="Read `absent.vasp`.",
-             target="def test_other(properties):\n    return 'ok'\n")  # fmt: skip
+             unit_test="def test_other(properties):\n    return 'ok'\n")  # fmt: skip
     tree = tmp_path / "data" / "src"
     rows = [(r"C:\q\test_cell\question.txt", RIGHT, "f"), ("q/TEST_OTHER", RIGHT, "f"),
             ("test_unknown", RIGHT, "f")]  # fmt: skip

@@ -95,7 +95,7 @@ def make_run(tmp_path, configure):
             for one in rows:
                 store.append(one, trajectory(one.question_id, seed=one.seed))
             summary = summarise(
-                config, config_hash="h", llm=True, metrics=PropertyScorer().metrics, tasks=tasks,
+                config, config_hash="h", llm=True, metrics=PropertyScorer().metrics, samples=tasks,
                 rows=store.lines(), packages={}, outside={},
             )  # fmt: skip
         write_json(tmp_path / name / "summary.json", summary)

@@ -18,13 +18,15 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 from rich.console import Console
 
+from experiments.benchmarks.mattools import published, stdout_rules, unit_tests
 from experiments.benchmarks.mattools.benchmark import MatToolsBenchmark
 from experiments.benchmarks.mattools.errata import errata_found
+from experiments.benchmarks.mattools.replay import grade as grading
 from experiments.benchmarks.mattools.replay.grade import Bench, Graded, grade
 from experiments.benchmarks.mattools.replay.recorded import Recorded, RecordedError, read_recorded
 from experiments.benchmarks.mattools.replay.schedule import Group, Schedule, groups
@@ -33,6 +35,7 @@ from experiments.command import compose_plain, expand, parse
 from experiments.config import ConfigError, RunConfig, load_class, validate
 from experiments.progress import CountProgress
 from experiments.samples import Sample
+from experiments.scorers import verify
 from experiments.summary import mounted
 from sandbox import environments
 from sandbox.base import SandboxConfig, SandboxError
@@ -54,6 +57,9 @@ keys [default]:
   workers          executions at once [one and a half per core: they wait for files, too]
   limit            only the first N generations [none]
   sandbox.*        as in experiments.run; sandbox.timeout is benchmark.timeout if not given"""
+
+#: Other rules, other results: their sources are part of what a replay is known by.
+_RULES: tuple[Any, ...] = (published, stdout_rules, unit_tests, verify, grading)
 
 
 class Settings(BaseModel):
@@ -128,7 +134,7 @@ async def replay(settings: Settings, config: RunConfig, console: Console) -> int
     """
     benchmark = _benchmark(config)
     samples = {sample.question.id: sample for sample in benchmark.load()}
-    unit_tests = benchmark.unit_tests()
+    tests = benchmark.unit_tests()
     rows = read_recorded(settings.recorded, samples)[: settings.limit]
     known = [row for row in rows if row.question_id in samples]
     strangers = sorted({row.question_id for row in rows} - set(samples))
@@ -137,11 +143,11 @@ async def replay(settings: Settings, config: RunConfig, console: Console) -> int
             f"recorded={settings.recorded}: none of its questions is in benchmark.path "
             f"({', '.join(strangers[:3])}, ...)"
         )
-    digest = _digest(known, samples, unit_tests, config.sandbox.timeout, benchmark)
+    digest = _digest(known, samples, tests, config.sandbox.timeout, benchmark)
     results = Results((settings.out or Path("runs")) / f"replay-{digest}")
     try:
         failures = await _grade_all(settings, config, console, rows=known, samples=samples,
-                                    unit_tests=unit_tests, results=results)  # fmt: skip
+                                    tests=tests, results=results)  # fmt: skip
     finally:
         results.close()
     if strangers:
@@ -172,7 +178,7 @@ async def _grade_all(
     *,
     rows: Sequence[Recorded],
     samples: Mapping[str, Sample],
-    unit_tests: Mapping[str, str],
+    tests: Mapping[str, str],
     results: Results,
 ) -> list[str]:
     """Grade what is not graded yet; returns what could not be, one line each."""
@@ -196,7 +202,7 @@ async def _grade_all(
     )
     failures = Failures()
     async with AsyncExitStack() as stack:
-        bench = Bench(samples, unit_tests, get_sandbox(limits), get_sandbox(limits), limits.timeout)
+        bench = Bench(samples, tests, get_sandbox(limits), get_sandbox(limits), limits.timeout)
         stack.push_async_callback(bench.sandbox.close)
         stack.push_async_callback(bench.verifier.close)
         if waiting:
@@ -297,7 +303,7 @@ def _benchmark(config: RunConfig) -> MatToolsBenchmark:
 def _digest(
     rows: Sequence[Recorded],
     samples: Mapping[str, Sample],
-    unit_tests: Mapping[str, str],
+    tests: Mapping[str, str],
     timeout: float,
     benchmark: MatToolsBenchmark,
 ) -> str:
@@ -308,12 +314,10 @@ def _digest(
         digest.update(json.dumps([row.key, row.question_id, row.code, row.entry]).encode())
     for name, sample in sorted(samples.items()):
         wanted = [vars(prop) for prop in sample.properties]
-        parts = [name, wanted, files[sample.question.id], unit_tests[name]]
+        parts = [name, wanted, files[sample.question.id], tests[name]]
         digest.update(json.dumps(parts).encode())
-    here = Path(__file__).parents[1]
-    rules = ("published.py", "stdout_rules.py", "unit_tests.py", "verify.py", "replay/grade.py")
-    for module in rules:
-        digest.update((here / module).read_bytes())
+    for rules in _RULES:
+        digest.update(Path(rules.__file__).read_bytes())
     digest.update(json.dumps([timeout, benchmark.environment]).encode())
     return digest.hexdigest()[:12]
 
