@@ -1,4 +1,4 @@
-"""``python -m sandbox install | build | run | selftest | bench``."""
+"""``python -m sandbox install | list | build | run | selftest | bench``."""
 
 from __future__ import annotations
 
@@ -30,12 +30,14 @@ from sandbox.base import Outcome, SandboxConfig, SandboxError
 from sandbox.bench import bench, bench_steps
 from sandbox.factory import ENGINES, get_sandbox
 from sandbox.install import install
+from sandbox.overlays import DESCRIPTION
 from sandbox.representation import represent
 from sandbox.selftest import selftest, selftest_steps
 from sandbox.terminal import printable
 
 USAGE = """\
 python -m sandbox install                      make sure that code can be isolated here
+python -m sandbox list                         environments, built ones and overlays on them
 python -m sandbox build [env=live] [backend=auto] [base=IMAGE]
                                                make an environment (and its container image)
 python -m sandbox run FILE [entry=NAME] [env=live] [timeout=60] [memory_mb=2048] ...
@@ -97,6 +99,17 @@ def _install(words: Sequence[str]) -> int:
     with console.status("looking for Docker, podman, bubblewrap"):
         message = install()
     console.print(message)
+    return 0
+
+
+def _list(words: Sequence[str]) -> int:
+    settings(words)
+    for name in environments.names():
+        built = (environments.folder(name) / environments.STAMP).is_file()
+        state = f"in {environments.folder(name)}" if built else "not built"
+        print(f"{name}: {state}")
+    for file in sorted(environments.cache_folder().glob(f"overlays/*/{DESCRIPTION}")):
+        print(printable(f"{file.parent}: on {environments.base_of(str(file.parent))}"))
     return 0
 
 
@@ -226,6 +239,7 @@ def _progress(steps: int | None) -> Iterator[Callable[[str], None]]:
 
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "install": _install,
+    "list": _list,
     "build": _build,
     "run": _run,
     "selftest": _selftest,

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from sandbox import bytecode, cgroups, environments, launcher
+from sandbox import bytecode, cgroups, environments, launcher, overlays
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.inputs import INPUTS_LIMIT
 from sandbox.worker import LOADER, Channel, ProcessChannel
@@ -83,7 +83,10 @@ class Bubblewrap:
         command = self._jailed(environment, ["-s", "-P", "-c", LOADER], joined)
         channel = await BubblewrapChannel.open(command, {}, Path("/"))
         channel.group = group
-        return channel, {"cgroup": list(launcher.CGROUP_FDS) if group else []}
+        return channel, {
+            "cgroup": list(launcher.CGROUP_FDS) if group else [],
+            "own": overlays.INSIDE if environment.own else "",
+        }
 
     def prepare(self, *, say: Callable[[str], None] = lambda _: None) -> environments.Environment:
         """Build the environment and compile its packages, unless that is done.
@@ -101,7 +104,7 @@ class Bubblewrap:
         self, environment: environments.Environment, arguments: Sequence[str], joined: str = ""
     ) -> list[str]:
         """The command that runs the environment's interpreter isolated, in a cgroup's files."""
-        sources = [environment.folder]
+        sources = [environment.folder, *filter(None, [environment.own])]
         if environment.base != environments.SYSTEM:
             sources += [environment.prefix / "lib", environment.prefix / "bin"]
         root = os.geteuid() == 0
@@ -129,8 +132,10 @@ class Bubblewrap:
                 command += ["--symlink", str(path.readlink()), name]
             elif path.exists():
                 command += ["--ro-bind", name, name]
-        for source, name in zip(shown[1:], ("lib", "bin"), strict=False):
-            command += ["--ro-bind", source, f"{environment.base}/{name}"]
+        places = [overlays.INSIDE] if environment.own else []
+        places += [f"{environment.base}/{name}" for name in ("lib", "bin")]
+        for source, place in zip(shown[1:], places, strict=False):
+            command += ["--ro-bind", source, place]
         # The base's own packages are not part of the environment: something empty covers them.
         for folder in (f"lib/{environment.python}/site-packages", "lib/python3/dist-packages"):
             if (environment.prefix / folder).is_dir():

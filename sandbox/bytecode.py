@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO
 
+from sandbox import overlays
 from sandbox.environments import Environment
 
 log = logging.getLogger(__name__)
@@ -53,26 +54,41 @@ def precompile(environment: Environment, jailed: Callable[[Sequence[str]], list[
     jailed
         From arguments of the environment's interpreter to a command that runs it isolated.
     """
-    stamp = environment.folder / STAMP
-    if stamp.exists() or not os.access(environment.folder, os.W_OK):  # somebody else's cache
+    library = environment.packages.parent
+    _precompile(environment, environment.folder, library, f"/env/lib/{environment.python}", jailed)
+    if environment.own is not None and os.access(environment.own, os.W_OK):
+        kept = environment.own / "__pycache__"  # replaced with the packages
+        kept.mkdir(exist_ok=True)
+        _precompile(environment, kept, environment.own, overlays.INSIDE, jailed)
+
+
+def _precompile(
+    environment: Environment,
+    folder: Path,
+    root: Path,
+    inside: str,
+    jailed: Callable[[Sequence[str]], list[str]],
+) -> None:
+    """Compile what lies below ``root``, shown as ``inside``; ``folder`` holds the stamp."""
+    stamp = folder / STAMP
+    if stamp.exists() or not os.access(folder, os.W_OK):  # somebody else's cache
         return
-    with environment.folder.with_suffix(".lock").open("w") as guard:
+    with stamp.with_suffix(".lock").open("w") as guard:
         fcntl.flock(guard, fcntl.LOCK_EX)
         if stamp.exists():
             return
-        packages = environment.folder / "lib" / environment.python / "site-packages"
         tag = environment.python.replace("python", "cpython-").replace(".", "")
         wanted = [
             (source, source.parent / "__pycache__" / f"{source.stem}.{tag}.pyc")
-            for source in sorted(packages.rglob("*.py"))
+            for source in sorted(root.rglob("*.py"))
         ]
         wanted = [pair for pair in wanted if not pair[1].exists()]
         if wanted:
             log.info("compiling %d modules of %s, once", len(wanted), environment.name)
-        command = jailed(["-I", "-S", "-c", COMPILER, f"/env/lib/{environment.python}"])
+        command = jailed(["-I", "-S", "-c", COMPILER, inside])
         shares = [wanted[start :: os.cpu_count() or 1] for start in range(os.cpu_count() or 1)]
         with ThreadPoolExecutor(len(shares)) as pool:
-            list(pool.map(lambda share: _compile(packages.parent, command, share), shares))
+            list(pool.map(lambda share: _compile(root, command, share), shares))
         stamp.touch()
 
 

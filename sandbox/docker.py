@@ -14,13 +14,14 @@ import os
 import socket
 import struct
 import time
+from pathlib import Path
 from typing import Any
 
 import docker.errors
 import requests.exceptions
 from docker.types import LogConfig, Ulimit
 
-from sandbox import images
+from sandbox import environments, images, overlays
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.bubblewrap import FORK_SERVER_MB, child_environment
 from sandbox.inputs import INPUTS_LIMIT
@@ -111,15 +112,17 @@ class Docker:
         """See :class:`sandbox.worker.Backend`."""
         try:
             image = await asyncio.to_thread(images.build, self._engine, self._config.env)
-            container, attached = await asyncio.to_thread(self._start, image)
+            own = await asyncio.to_thread(environments.own_packages, self._config.env)
+            container, attached = await asyncio.to_thread(self._start, image, own)
         except _ENGINE_ERRORS as error:
             raise SandboxError(f"{self.tier} could not start a container: {error}") from error
         connection: socket.socket = attached._sock
         connection.setblocking(False)
         reader, writer = await asyncio.open_connection(sock=connection)
-        return ContainerChannel(self._engine, container, attached, reader, writer), {}
+        channel = ContainerChannel(self._engine, container, attached, reader, writer)
+        return channel, {"own": overlays.INSIDE if own else ""}
 
-    def _start(self, image: str) -> tuple[str, Any]:
+    def _start(self, image: str, own: Path | None) -> tuple[str, Any]:
         api = self._engine.client.api
         if not api.base_url.startswith(("http+docker://localhost", "http://")):
             raise SandboxError(
@@ -135,7 +138,7 @@ class Docker:
             working_dir="/",
             user="0:0",
             labels={LABEL: str(os.getpid())},
-            host_config=self._limits(),
+            host_config=self._limits(own),
         )
         container = str(created["Id"])
         try:
@@ -159,7 +162,7 @@ class Docker:
                 with contextlib.suppress(docker.errors.NotFound, docker.errors.APIError):
                     api.remove_container(item["Id"])
 
-    def _limits(self) -> Any:
+    def _limits(self, own: Path | None) -> Any:
         config = self._config
         memory = (config.memory_mb + FORK_SERVER_MB) * 1024**2 + INPUTS_LIMIT
         private = "rw,noexec,nosuid,nodev"
@@ -171,6 +174,8 @@ class Docker:
             network_mode="none",
             ipc_mode="private",
             read_only=True,
+            # z: a label that containers may read, where SELinux asks for one
+            binds=[f"{own}:{overlays.INSIDE}:ro,z"] if own else None,
             cap_drop=["ALL"],
             cap_add=["SETUID", "SETGID"],
             security_opt=["no-new-privileges"],

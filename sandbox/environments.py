@@ -5,7 +5,8 @@ once) and, where not every Python will do, ``python`` (the version to use). Buil
 cache, keyed by the content of the lock file and the Python version; building again is free.
 
 A name with a slash in it is the path of such a folder elsewhere (``python -m sandbox.own`` makes
-one for a package of the user's own); its lock file may name wheels beside it.
+one for a package of the user's own); its lock file may name wheels beside it. Or it is an
+*overlay* (``sandbox.overlays``): a folder of packages in front of one of these environments.
 
 Whoever wrote such a folder must not get code to run on the host by it: only wheels are unpacked,
 and no interpreter that would see them is started here. What has to run (compiling, warm-up,
@@ -26,10 +27,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from sandbox import overlays
 from sandbox.base import SandboxError
 from sandbox.terminal import printable
 
@@ -37,6 +39,7 @@ ENVS = Path(__file__).parent / "envs"
 SYSTEM = "/usr"  # the base of a Python that the system's folders already show
 INSIDE = "inside.cfg"  # pyvenv.cfg as it must read inside
 STAMP = ".complete.json"
+OWN = "own files"
 _VERSION = re.compile(r"\d+\.\d+(\.\d+)?")
 _PIN = re.compile(r"([A-Za-z0-9][\w.-]*)\s*==")
 _WHEEL = re.compile(r"([A-Za-z0-9][\w.-]*\s*@\s*)?\S+\.whl(\s|$)")
@@ -55,6 +58,8 @@ class Environment:
         Base prefix of its interpreter on the host, and where the sandbox shows it.
     python
         File name of the interpreter, ``python3.11``.
+    own
+        Of an overlay: the folder of packages in front; ``folder`` is then its base's.
     """
 
     name: str
@@ -62,6 +67,12 @@ class Environment:
     prefix: Path
     base: str
     python: str
+    own: Path | None = None
+
+    @property
+    def packages(self) -> Path:
+        """The folder of the installed packages."""
+        return self.folder / "lib" / self.python / "site-packages"
 
 
 def cache_folder() -> Path:
@@ -75,8 +86,57 @@ def names() -> list[str]:
     return sorted(path.parent.name for path in ENVS.glob("*/requirements.lock"))
 
 
+def overlay(name: str, *, base: str = "live", folder: Path, warmup: str = "") -> str:
+    """Register the environment that has the packages of ``folder`` in front of those of ``base``.
+
+    Nothing is installed: a copy of the folder is kept in the cache under its content.
+
+    Parameters
+    ----------
+    name
+        What the folder in the cache is called, for people.
+    base
+        One of :func:`names`.
+    folder
+        Holds import packages and modules, none of which ``base`` has too.
+    warmup
+        Source that a worker executes after the base's own.
+
+    Returns
+    -------
+    name
+        Of the environment, wherever one is asked for.
+
+    Raises
+    ------
+    SandboxError
+        When ``base`` is unknown, or the folder is empty or holds links.
+    """
+    lock_file(base)
+    return str(overlays.register(base, folder, cache_folder() / "overlays" / name, warmup=warmup))
+
+
+def _overlay(name: str) -> overlays.Overlay | None:
+    """The overlay of that name, ``None`` for an environment that is installed."""
+    place = Path(name).expanduser().resolve()
+    return overlays.read(place) if "/" in name and overlays.is_overlay(place) else None
+
+
+def own_packages(name: str) -> Path | None:
+    """Of an overlay: its own packages on the host."""
+    found = _overlay(name)
+    return None if found is None else found.packages
+
+
+def base_of(name: str) -> str:
+    """The environment that is installed: of an overlay its base, else the very same."""
+    found = _overlay(name)
+    return name if found is None else found.base
+
+
 def lock_file(name: str) -> Path:
-    """The lock file of an environment; raises :class:`SandboxError` for an unknown name."""
+    """The lock file of what is installed; raises :class:`SandboxError` for an unknown name."""
+    name = base_of(name)
     if "/" in name:
         path = Path(name).expanduser().resolve() / "requirements.lock"
         if not path.is_file():
@@ -94,7 +154,10 @@ def lock_file(name: str) -> Path:
 
 def warmup(name: str) -> str:
     """Source that a worker of this environment executes once."""
-    return (lock_file(name).parent / "warmup.py").read_text()
+    text = (lock_file(name).parent / "warmup.py").read_text()
+    if _overlay(name) is not None:
+        text += "\n" + (Path(name).expanduser() / "warmup.py").read_text()
+    return text
 
 
 def wanted_python(name: str) -> str | None:
@@ -109,7 +172,12 @@ def wanted_python(name: str) -> str | None:
 
 
 def folder(name: str) -> Path:
-    """Where the environment is, or will be, built."""
+    """Where the environment is, or will be, built; of an overlay, only links are there."""
+    found = _overlay(name)
+    if found is not None:
+        content = f"{folder(found.base)}\0{found.packages}\0{found.digest}"
+        digest = hashlib.sha256(content.encode()).hexdigest()[:12]
+        return cache_folder() / "envs" / f"{found.packages.parent.name}-{digest}"
     lock = lock_file(name)
     version = wanted_python(name) or "{}.{}".format(*sys.version_info)
     digest = hashlib.sha256(lock.read_bytes() + version.encode()).hexdigest()[:12]
@@ -122,7 +190,7 @@ def build(name: str, *, say: Callable[[str], None] = lambda _: None) -> Environm
     Parameters
     ----------
     name
-        Folder of ``envs``.
+        Folder of ``envs``, or a path.
     say
         Called with each line of progress.
 
@@ -132,6 +200,12 @@ def build(name: str, *, say: Callable[[str], None] = lambda _: None) -> Environm
         When no fitting Python is there, or a package cannot be installed.
     """
     target = folder(name)
+    found = _overlay(name)
+    if found is not None:
+        installed = build(found.base, say=say)
+        if not _usable(target):
+            _link(found, installed, target)
+        return replace(installed, name=name, own=found.packages)
     if _usable(target):
         return _load(name, target)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -193,6 +267,25 @@ def _install(name: str, target: Path, say: Callable[[str], None]) -> None:
     (target / INSIDE).write_text(inside)
     (target / INSIDE).chmod(0o644)
     facts = {"prefix": prefix, "base": base, "python": binary, "packages": _distributions(target)}
+    _stamp(target, facts)
+
+
+def _link(found: overlays.Overlay, installed: Environment, target: Path) -> None:
+    """Make the folder of an overlay: one ``site-packages`` that shows both, for who reads it."""
+    unfinished = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}-"))
+    try:
+        packages = unfinished / installed.packages.relative_to(installed.folder)
+        overlays.link(found, installed.packages, packages)
+        facts = json.loads((installed.folder / STAMP).read_text())
+        facts["packages"] = _distributions(unfinished) | {OWN: found.digest[:12]}
+        _stamp(unfinished, facts)
+    except BaseException:
+        shutil.rmtree(unfinished)
+        raise
+    overlays.publish(unfinished, target)
+
+
+def _stamp(target: Path, facts: Mapping[str, object]) -> None:
     unfinished = target / "stamp.json"
     unfinished.write_text(json.dumps(facts, indent=1))
     unfinished.rename(target / STAMP)  # last: a half-built environment has no stamp
@@ -260,13 +353,22 @@ def _load(name: str, target: Path) -> Environment:
 
 
 def site_packages(name: str) -> Path:
-    """The folder of the environment's packages, built if need be."""
+    """A folder that shows all packages of the environment, built if need be."""
     environment = build(name)
-    return environment.folder / "lib" / environment.python / "site-packages"
+    return folder(name) / environment.packages.relative_to(environment.folder)
+
+
+def source_folders(name: str) -> tuple[Path, ...]:
+    """Where the packages really lie, in the order of imports: own ones, then the installed."""
+    environment = build(name)
+    return tuple(filter(None, (environment.own, environment.packages)))
 
 
 def installed_versions(name: str) -> Mapping[str, str]:
-    """Distribution name (lower case, dashes) to version, for everything in the environment."""
+    """Distribution name (lower case, dashes) to version, for everything in the environment.
+
+    An overlay also has ``OWN``: the digest of its own files, which need not carry a version.
+    """
     build(name)
     packages: dict[str, str] = json.loads((folder(name) / STAMP).read_text())["packages"]
     return packages

@@ -17,11 +17,11 @@ KNOWN = {
     "HOME", "TMPDIR", "PATH", "LANG", "LC_CTYPE", "USER", "LOGNAME", "PWD", "HOSTNAME", "TERM",
     "container", "PYTHONHASHSEED", "PYTHONDONTWRITEBYTECODE", "MPLBACKEND", "MPLCONFIGDIR",
     "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "MALLOC_ARENA_MAX",
-    "LD_LIBRARY_PATH",
+    "LD_LIBRARY_PATH", "PYTHONPATH",
 }  # fmt: skip
 FOLDERS = (
     "/ /usr /usr/bin /env /env/lib /dev /dev/mqueue /etc /proc /inputs /sys /var /var/tmp /run"
-    " /opt /home /root /python /mnt /srv"
+    " /opt /home /root /python /mnt /srv /own"
 )
 SECRETS = "/etc/shadow /etc/gshadow /etc/ssh/ssh_host_rsa_key /proc/kcore /dev/mem"
 ENGINES = "/var/run/docker.sock /run/docker.sock /run/podman/podman.sock"

@@ -59,4 +59,8 @@ class Unsafe:
         command = [str(environment.folder / "bin/python"), "-s", "-P", "-c", LOADER]
         channel = await UnsafeChannel.open(command, variables, scratch)
         channel.scratch = scratch
-        return channel, {"folder": str(scratch / "run"), "inputs": str(scratch / "inputs")}
+        return channel, {
+            "folder": str(scratch / "run"),
+            "inputs": str(scratch / "inputs"),
+            "own": str(environment.own or ""),
+        }

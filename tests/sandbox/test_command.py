@@ -30,7 +30,7 @@ def command(*words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["dance"], "install, build, run, selftest, bench"),
+        (["dance"], "install, list, build, run, selftest, bench"),
         (["build", "env=nothing"], "there are: live"),
         (["run"], "which file?"),
         (["run", "no-such-file.py"], "no file"),
