@@ -123,10 +123,11 @@ def _build(words: Sequence[str]) -> int:
 
         say("is it there?")
         if bubblewrap.problem() is None:
-            built = bubblewrap.Bubblewrap(config).prepare(say=say)
+            bubblewrap.Bubblewrap(config).prepare(say=say)
         else:
-            built = environments.build(config.env, say=say)
-        console.print(f"{built.folder} ({time.monotonic() - started:.1f} s)", highlight=False)
+            environments.build(config.env, say=say)
+        where = environments.folder(config.env)
+        console.print(f"{where} ({time.monotonic() - started:.1f} s)", highlight=False)
         for engine in _engines(config.backend):
             started = time.monotonic()
             try:

@@ -1,8 +1,10 @@
 """Makes a sandbox environment that holds a package of the user's own.
 
 ``python -m sandbox.own project=DIR out=FOLDER [base=live]``: builds a wheel of the project in
-``DIR`` (a ``pyproject.toml``) and pins it with everything it needs, by hash, in
-``FOLDER/requirements.lock``. Use it as ``env=./FOLDER`` wherever an environment is asked for.
+``DIR`` (a ``pyproject.toml``). When the base meets all its requirements, the wheel's files become
+an overlay on it (``sandbox.overlays``). Otherwise the wheel is pinned with everything it needs, by
+hash, in ``FOLDER/requirements.lock``. Use it as ``env=./FOLDER`` wherever an environment is asked
+for.
 
 A build runs code of the project and of its build tools: it happens in the sandbox, in an
 environment that holds these tools, unless ``build=host`` is given.
@@ -18,11 +20,12 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sandbox import environments
+from sandbox import environments, fitting, overlays
 from sandbox.base import Mount, Outcome, SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
 from sandbox.terminal import printable
@@ -30,12 +33,15 @@ from sandbox.terminal import printable
 USAGE = """\
 python -m sandbox.own project=DIR out=FOLDER [base=live] [build=host]
 
-Builds a wheel of the Python project in DIR and writes FOLDER/requirements.lock: the wheel and all
-that it needs, pinned by hash. base=NAME adds the packages of that environment, in its versions.
+Builds a wheel of the Python project in DIR. If the environment `base` meets all its requirements,
+the wheel's files go to FOLDER/packages, in front of that environment, and nothing is installed.
+Otherwise FOLDER/requirements.lock pins the wheel and all that it needs by hash, with base=NAME also
+the packages of that environment, in its versions; base=none asks for this without looking.
 The build runs in the sandbox; build=host runs it as you (for projects that need a compiler's
 headers or the network). Packages that it needs must have wheels.
 Then: python -m sandbox build env=./FOLDER
 """
+BASE = "live"
 #: Wheels carry times; a fixed one makes the same source the same wheel, and the same environment.
 _EPOCH = "315532800"
 _SECONDS = 600.0
@@ -65,8 +71,34 @@ def build(backend, paths, known):
 _UNWANTED = shutil.ignore_patterns(".git", ".venv", "venv", "build", "dist", "*.egg-info")
 
 
-def make(project: Path, out: Path, *, base: str | None = None, on_host: bool = False) -> str:
-    """Write the environment of ``project`` to ``out``; returns the wheel's file name.
+@dataclass(frozen=True)
+class Made:
+    """What became of a project.
+
+    Attributes
+    ----------
+    wheel
+        File name of its wheel.
+    base
+        The environment that was looked at, ``None`` for none.
+    obstacles
+        Why that one does not do, and everything gets installed; empty for an overlay.
+    """
+
+    wheel: str
+    base: str | None
+    obstacles: tuple[str, ...]
+
+
+def make(
+    project: Path,
+    out: Path,
+    *,
+    base: str | None = None,
+    on_host: bool = False,
+    say: Callable[[str], None] = lambda _: None,
+) -> Made:
+    """Write the environment of ``project`` to ``out``.
 
     Parameters
     ----------
@@ -75,9 +107,12 @@ def make(project: Path, out: Path, *, base: str | None = None, on_host: bool = F
     out
         Folder to write; what an earlier call wrote there is replaced.
     base
-        Environment whose packages are wanted as well.
+        Environment to lie in front of (``BASE`` when not given); one that is given, and does not
+        meet the requirements, is installed as well. ``none``: look at none.
     on_host
         Build outside of the sandbox, with all rights of the user.
+    say
+        Called with each line of progress.
 
     Raises
     ------
@@ -87,21 +122,59 @@ def make(project: Path, out: Path, *, base: str | None = None, on_host: bool = F
     if not (project / "pyproject.toml").is_file():
         raise SandboxError(f"project={project}: no pyproject.toml there")
     name, system = _project(project)
-    out.mkdir(parents=True, exist_ok=True)
-    shutil.rmtree(out / "wheels", ignore_errors=True)
+    looked_at = None if base == "none" else base or BASE
+    if looked_at is not None:
+        environments.lock_file(looked_at)  # unknown: now, not after the build
     with tempfile.TemporaryDirectory() as temporary:  # building leaves things beside the sources
+        wheels = Path(temporary) / "wheels"
         copy = Path(shutil.copytree(project, Path(temporary) / "project", ignore=_UNWANTED))
-        wheels = out.resolve() / "wheels"
+        say(f"building a wheel of {name}")
         if on_host:
             _uv(["build", "--quiet", "--wheel", "--out-dir", str(wheels), "."], copy)
         else:
             file, data = asyncio.run(_build_inside(copy, system, Path(temporary) / "tools"))
             wheels.mkdir()
             (wheels / file).write_bytes(data)
-    built = sorted((out / "wheels").glob("*.whl"))
-    if len(built) != 1:
-        raise SandboxError(f"project={project}: building {name} gave {len(built)} wheels")
-    wanted, warmup = [f"./wheels/{built[0].name}"], ""
+        built = sorted(wheels.glob("*.whl"))
+        if len(built) != 1:
+            raise SandboxError(f"project={project}: building {name} gave {len(built)} wheels")
+        _clear(out)
+        found: list[str] = []
+        if looked_at is not None:
+            found = _overlay(built[0], looked_at, out, Path(temporary) / "files", say)
+        if looked_at is None or found:
+            say("choosing versions")
+            shutil.copytree(wheels, out / "wheels")
+            _pin(f"./wheels/{built[0].name}", None if base == "none" else base, out)
+    return Made(built[0].name, looked_at, tuple(found))
+
+
+def _clear(out: Path) -> None:
+    """Remove what an earlier call wrote: it could have been the other kind."""
+    out.mkdir(parents=True, exist_ok=True)
+    for name in (overlays.DESCRIPTION, "requirements.lock", "requirements.in", "python"):
+        (out / name).unlink(missing_ok=True)
+    for name in ("wheels", overlays.PACKAGES):
+        shutil.rmtree(out / name, ignore_errors=True)
+
+
+def _overlay(
+    wheel: Path, base: str, out: Path, files: Path, say: Callable[[str], None]
+) -> list[str]:
+    """Make ``out`` an overlay on ``base``; returns what stands against it, if anything does."""
+    if base not in environments.names():
+        return [f"{base} does not come with matsmith"]
+    installed = environments.build(base, say=say)
+    fitting.unpack(wheel, files)
+    found = fitting.obstacles(wheel.name, files, installed)
+    if not found:
+        overlays.write(base, files, out, warmup='"""Imported ahead of a run: nothing more."""\n')
+    return found
+
+
+def _pin(wheel: str, base: str | None, out: Path) -> None:
+    """Write the lock file that holds the wheel, what it needs, and the packages of ``base``."""
+    wanted, warmup = [wheel], ""
     constraints = ["--only-binary", ":all:"]
     if base is not None:
         lock = environments.lock_file(base)
@@ -111,12 +184,10 @@ def make(project: Path, out: Path, *, base: str | None = None, on_host: bool = F
         if (python := environments.wanted_python(base)) is not None:
             (out / "python").write_text(python + "\n")
     (out / "requirements.in").write_text("\n".join(wanted).strip() + "\n")
-    (out / "requirements.lock").unlink(missing_ok=True)
     resolve = ["pip", "compile", "--quiet", "--generate-hashes", "--no-emit-index-url"]
     resolve += ["--no-header", *constraints, "requirements.in", "--output-file"]
     _uv([*resolve, "requirements.lock"], out)
     (out / "warmup.py").write_text(warmup or '"""Nothing is imported ahead of a run."""\n')
-    return built[0].name
 
 
 def _project(project: Path) -> tuple[str, Mapping[str, Any]]:
@@ -204,12 +275,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given.get("build", "host") != "host":
             raise SandboxError(f"build={given['build']}: only build=host can be given")  # noqa: TRY301
         on_host = "build" in given
-        wheel = make(Path(given["project"]), out, base=given.get("base"), on_host=on_host)
+        made = make(Path(given["project"]), out, base=given.get("base"), on_host=on_host, say=_say)
     except SandboxError as error:
         sys.stderr.write(f"sandbox.own: {printable(error)}\n")
         return 2
-    print(f"{out}: {wheel} and what it needs; use it as env={_as_name(out)}")
+    if made.base is None or made.obstacles:
+        print(f"{out}: {made.wheel} and what it needs, installed when it is first used")
+        for reason in made.obstacles:
+            print(f"  not in front of {made.base}: {reason}")
+    else:
+        print(f"{out}: {made.wheel} in front of {made.base}, which has what it needs")
+    print(f"Use it as env={_as_name(out)}")
     return 0
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{printable(line)}\n")
 
 
 def _as_name(out: Path) -> str:
