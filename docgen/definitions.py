@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from docgen.constants import Constant, constants
 from docgen.sources import SourceFile
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -29,7 +30,7 @@ class Function:
 
 @dataclass
 class Class:
-    """A class; ``attributes`` maps a public attribute to the expression that tells its type."""
+    """A class; ``constants`` are the names that its body assigns, ``fields`` the annotated ones."""
 
     qualname: str
     node: ast.ClassDef
@@ -37,7 +38,7 @@ class Class:
     functions: dict[str, Function] = field(default_factory=dict)
     classes: dict[str, Class] = field(default_factory=dict)
     fields: dict[str, ast.AnnAssign] = field(default_factory=dict)
-    constants: dict[str, ast.expr] = field(default_factory=dict)
+    constants: dict[str, Constant] = field(default_factory=dict)
 
     @property
     def generated_constructor(self) -> bool:
@@ -64,6 +65,7 @@ class Module:
     lines: list[str]
     functions: dict[str, Function] = field(default_factory=dict)
     classes: dict[str, Class] = field(default_factory=dict)
+    constants: dict[str, Constant] = field(default_factory=dict)
     bindings: dict[str, str] = field(default_factory=dict)
     stars: list[str] = field(default_factory=list)
     all: frozenset[str] | None = None
@@ -113,6 +115,7 @@ def read_module(source: SourceFile) -> Module:
             module.classes[node.name] = _class(module, f"{module.name}.{node.name}", node)
         elif isinstance(node, ast.Assign):
             _alias(module, node)
+    module.constants = {c.name: c for c in constants(found, module)}
     if module.all is not None and _mentions(tree, "__all__") > 1:
         module.all = None  # it is changed later on
     if "__getattr__" not in module.functions:  # with it, such names are usually loaded lazily
@@ -172,7 +175,8 @@ decorator_name = last_part
 
 def _class(module: Module, qualname: str, node: ast.ClassDef) -> Class:
     found = Class(qualname, node, module)
-    for item in statements(node.body):
+    body = list(statements(node.body))
+    for item in body:
         if isinstance(item, FunctionNode):
             function = _function(module, found, item)
             if function is not None:
@@ -181,10 +185,7 @@ def _class(module: Module, qualname: str, node: ast.ClassDef) -> Class:
             found.classes[item.name] = _class(module, f"{qualname}.{item.name}", item)
         elif isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
             found.fields[item.target.id] = item
-        elif isinstance(item, ast.Assign):
-            for target in item.targets:
-                if isinstance(target, ast.Name):
-                    found.constants[target.id] = item.value
+    found.constants = {c.name: c for c in constants(body, module, found)}
     return found
 
 

@@ -11,13 +11,19 @@ _MEMBER_CHARACTERS = 24_000  # beyond this, members are listed by name only
 def render_facts(symbol: Symbol) -> str:
     """The facts of a symbol, one per line; the layout is fixed in ``docs/architecture.md``."""
     lines = [symbol.qualname, f"kind: {symbol.kind}"]
-    if symbol.import_path != symbol.qualname and symbol.kind in {"class", "function"}:
+    if symbol.import_path != symbol.qualname and symbol.kind in {
+        "class",
+        "function",
+        "constant",
+    }:
         parent, _, name = symbol.import_path.rpartition(".")
         lines.append(f"import: from {parent} import {name}")
     if symbol.modifiers:
         lines.append(f"modifiers: {', '.join(symbol.modifiers)}")
     if symbol.signature:
         lines.append(f"signature: {symbol.signature}")
+    if symbol.value:
+        lines.append(f"value: {symbol.value}")
     if symbol.bases:
         bases = (base.rpartition(".")[2] if "(" not in base else base for base in symbol.bases)
         lines.append(f"bases: {', '.join(bases)}")

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from docgen.calls import used_symbols
+from docgen.constants import Constant
 from docgen.definitions import (
     Class,
     Function,
@@ -16,8 +17,15 @@ from docgen.definitions import (
     read_module,
 )
 from docgen.docstrings import described_names, first_sentence
+from docgen.exports import find_aliases, import_paths, short_name
 from docgen.names import Names, arguments
-from docgen.signatures import attribute_type, class_signature, function_signature
+from docgen.signatures import (
+    annotation_text,
+    attribute_type,
+    class_signature,
+    function_signature,
+    value_type,
+)
 from docgen.sources import SourceFile, distribution_versions, read_sources, sources_digest
 from docgen.symbols import Library, Member, MemberKind, Symbol
 
@@ -44,8 +52,8 @@ def build_library(sources: Sequence[SourceFile]) -> Library:
             place = f", line {error.lineno}" if error.lineno else ""
             unreadable[source.path] = f"{error.msg}{place}"
     names = Names(modules)
-    aliases = _aliases(modules, names)
-    shortest = _import_paths(modules, names)
+    aliases = find_aliases(modules, names)
+    shortest = import_paths(modules, names)
     builder = _Builder(names, shortest)
     symbols = {symbol.qualname: symbol for symbol in builder.all()}
     return Library(
@@ -61,7 +69,7 @@ class _Builder:
     def __init__(self, names: Names, shortest: dict[str, str]) -> None:
         self.names = names
         self.shortest = shortest
-        self._told: dict[str, dict[str, str]] = {}
+        self._described: dict[str, dict[str, str]] = {}
 
     def all(self) -> Iterator[Symbol]:
         for module in self.names.modules.values():
@@ -71,11 +79,34 @@ class _Builder:
         for function in self.names.functions.values():
             if function.owner is None or not _special(function.node.name):
                 yield self._function(function)
+        for constant in self._constants():
+            yield self._constant(constant)
+
+    def _constants(self) -> Iterator[Constant]:
+        """Constants and attributes that are no other name for a class or function."""
+        for module in self.names.modules.values():
+            for constant in module.constants.values():
+                if constant.documented and self.names.in_module(module, constant.name) is constant:
+                    yield constant
+        for cls in self.names.classes.values():
+            for name, constant in cls.constants.items():
+                value = constant.value or ast.Constant(None)
+                target = self.names.expression(value, cls.module)
+                renamed = isinstance(target, Class | Function) or (
+                    isinstance(value, ast.Name) and value.id in cls.functions
+                )
+                if constant.documented and name not in cls.functions and not renamed:
+                    yield constant
 
     def _module(self, module: Module) -> Symbol:
         own: list[Class | Function] = [*module.classes.values(), *module.functions.values()]
         own.sort(key=lambda definition: definition.node.lineno)
         members = [self._member(d, "") for d in own if not d.node.name.startswith("_")]
+        members += [
+            Member(c.name, "constant", self._typed(c), self._told(c), c.qualname)
+            for c in module.constants.values()
+            if c.documented and self.names.in_module(module, c.name) is c
+        ]
         if Path(module.source.path).name == "__init__.py":
             members += self._modules(module.name)
         return Symbol(
@@ -156,6 +187,38 @@ class _Builder:
             returns=self._returned(function),
         )
 
+    def _constant(self, constant: Constant) -> Symbol:
+        typed = self._typed(constant)
+        return self._symbol(
+            constant,
+            kind="attribute" if constant.owner else "constant",
+            signature=f"{constant.name} {typed}" if typed else "",
+            docstring=self._told(constant),
+            source=constant.module.segment(_first_line(constant), _last_line(constant)),
+            value=constant.literal,
+        )
+
+    def _typed(self, constant: Constant) -> str:
+        """``-> float`` where annotation or value tell."""
+        owner, node = constant.owner, constant.node
+        if isinstance(node, ast.AnnAssign):
+            kind = annotation_text(node.annotation)
+        else:
+            kind = value_type(constant.value, owner or constant.module, self.names)
+        return f"-> {kind}" if kind else ""
+
+    def _told(self, constant: Constant) -> str:
+        """What is said about a constant beside it and in the docstring of what holds it."""
+        holder = constant.owner or constant.module
+        described = self._described_in(holder).get(constant.name, "")
+        return " ".join(dict.fromkeys(filter(None, [described, constant.docstring])))
+
+    def _described_in(self, holder: Class | Module) -> dict[str, str]:
+        key = holder.qualname if isinstance(holder, Class) else holder.name
+        if key not in self._described:  # a base class is read for all its subclasses
+            self._described[key] = _described(holder)
+        return self._described[key]
+
     def _constructor_types(self, cls: Class) -> tuple[str, ...]:
         """Classes that the parameters of the constructor name."""
         for owner in self.names.mro(cls):
@@ -177,7 +240,7 @@ class _Builder:
         cls = self.names.annotation(function.node.returns, function)
         return cls.qualname if cls is not None else ""
 
-    def _symbol(self, definition: Class | Function, **facts: object) -> Symbol:
+    def _symbol(self, definition: Class | Function | Constant, **facts: object) -> Symbol:
         source = definition.module.source
         return Symbol(
             qualname=definition.qualname,
@@ -190,11 +253,11 @@ class _Builder:
             **facts,  # type: ignore[arg-type]
         )
 
-    def _import_path(self, definition: Class | Function) -> str:
-        """Shortest public path; of a method, that of its class and the name."""
-        if isinstance(definition, Function) and definition.owner is not None:
+    def _import_path(self, definition: Class | Function | Constant) -> str:
+        """Shortest public path; of a method or attribute, that of its class and the name."""
+        if isinstance(definition, Function | Constant) and definition.owner is not None:
             owner = definition.owner.qualname
-            return f"{self.shortest.get(owner, owner)}.{definition.node.name}"
+            return f"{self.shortest.get(owner, owner)}.{short_name(definition)}"
         return self.shortest.get(definition.qualname, definition.qualname)
 
     def _base_name(self, base: ast.expr, cls: Class) -> str:
@@ -207,9 +270,7 @@ class _Builder:
             origin = "" if owner is cls else owner.node.name
             methods = sorted(owner.functions.values(), key=lambda f: f.node.lineno)
             attributes = self.names.attributes(owner)
-            if owner.qualname not in self._told:  # a base class is read for all its subclasses
-                self._told[owner.qualname] = _told(owner) if attributes else {}
-            told = self._told[owner.qualname]
+            told = self._described_in(owner) if attributes else {}
             for function in methods:
                 name = function.node.name
                 if not name.startswith("_") and name not in seen:
@@ -240,11 +301,13 @@ class _Builder:
         )
 
 
-def _told(cls: Class) -> dict[str, str]:
-    """What a class and its constructor say about attributes; the class has the last word."""
-    init = cls.functions.get("__init__")
+def _described(holder: Class | Module) -> dict[str, str]:
+    """What docstrings say about single names; a class has the last word over its constructor."""
+    if isinstance(holder, Module):
+        return described_names(docstring_of(holder.tree))
+    init = holder.functions.get("__init__")
     constructor = described_names(docstring_of(init.node)) if init is not None else {}
-    return {**constructor, **described_names(docstring_of(cls.node))}
+    return {**constructor, **described_names(docstring_of(holder.node))}
 
 
 def _qualnames(classes: Sequence[Class], *, but: Class | None) -> tuple[str, ...]:
@@ -255,12 +318,14 @@ def _special(name: str) -> bool:
     return name.startswith("__") and name.endswith("__")
 
 
-def _first_line(definition: Class | Function) -> int:
+def _first_line(definition: Class | Function | Constant) -> int:
+    if isinstance(definition, Constant):
+        return definition.node.lineno
     decorators = [d.lineno for d in definition.node.decorator_list]
     return min([definition.node.lineno, *decorators])
 
 
-def _last_line(definition: Class | Function) -> int:
+def _last_line(definition: Class | Function | Constant) -> int:
     return definition.node.end_lineno or definition.node.lineno
 
 
@@ -291,57 +356,3 @@ def _raised(function: Function) -> tuple[str, ...]:
             if name and (name[0].isupper()):
                 names.setdefault(name)
     return tuple(names)
-
-
-def _exported(module: Module, names: Names) -> list[str]:
-    """Names that can be imported from a module, ``import *`` followed one level."""
-    bound = [name for name in module.bindings if name not in module.typing_only]
-    own = [*bound, *module.classes, *module.functions]
-    for star in module.stars:
-        if (target := names.modules.get(star)) is not None:
-            offered = (*target.bindings, *target.classes, *target.functions)
-            own += [name for name in offered if target.star_exports(name)]
-            own = [name for name in own if name not in target.typing_only]
-    return sorted(set(own))
-
-
-def _aliases(modules: Sequence[Module], names: Names) -> dict[str, str]:
-    """Every other path under which a class or function can be imported."""
-    table: dict[str, str] = {}
-    for module in modules:
-        for name in _exported(module, names):
-            found = names.in_module(module, name)
-            if isinstance(found, Class | Function):
-                table.setdefault(f"{module.name}.{name}", found.qualname)
-    for path, qualname in list(table.items()):
-        cls = names.classes.get(qualname)
-        if cls is not None:
-            _member_aliases(path, cls, names, table)
-    for cls in names.classes.values():
-        _member_aliases(cls.qualname, cls, names, table)
-    return {alias: qualname for alias, qualname in table.items() if alias != qualname}
-
-
-def _member_aliases(path: str, cls: Class, names: Names, table: dict[str, str]) -> None:
-    for owner in names.mro(cls):
-        for name, function in owner.functions.items():
-            table.setdefault(f"{path}.{name}", function.qualname)
-
-
-def _import_paths(modules: Sequence[Module], names: Names) -> dict[str, str]:
-    """Qualified name -> shortest path through the ``__init__`` of an enclosing package."""
-    table: dict[str, str] = {}
-    for module in modules:
-        if not module.source.is_package:
-            continue
-        for name in _exported(module, names):
-            found = names.in_module(module, name)
-            if not isinstance(found, Class | Function) or name.startswith("_"):
-                continue
-            if name != found.node.name:
-                continue  # under another name; that is an alias, but not how to call it
-            path = f"{module.name}.{name}"
-            known = table.get(found.qualname, found.qualname)
-            if found.qualname.startswith(f"{module.name}.") and len(path) < len(known):
-                table[found.qualname] = path
-    return table

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from docgen.constants import Constant
 from docgen.definitions import Class, Function, Module, decorator_name
 
-Definition = Module | Class | Function
+Definition = Module | Class | Function | Constant
 _Seen = dict[tuple[str, str], Definition | None]
 """What one search has found so far: (module, name) -> definition."""
 _MAX_HOPS = 20  # re-exports followed before a path counts as unresolvable (import cycles)
@@ -67,6 +68,7 @@ class Names:
         found = self._imported(module, name, hops, seen)
         if found is None and module.source.is_package:
             found = self.modules.get(f"{module.name}.{name}")
+        found = found or module.constants.get(name)
         seen[module.name, name] = found
         return found
 
@@ -157,8 +159,8 @@ class Names:
         found: dict[str, ast.expr | None] = {
             name: node.annotation for name, node in cls.fields.items()
         }
-        for name, value in cls.constants.items():
-            found.setdefault(name, value)
+        for name, constant in cls.constants.items():
+            found.setdefault(name, constant.value)
         init = cls.functions.get("__init__")
         if init is not None:
             hints = {arg.arg: _unquoted(arg.annotation) for arg in arguments(init)}

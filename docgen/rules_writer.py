@@ -21,6 +21,7 @@ _SPHINX = re.compile(r"^:(param|type|returns?|rtype|raises?)\s*([^:]*):\s*(.*)$"
 _SIGNATURE = re.compile(r"^signature: (.*)$", re.MULTILINE)
 _IMPORT = re.compile(r"^import: (.*)$", re.MULTILINE)
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_LINE, _LINES = 160, 8  # characters and lines of a definition that are shown
 _TARGET = {
     "args": "Parameters", "arguments": "Parameters", "parameters": "Parameters",
     "params": "Parameters", "attributes": "Parameters", "keyword args": "Parameters",
@@ -52,7 +53,7 @@ def write(prompt: str) -> str:
     )
     out.append(("Returns", parts.get("Returns", "") or _return_type(facts)))
     out.append(("Raises", parts.get("Raises", "") or _fact(facts, "raises")))
-    out.append(("Details", parts.get("Details", "")))
+    out.append(("Details", parts.get("Details", "") or _defined(kind, sections.get("code", ""))))
     out.append(("Relations", _relations(sections)))
     out.append(("Notes", parts.get("Notes", "")))
     out.append(("Example", parts.get("Example", "") or _example(qualname, kind, facts)))
@@ -64,7 +65,8 @@ def _summary(qualname: str, kind: str, parts: dict[str, str]) -> str:
         return parts["Summary"]
     *_, owner, name = ("", *qualname.split("."))
     words = " ".join(_WORD.findall(name)).lower()
-    place = f" of {owner}" if kind in {"method", "property"} else f" in {owner}" if owner else ""
+    inside = kind in {"method", "property", "attribute"}
+    place = f" of {owner}" if inside else f" in {owner}" if owner else ""
     return f"{words.capitalize()}{place} (from its name; the source has no docstring)."
 
 
@@ -125,9 +127,19 @@ def _relations(sections: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
+def _defined(kind: str, code: str) -> str:
+    """How a constant comes about; its first lines, when it is a table."""
+    if kind not in {"constant", "attribute"} or not code:
+        return ""
+    lines = code.splitlines()
+    shown = "\n".join(line[:_LINE] for line in lines[:_LINES])
+    more = f"\n... ({len(lines) - _LINES} more lines)" if len(lines) > _LINES else ""
+    return f"```python\n{shown}{more}\n```"
+
+
 def _example(qualname: str, kind: str, facts: str) -> str:
     """A call with the required parameters as placeholders."""
-    if kind not in {"class", "function", "method", "property"}:
+    if kind == "module":
         return ""
     parent, _, name = qualname.rpartition(".")
     signature = _SIGNATURE.search(facts)
@@ -136,13 +148,16 @@ def _example(qualname: str, kind: str, facts: str) -> str:
     line = imported[1] if imported else f"from {parent} import {name}"
     if kind == "class":
         body = [line, f"{_variable(name)} = {call}"]
+    elif kind == "constant":
+        body = [line, f"value = {name}"]
     elif kind == "function":
         body = [line, f"result = {call}"]
     else:
         owner = parent.rpartition(".")[2]
         static = {"classmethod", "staticmethod"} & set(_fact(facts, "modifiers").split(", "))
-        receiver = owner if static else _variable(owner)
-        body = [f"result = {receiver}.{name if kind == 'property' else call}"]
+        receiver = owner if static or name.isupper() else _variable(owner)
+        read = kind in {"property", "attribute"}
+        body = [f"result = {receiver}.{name if read else call}"]
     return "```python\n" + "\n".join(body) + "\n```"
 
 

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from docgen.definitions import Class, Function, last_part
+from docgen.definitions import Class, Function, Module, last_part
 from docgen.names import Names, is_enum
 
 _MAX_DEFAULT = 60  # characters of a default value that are shown
@@ -57,15 +57,23 @@ def attribute_type(name: str, hint: ast.expr | None, owner: Class, names: Names)
         return ""
     if name in owner.fields or _is_annotation(hint):
         return annotation_text(hint)
-    if isinstance(hint, ast.Constant):
-        return "" if hint.value is None else type(hint.value).__name__
-    if isinstance(hint, ast.Call):
-        return _called_type(hint.func, owner, names)
-    return next((word for nodes, word in _DISPLAYS if isinstance(hint, nodes)), "")
+    return value_type(hint, owner, names)
 
 
-def _called_type(func: ast.expr, owner: Class, names: Names) -> str:
-    called = names.expression(func, owner.module)
+def value_type(value: ast.expr | None, place: Class | Module, names: Names) -> str:
+    """Type of the value of an expression in a class or module, empty when that is not plain."""
+    if isinstance(value, ast.UnaryOp):
+        value = value.operand
+    if isinstance(value, ast.Constant):
+        return "" if value.value is None else type(value.value).__name__
+    if isinstance(value, ast.Call):
+        module = place.module if isinstance(place, Class) else place
+        return _called_type(value.func, module, names)
+    return next((word for nodes, word in _DISPLAYS if isinstance(value, nodes)), "")
+
+
+def _called_type(func: ast.expr, module: Module, names: Names) -> str:
+    called = names.expression(func, module)
     if isinstance(called, Class):
         return called.node.name
     if isinstance(called, Function):

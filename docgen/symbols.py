@@ -7,9 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-Kind = Literal["module", "class", "function", "method", "property"]
+Kind = Literal["module", "class", "function", "method", "property", "constant", "attribute"]
 MemberKind = Literal[
-    "module", "class", "function", "method", "classmethod", "staticmethod", "property", "attribute"
+    "module",
+    "class",
+    "function",
+    "method",
+    "classmethod",
+    "staticmethod",
+    "property",
+    "attribute",
+    "constant",
 ]
 
 
@@ -39,7 +47,10 @@ class Member:
 
 @dataclass(frozen=True)
 class Symbol:
-    """A module, class, function, method or property of a package.
+    """A module, class, function, method, property, constant or class attribute of a package.
+
+    A ``constant`` is assigned at the top level of a module, an ``attribute`` in the body of a
+    class (fields and members of an enumeration too); what a constructor assigns is only a member.
 
     Attributes
     ----------
@@ -47,12 +58,12 @@ class Symbol:
         Dotted path of the definition, ``pymatgen.core.structure.IStructure.from_file``.
     signature
         ``from_file(filename: PathLike, ...) -> Structure``; empty for a module. For a class it
-        is the constructor's.
+        is the constructor's; for a constant or attribute ``name -> type``, empty when unknown.
     modifiers
         ``classmethod``, ``staticmethod``, ``abstract``, ``async``, ``deprecated``.
     source
         Source text of the definition; of a class only the body without the methods' bodies,
-        of a module only the docstring.
+        of a module nothing.
     package, version
         Distribution, and its version when known.
     path, first_line, last_line
@@ -72,6 +83,8 @@ class Symbol:
         Class of the library that the return annotation names, else empty.
     import_path
         Shortest public import path when re-exported by a package, else ``qualname``.
+    value
+        Of a constant or attribute, where the source gives a literal; long ones are cut.
     """
 
     qualname: str
@@ -92,6 +105,7 @@ class Symbol:
     types: tuple[str, ...] = ()
     returns: str = ""
     import_path: str = ""
+    value: str = ""
 
     @property
     def name(self) -> str:
