@@ -152,12 +152,17 @@ def refusal(why: str = "I cannot help with that.") -> Response:
 
 def tool_call(name: str = "search", arguments: str = "{}") -> Response:
     """A call instead of an answer."""
-    function = {"name": name, "arguments": arguments}
-    return message(
-        None,
-        ended="tool_calls",
-        tool_calls=[{"id": "call_1", "type": "function", "function": function}],
-    )
+    return tool_calls((name, arguments))
+
+
+def tool_calls(*calls: tuple[str, str], content: str | None = None, **fields: Any) -> Response:
+    """Calls by name and arguments, as ``call_1``, ``call_2``, ..."""
+    listed = [
+        {"id": f"call_{number}", "type": "function",
+         "function": {"name": name, "arguments": arguments}}
+        for number, (name, arguments) in enumerate(calls, 1)
+    ]  # fmt: skip
+    return message(content, ended="tool_calls", tool_calls=listed, **fields)
 
 
 def status(code: int, text: str = "", **headers: str) -> Response:

@@ -3,6 +3,7 @@
 Importing this package imports no LangChain: ``--help`` must answer at once.
 """
 
+from agents.models.calls import ToolCall
 from agents.models.client import CHARACTERS_PER_TOKEN, ModelClient, ModelError
 from agents.models.config import ModelConfig, Price, read_config
 from agents.models.prices import find_price
@@ -18,6 +19,7 @@ __all__ = [
     "ModelError",
     "Price",
     "Reply",
+    "ToolCall",
     "build_model",
     "find_price",
     "read_config",

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agents.models.content import plain_content
+from agents.models.content import plain_message
 
 if TYPE_CHECKING:  # slow to import
     from langchain_core.messages import BaseMessage
@@ -17,16 +17,23 @@ if TYPE_CHECKING:  # slow to import
 _SCHEMA = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)"
 
 
-def request_key(model: Mapping[str, Any], messages: Sequence[BaseMessage], sample: str) -> str:
-    """Hash of model identity and parameters, messages and *sample index*.
+def request_key(
+    model: Mapping[str, Any],
+    messages: Sequence[BaseMessage],
+    sample: str,
+    tools: Sequence[Mapping[str, Any]] = (),
+) -> str:
+    """Hash of model identity and parameters, messages, *sample index*, and tools if any.
 
     Without the sample index repeated samples would all be the first one, and their
     variance would vanish.
     """
+    plain = [plain_message(message) for message in messages]
     request = {
         "model": dict(model),
-        "messages": [[message.type, plain_content(message)] for message in messages],
+        "messages": [list(message.values()) for message in plain],
         "sample": sample,
+        **({"tools": list(tools)} if tools else {}),
     }
     text = json.dumps(request, sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agents.base import Usage
 from agents.models.cache import ReplyCache, request_key
+from agents.models.calls import as_text, calls_of, raw_of, read_calls, told
 from agents.models.config import ModelConfig, Price
 from agents.models.content import sendable
-from agents.models.parameters import adjusted, reply_limit, with_limit
+from agents.models.parameters import adjusted, refuses_tools, reply_limit, with_limit
 from agents.models.reply import Reply, fault_of, reasoning_of
 from agents.models.traffic import Recorder, Replay
 
@@ -27,7 +28,7 @@ CHARACTERS_PER_TOKEN = 4.0  # only where an endpoint reports no usage; such coun
 #: Keys of the configuration that do not change what a model answers to the same messages.
 NOT_IDENTITY = {
     "timeout", "max_retries", "price", "cache", "documents", "document_characters", "record",
-    "replay",
+    "replay", "tools", "context_tokens",
 }  # fmt: skip
 
 
@@ -35,6 +36,9 @@ NOT_IDENTITY = {
 _TRANSIENT = frozenset({408, 409, 429})
 
 _LOG = logging.getLogger(__name__)
+
+
+Tools = Sequence[Mapping[str, Any]]
 
 
 class ModelError(Exception):
@@ -89,13 +93,19 @@ class ModelClient:
         self._replay = replay
         self._slots = asyncio.Semaphore(concurrency)
         self.adjustments: list[str] = []
+        self._tools_as_text = config.tools == "text"
         self._tries = 1 if retries else config.max_retries + 1
         # Backoff of the client is at most 8 s per retry; the rest of the margin is for queues.
         self._deadline = (config.timeout + 10.0) * (config.max_retries + 1 if retries else 1)
-        self._identity = config.model_dump(exclude=NOT_IDENTITY)
+        self._plain_identity = config.model_dump(exclude=NOT_IDENTITY)
 
     async def ask(
-        self, messages: Sequence[BaseMessage], *, sample: str, extend: bool = True
+        self,
+        messages: Sequence[BaseMessage],
+        *,
+        sample: str,
+        extend: bool = True,
+        tools: Tools = (),
     ) -> Reply:
         """Send ``messages`` and return the reply.
 
@@ -108,6 +118,9 @@ class ModelClient:
         extend
             Whether a reply that was cut off at the limit may be asked for once more, with twice
             the limit; that is a second call.
+        tools
+            Tools that the model may call, as OpenAI's API describes functions. To a model without
+            tool calling they are offered as text (``model.tools``); the reply is the same.
 
         Raises
         ------
@@ -115,16 +128,20 @@ class ModelClient:
             When the endpoint failed after all retries, or sent something that is not a reply.
         """
         if self._replay is not None:
-            return self._replayed(self._replay, messages, sample)
+            return self._replayed(self._replay, messages, sample, tools)
         try:
-            reply = await self._answer(messages, sample, extend=extend)
+            reply = await self._answer(messages, sample, tools, extend=extend)
         except ModelError as error:
             if self._record is not None:
-                self._record.failure(self._identity, messages, sample, str(error))
+                self._record.failure(self._identity(tools), messages, sample, str(error), tools)
             raise
         if self._record is not None:
-            self._record.reply(self._identity, messages, sample, reply.stored())
+            self._record.reply(self._identity(tools), messages, sample, reply.stored(), tools)
         return reply
+
+    def _identity(self, tools: Tools) -> dict[str, Any]:
+        """What a request is told apart by; how tools are offered changes what the model reads."""
+        return {**self._plain_identity, **({"tools": self.config.tools} if tools else {})}
 
     async def close(self) -> None:
         """Close the connections, in the event loop that opened them."""
@@ -134,8 +151,10 @@ class ModelClient:
         if self._cache is not None:
             self._cache.close()
 
-    def _replayed(self, replay: Replay, messages: Sequence[BaseMessage], sample: str) -> Reply:
-        found = replay.find(self._identity, messages, sample)
+    def _replayed(
+        self, replay: Replay, messages: Sequence[BaseMessage], sample: str, tools: Tools
+    ) -> Reply:
+        found = replay.find(self._identity(tools), messages, sample, tools)
         if found is None:
             raise ModelError(
                 f"{self.name}: {replay.path} contains no reply to this prompt. It was recorded "
@@ -145,26 +164,30 @@ class ModelClient:
             raise ModelError(found["error"])
         return Reply.load(found["reply"])
 
-    async def _answer(self, messages: Sequence[BaseMessage], sample: str, *, extend: bool) -> Reply:
-        key = request_key(self._identity, messages, sample)
+    async def _answer(
+        self, messages: Sequence[BaseMessage], sample: str, tools: Tools, *, extend: bool
+    ) -> Reply:
+        key = request_key(self._identity(tools), messages, sample, tools)
         if self._cache is not None and (stored := self._cache.get(key)) is not None:
             reply = Reply.load(stored)
             usage = replace(reply.usage, calls=0, cached_calls=1, cost_usd=0.0)
             return replace(reply, usage=usage, seconds=0.0, cached=True)
         async with self._slots:
-            reply = await self._exchange(messages)
+            reply = await self._exchange(messages, tools)
             limit = reply_limit(self.chat)
             if reply.fault == "length" and limit is not None and extend:
-                reply = await self._longer(messages, reply, 2 * limit)
-        if self._cache is not None and reply.text.strip():
+                reply = await self._longer(messages, tools, reply, 2 * limit)
+        if self._cache is not None and (reply.text.strip() or reply.tool_calls):
             self._cache.put(key, reply.stored())
         return reply
 
-    async def _longer(self, messages: Sequence[BaseMessage], cut: Reply, limit: int) -> Reply:
+    async def _longer(
+        self, messages: Sequence[BaseMessage], tools: Tools, cut: Reply, limit: int
+    ) -> Reply:
         """The reply once more with another limit; ``cut`` when the endpoint does not accept it."""
         note = f"max_tokens {limit // 2} -> {limit} after a reply that was cut off"
         try:
-            reply = await self._exchange(messages, limit)
+            reply = await self._exchange(messages, tools, limit)
         except ModelError as error:
             return replace(cut, adjusted=(*cut.adjusted, f"{note}: {error}"))
         return replace(
@@ -174,28 +197,46 @@ class ModelClient:
             adjusted=(*reply.adjusted, note),
         )
 
-    async def _exchange(self, messages: Sequence[BaseMessage], limit: int | None = None) -> Reply:
+    async def _exchange(
+        self, messages: Sequence[BaseMessage], tools: Tools, limit: int | None = None
+    ) -> Reply:
         started = time.monotonic()
-        message = await self._send([sendable(m) for m in messages], limit)
+        message = await self._send([sendable(m) for m in messages], tools, limit)
         text = message.text if isinstance(message.text, str) else str(message.content)
+        usage = self._usage(messages, tools, text, message)
+        calls, raw = (calls_of(message), raw_of(message)) if tools else ((), None)
+        if tools and not calls:  # also from an endpoint that leaves calls in the text
+            text, calls = read_calls(text, tools)
         return Reply(
             text,
-            self._usage(messages, text, message),
+            usage,
             time.monotonic() - started,
             reasoning=reasoning_of(message),
-            fault=fault_of(message),
+            fault=fault_of(message, calls),
             adjusted=tuple(self.adjustments),
+            tool_calls=calls,
+            raw=raw,
         )
 
-    async def _send(self, messages: list[BaseMessage], limit: int | None) -> AIMessage:
-        """Send, and again without the parameters that the endpoint refuses."""
+    async def _send(
+        self, messages: list[BaseMessage], tools: Tools, limit: int | None
+    ) -> AIMessage:
+        """Send, and again without what the endpoint refuses."""
         while True:
-            chat = self.chat
+            chat, as_plain = self.chat, self._tools_as_text
+            sent = as_text(messages, tools) if tools and as_plain else messages
             try:
-                return await self._try(messages, chat if limit is None else with_limit(chat, limit))
+                return await self._try(
+                    sent,
+                    chat if limit is None else with_limit(chat, limit),
+                    () if as_plain else tools,
+                )
             # An endpoint can send anything; clients raise accordingly (openai errors, JSON and
             # pydantic errors, TypeErrors on missing fields). All of them mean: no reply.
             except Exception as error:
+                if tools and not as_plain and self.config.tools == "auto" and refuses_tools(error):
+                    self._use_text()
+                    continue
                 change = adjusted(chat, error)
                 if change is None:
                     raise self._failure(error) from error
@@ -204,12 +245,22 @@ class ModelClient:
                     self.adjustments.append(what)
                     _LOG.warning("%s: %s", self.name, what)
 
-    async def _try(self, messages: list[BaseMessage], chat: BaseChatModel) -> AIMessage:
+    def _use_text(self) -> None:
+        """From now on offer tools as text; another request in flight may have found out, too."""
+        if not self._tools_as_text:
+            self._tools_as_text = True
+            self.adjustments.append("tools sent as text: the endpoint refuses them")
+            _LOG.warning("%s: %s", self.name, self.adjustments[-1])
+
+    async def _try(
+        self, messages: list[BaseMessage], chat: BaseChatModel, tools: Tools
+    ) -> AIMessage:
         """Send, and again after passing failures where the chat model does not do that itself."""
+        bound = chat.bind_tools([dict(tool) for tool in tools]) if tools else chat
         for attempt in range(self._tries):
             try:
                 async with asyncio.timeout(self._deadline):
-                    return await chat.ainvoke(messages)
+                    return await bound.ainvoke(messages)
             except Exception as error:
                 if attempt + 1 == self._tries or not _passing(error):
                     raise
@@ -224,16 +275,19 @@ class ModelClient:
         where = f" ({url})" if url else ""
         return ModelError(f"{self.name}: {type(error).__name__}: {reason}{where}")
 
-    def _usage(self, messages: Sequence[BaseMessage], text: str, message: AIMessage) -> Usage:
+    def _usage(
+        self, messages: Sequence[BaseMessage], tools: Tools, text: str, message: AIMessage
+    ) -> Usage:
         reported = message.usage_metadata
-        if reported is not None and not _plausible(reported, text):
+        if reported is not None and not _plausible(reported, text + _called(message)):
             reported = None
         if reported is not None:
             prompt, completion = reported["input_tokens"], reported["output_tokens"]
         else:
-            characters = sum(len(m.text) for m in messages)
+            characters = sum(len(m.text) + len(_called(m)) for m in messages)
+            characters += len(told(tools)) if tools else 0
             prompt = round(characters / CHARACTERS_PER_TOKEN)
-            completion = round(len(text) / CHARACTERS_PER_TOKEN)
+            completion = round(len(text + _called(message)) / CHARACTERS_PER_TOKEN)
         cost: float | None = None
         if not self.llm:
             cost = 0.0
@@ -246,6 +300,12 @@ class ModelClient:
             estimated=reported is None,
             cost_usd=cost,
         )
+
+
+def _called(message: BaseMessage) -> str:
+    """The calls of a message as text: they are tokens as well."""
+    calls = getattr(message, "tool_calls", None)
+    return str([(call["name"], call["args"]) for call in calls]) if calls else ""
 
 
 def _plausible(usage: UsageMetadata, text: str) -> bool:

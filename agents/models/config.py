@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -55,6 +55,12 @@ class ModelConfig(BaseModel):
         JSONL file that answers in place of the model.
     path
         Dotted name of the chat model of ``provider=class``.
+    tools
+        How tools are offered: ``native``, as ``text`` in the prompt, or ``auto``: native until the
+        endpoint refuses them.
+    context_tokens
+        Tokens that the model reads at most; ``None`` is unknown. Near it, a conversation with
+        tools condenses old results.
     options
         Further arguments of the provider's chat model.
     """
@@ -74,6 +80,8 @@ class ModelConfig(BaseModel):
     record: Path | None = None
     replay: Path | None = None
     path: str | None = None
+    tools: Literal["auto", "native", "text"] = "auto"
+    context_tokens: int | None = Field(default=None, ge=1000)
     options: dict[str, Any] = Field(default_factory=dict)
 
     @property

@@ -24,6 +24,16 @@ def plain_content(message: BaseMessage) -> str | list[Any]:
     ]
 
 
+def plain_message(message: BaseMessage) -> dict[str, Any]:
+    """Role and content of a message as JSON-able data, with the calls or the call of a tool."""
+    plain: dict[str, Any] = {"role": message.type, "content": plain_content(message)}
+    if calls := getattr(message, "tool_calls", None):
+        plain["calls"] = [{key: call[key] for key in ("id", "name", "args")} for call in calls]
+    if call_id := getattr(message, "tool_call_id", None):
+        plain["call_id"] = call_id
+    return plain
+
+
 def sendable(message: BaseMessage) -> BaseMessage:
     r"""A message that a client can encode: half of a character as Python writes it, ``\ud83d``."""
     content = message.content

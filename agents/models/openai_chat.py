@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatResult
 from langchain_openai import ChatOpenAI
@@ -15,9 +17,22 @@ FIELDS = ("reasoning_content", "reasoning")
 class OpenAIChat(ChatOpenAI):
     """Chat completions of OpenAI and of endpoints that speak its language."""
 
+    def _get_request_payload(
+        self, input_: LanguageModelInput, *, stop: list[str] | None = None, **kwargs: Any
+    ) -> dict[str, Any]:
+        """Return the thoughts behind a tool call to the endpoint: some demand it."""
+        payload: dict[str, Any] = super()._get_request_payload(input_, stop=stop, **kwargs)
+        messages = self._convert_input(input_).to_messages()
+        for message, sent in zip(messages, payload.get("messages", ()), strict=False):
+            if isinstance(message, AIMessage) and message.tool_calls:
+                kept = message.additional_kwargs
+                sent.update({field: kept[field] for field in FIELDS if kept.get(field)})
+        return payload
+
     def _create_chat_result(
         self, response: Any, generation_info: dict[str, Any] | None = None
     ) -> ChatResult:
+        _unparsable(response)
         result = super()._create_chat_result(response, generation_info)
         plain = response if isinstance(response, dict) else response.model_dump(warnings=False)
         for generation, choice in zip(result.generations, plain["choices"], strict=True):
@@ -27,3 +42,16 @@ class OpenAIChat(ChatOpenAI):
                 if found and isinstance(message, AIMessage):
                     message.additional_kwargs.setdefault(field, found)
         return result
+
+
+def _unparsable(response: Any) -> None:
+    """Make arguments that are JSON but no object unreadable: LangChain reports such as a value."""
+    for choice in getattr(response, "choices", None) or ():
+        for call in getattr(choice.message, "tool_calls", None) or ():
+            function = getattr(call, "function", None)
+            try:
+                if function is None or isinstance(json.loads(function.arguments), dict):
+                    continue
+            except (ValueError, TypeError, RecursionError):
+                continue
+            function.arguments = f"not an object: {function.arguments}"

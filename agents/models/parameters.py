@@ -27,9 +27,16 @@ NESTED = ("model_kwargs", "extra_body")
 KNOWN = ("temperature", "top_p", "top_k", "stop", "seed", "presence_penalty",
          "frequency_penalty", "reasoning_effort", "logprobs", "verbosity")  # fmt: skip
 
+_NO_TOOLS = frozenset({400, 404, 405, 422, 500, 501})  # llama.cpp: 500, OpenRouter: 404
 _REFUSAL = re.compile(
     r"unsupported|not support|n't support|unrecognized|unknown|unexpected|extra_forbidden"
     r"|extra inputs|not permitted|not allowed|deprecated|only the default|cannot both",
+    re.IGNORECASE,
+)
+#: What servers say that cannot call tools, or were not started for it, beside the refusals above.
+_TOOLS = re.compile(
+    r"tools?\b.{0,40}\brequires|tool.{0,20}(?:not supported|unsupported)"
+    r"|(?:not|n't|no endpoints found that) support.{0,20}\b(?:tool|function)",
     re.IGNORECASE,
 )
 _LONGEST = 4000  # characters of an error that are read
@@ -48,6 +55,16 @@ def refused_parameter(status: object, message: str, sent: Iterable[str]) -> str 
     return min(places, key=lambda name: places[name]) if places else None
 
 
+def refuses_tools(error: Exception) -> bool:
+    """Whether an endpoint says that it does not take tools."""
+    if isinstance(error, NotImplementedError):  # a chat model that cannot bind any
+        return True
+    status, text = _status(error), str(error)[:_LONGEST]
+    if refused_parameter(status, text, ("tools", "tool_choice", "functions")) is not None:
+        return True
+    return isinstance(status, int) and status in _NO_TOOLS and _TOOLS.search(text) is not None
+
+
 def adjusted(chat: BaseChatModel, error: Exception) -> tuple[BaseChatModel, str] | None:
     """``chat`` without, or with the other name of, the parameter that ``error`` refuses.
 
@@ -57,8 +74,7 @@ def adjusted(chat: BaseChatModel, error: Exception) -> tuple[BaseChatModel, str]
         The changed model and what was changed; ``None`` when the error is about something else.
         As each change takes something away, asking again ends.
     """
-    status = getattr(error, "status_code", None) or getattr(error, "code", None)
-    name = refused_parameter(status, str(error), _sent(chat))
+    name = refused_parameter(_status(error), str(error), _sent(chat))
     if name is None:
         return None
     if name not in RENAMED:
@@ -88,6 +104,10 @@ def with_limit(chat: BaseChatModel, limit: int) -> BaseChatModel:
     if body.keys() & RENAMED.keys():
         changes["extra_body"] = {k: limit if k in RENAMED else v for k, v in body.items()}
     return chat.model_copy(update=changes)
+
+
+def _status(error: Exception) -> object:
+    return getattr(error, "status_code", None) or getattr(error, "code", None)
 
 
 def _sent(chat: BaseChatModel) -> set[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from agents.base import Usage
+from agents.models.calls import ToolCall, message_of
 
 if TYPE_CHECKING:  # slow to import
     from langchain_core.messages import AIMessage
@@ -60,6 +61,10 @@ class Reply:
         Why the reply is not the whole answer, as far as the endpoint says.
     adjusted
         What the endpoint made the client change about the request.
+    tool_calls
+        What the model called, where tools were offered.
+    raw
+        Content and further fields of a reply with calls that its provider wants back unchanged.
     """
 
     text: str
@@ -69,6 +74,13 @@ class Reply:
     reasoning: str = ""
     fault: Fault | None = None
     adjusted: tuple[str, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
+    raw: Mapping[str, Any] | None = field(default=None, repr=False)
+
+    @property
+    def message(self) -> AIMessage:
+        """The reply as it stands in the conversation that follows."""
+        return message_of(self.text, self.tool_calls, self.raw)
 
     def stored(self) -> dict[str, Any]:
         """All of it as JSON-able data."""
@@ -79,20 +91,23 @@ class Reply:
         """Read what `stored` made; what an older version did not store yet has its default."""
         usage = Usage(**stored["usage"])
         adjusted = tuple(stored.get("adjusted", ()))
-        return cls(**{"seconds": 0.0, **stored, "usage": usage, "adjusted": adjusted})
+        calls = tuple(ToolCall(**call) for call in stored.get("tool_calls", ()))
+        fields = {"usage": usage, "adjusted": adjusted, "tool_calls": calls}
+        return cls(**{"seconds": 0.0, **stored, **fields})
 
 
-def fault_of(message: AIMessage) -> Fault | None:
-    """Why a reply is not the whole answer."""
+def fault_of(message: AIMessage, calls: Sequence[ToolCall] = ()) -> Fault | None:
+    """Why a reply is not the whole answer; ``calls`` are those that were asked for."""
     metadata = message.response_metadata
     ended = [metadata.get(key) for key in ("finish_reason", "stop_reason", "stopReason",
                                            "done_reason")]  # fmt: skip
-    return named_fault(
+    fault = named_fault(
         next((str(reason) for reason in ended if reason), ""),
         text=str(message.text),
         refused=bool(message.additional_kwargs.get("refusal")),
         called=bool(message.tool_calls or message.invalid_tool_calls),
     )
+    return None if calls and fault == "tool_call" else fault
 
 
 def named_fault(ended: str, *, text: str, refused: bool, called: bool) -> Fault | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agents.models.cache import request_key
-from agents.models.content import plain_content
+from agents.models.content import plain_message
 
 if TYPE_CHECKING:  # slow to import
     from langchain_core.messages import BaseMessage
@@ -22,9 +22,14 @@ if TYPE_CHECKING:  # slow to import
 ADDRESS = ("base_url", "provider", "path")
 
 
-def _key(identity: Mapping[str, Any], messages: Sequence[BaseMessage], sample: str) -> str:
+Tools = Sequence[Mapping[str, Any]]
+
+
+def _key(
+    identity: Mapping[str, Any], messages: Sequence[BaseMessage], sample: str, tools: Tools
+) -> str:
     model = {name: value for name, value in identity.items() if name not in ADDRESS}
-    return request_key(model, messages, sample)
+    return request_key(model, messages, sample, tools)
 
 
 class Recorder:
@@ -42,9 +47,10 @@ class Recorder:
         messages: Sequence[BaseMessage],
         sample: str,
         reply: Mapping[str, Any],
+        tools: Tools = (),
     ) -> None:
         """Keep a reply (what :meth:`agents.models.Reply.stored` returns)."""
-        self._write(identity, messages, sample, {"reply": reply})
+        self._write(identity, messages, sample, tools, {"reply": reply})
 
     def failure(
         self,
@@ -52,22 +58,24 @@ class Recorder:
         messages: Sequence[BaseMessage],
         sample: str,
         error: str,
+        tools: Tools = (),
     ) -> None:
         """Keep a failed request."""
-        self._write(identity, messages, sample, {"error": error})
+        self._write(identity, messages, sample, tools, {"error": error})
 
     def _write(
         self,
         identity: Mapping[str, Any],
         messages: Sequence[BaseMessage],
         sample: str,
+        tools: Tools,
         outcome: Mapping[str, Any],
     ) -> None:
         line = {
-            "key": _key(identity, messages, sample),
+            "key": _key(identity, messages, sample, tools),
             "model": identity.get("name"),
             "sample": sample,
-            "messages": [{"role": m.type, "content": plain_content(m)} for m in messages],
+            "messages": [plain_message(message) for message in messages],
             **outcome,
         }
         with self._lock:
@@ -110,7 +118,11 @@ class Replay:
         return cls(path, exchanges)
 
     def find(
-        self, identity: Mapping[str, Any], messages: Sequence[BaseMessage], sample: str
+        self,
+        identity: Mapping[str, Any],
+        messages: Sequence[BaseMessage],
+        sample: str,
+        tools: Tools = (),
     ) -> Mapping[str, Any] | None:
         """The recorded exchange of a request: it has ``reply`` or ``error``."""
-        return self._exchanges.get(_key(identity, messages, sample))
+        return self._exchanges.get(_key(identity, messages, sample, tools))

@@ -1,0 +1,235 @@
+"""Tool calls through the client: native or as text, cached, recorded, replayed, metered."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
+from pytest_httpserver import HTTPServer
+from werkzeug import Response
+
+from agents.models import ModelConfig, ModelError, build_model
+from agents.models.calls import MAX_ARGUMENTS, read_calls
+from tests.endpoint import Endpoint, cut_off, message, refusing, text, tool_calls
+
+MESSAGES: list[BaseMessage] = [HumanMessage("hello")]
+
+
+def tool(name: str, **parameters: Any) -> dict[str, Any]:
+    schema = {"type": "object", "properties": parameters}
+    return {"type": "function", "function": {"name": name, "description": f"Does {name}.",
+                                             "parameters": schema}}  # fmt: skip
+
+
+TOOLS = [tool("search", query={"type": "string"}), tool("run", code={"type": "string"})]
+
+
+def config(server: HTTPServer, **changes: object) -> ModelConfig:
+    plain = {"provider": "openai", "name": "local", "base_url": server.url_for("/v1"),
+             "max_retries": 0}  # fmt: skip
+    return ModelConfig.model_validate(plain | changes)
+
+
+async def test_parallel_calls_come_back_in_order_and_their_results_are_sent(
+    httpserver: HTTPServer,
+):
+    first = tool_calls(("search", '{"query": "a"}'), ("run", '{"code": "1"}'), content="both")
+    endpoint = Endpoint(httpserver).play(first, "done")
+    model = build_model(config(httpserver))
+    reply = await model.ask(MESSAGES, sample="0", tools=TOOLS)
+    assert [(c.id, c.name, dict(c.arguments)) for c in reply.tool_calls] == [
+        ("call_1", "search", {"query": "a"}),
+        ("call_2", "run", {"code": "1"}),
+    ]
+    assert (reply.text, reply.fault, reply.usage.tokens) == ("both", None, 10)
+    results = [ToolMessage("found", tool_call_id=call.id) for call in reply.tool_calls]
+    second = await model.ask([*MESSAGES, reply.message, *results], sample="1", tools=TOOLS)
+    assert (second.text, second.tool_calls, second.fault) == ("done", (), None)
+    assert [t["function"]["name"] for t in endpoint.bodies[0]["tools"]] == ["search", "run"]
+    sent = endpoint.bodies[1]["messages"]
+    assert [m["role"] for m in sent] == ["user", "assistant", "tool", "tool"]
+    assert [c["id"] for c in sent[1]["tool_calls"]] == ["call_1", "call_2"]
+    assert [m["tool_call_id"] for m in sent[2:]] == ["call_1", "call_2"]
+
+
+async def test_without_tools_a_call_is_a_fault(httpserver: HTTPServer):
+    Endpoint(httpserver).play(tool_calls(("search", "{}")))
+    reply = await build_model(config(httpserver)).ask(MESSAGES, sample="0")
+    assert (reply.fault, reply.tool_calls) == ("tool_call", ())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ('{"query": "a', "not JSON"),
+        ("[1, 2]", "not an object"),
+        ("[" * 50_000, "not JSON"),
+        (json.dumps({"query": "x" * MAX_ARGUMENTS}), "longer than"),
+    ],
+)
+async def test_malformed_arguments_are_values(
+    httpserver: HTTPServer, arguments: str, reason: str, tmp_path: Path
+):
+    Endpoint(httpserver).play(tool_calls(("search", arguments), ("run", '{"code": "1"}')))
+    model = build_model(config(httpserver, record=tmp_path / "r.jsonl"), cache=tmp_path)
+    reply = await model.ask(MESSAGES, sample="0", tools=TOOLS)
+    broken = next(call for call in reply.tool_calls if call.name == "search")
+    assert broken.error is not None
+    assert reason in broken.error
+    assert dict(broken.arguments) == {}
+    assert len(broken.error) < 1000
+    sound = next(call for call in reply.tool_calls if call.name == "run")
+    assert (dict(sound.arguments), sound.error) == ({"code": "1"}, None)
+
+
+async def test_ids_are_made_unique_and_half_characters_whole(httpserver: HTTPServer):
+    function = {"name": "run", "arguments": '{"code": "\\ud83d"}'}
+    same = [{"id": "same", "type": "function", "function": function}] * 2
+    Endpoint(httpserver).play(message(None, ended="tool_calls", tool_calls=same))
+    reply = await build_model(config(httpserver)).ask(MESSAGES, sample="0", tools=TOOLS)
+    one, two = reply.tool_calls
+    assert one.id != two.id
+    json.dumps(reply.stored(), ensure_ascii=False).encode()
+
+
+async def test_cached_recorded_and_replayed_like_any_request(
+    httpserver: HTTPServer, tmp_path: Path
+):
+    played = tool_calls(("search", '{"query": "a"}'), reasoning_content="because")
+    endpoint = Endpoint(httpserver).play(played, "two", "three")
+    file = tmp_path / "traffic.jsonl"
+    live = build_model(config(httpserver, record=file), cache=tmp_path)
+    first = await live.ask(MESSAGES, sample="0", tools=TOOLS)
+    again = await live.ask(MESSAGES, sample="0", tools=TOOLS)
+    assert again.cached
+    assert (again.tool_calls, again.message) == (first.tool_calls, first.message)
+    assert (again.usage.calls, again.usage.cached_calls) == (0, 1)
+    history = [*MESSAGES, first.message, ToolMessage("found", tool_call_id="call_1")]
+    second = await live.ask(history, sample="1", tools=TOOLS)
+    assert endpoint.bodies[1]["messages"][1]["reasoning_content"] == "because"
+    # Other tools, other results: other requests.
+    assert (await live.ask(MESSAGES, sample="0", tools=TOOLS[:1])).text == "three"
+    replayed = build_model(config(httpserver, replay=file))
+    copy = await replayed.ask(MESSAGES, sample="0", tools=TOOLS)
+    assert copy.tool_calls == first.tool_calls
+    assert await replayed.ask(history, sample="1", tools=TOOLS) == second
+    history[2] = ToolMessage("nothing", tool_call_id="call_1")
+    with pytest.raises(ModelError, match="contains no reply"):
+        await replayed.ask(history, sample="1", tools=TOOLS)
+    with pytest.raises(ModelError, match="contains no reply"):
+        await replayed.ask(MESSAGES, sample="0")
+
+
+def refused(said: str) -> Response:
+    body = json.dumps({"error": {"message": said}})
+    return Response(body, status=400, content_type="application/json")
+
+
+REFUSALS = [
+    refusing("tools", then='```tool\n{"name": "search", "arguments": {"query": "a"}}\n```'),
+    "registry.example/gemma does not support tools",
+    '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
+    "tools param requires --jinja flag",
+    "No endpoints found that support tool use.",
+]
+
+
+@pytest.mark.parametrize("said", REFUSALS)
+async def test_an_endpoint_that_refuses_tools_is_told_of_them_in_text_once(
+    httpserver: HTTPServer, said: Any
+):
+    block = '```tool\n{"name": "search", "arguments": {"query": "a"}}\n```'
+
+    def play(body: dict[str, Any]) -> Any:
+        if callable(said):
+            return said(body)
+        return refused(said) if "tools" in body else text(block)
+
+    endpoint = Endpoint(httpserver).play(play)
+    model = build_model(config(httpserver))
+    for sample in "01":
+        reply = await model.ask(MESSAGES, sample=sample, tools=TOOLS)
+        assert [(c.name, dict(c.arguments)) for c in reply.tool_calls] == [
+            ("search", {"query": "a"})
+        ]
+        assert reply.adjusted == ("tools sent as text: the endpoint refuses them",)
+    assert ["tools" in body for body in endpoint.bodies] == [True, False, False]
+    assert "Does search." in endpoint.prompts[1]
+
+
+async def test_native_means_native_and_other_refusals_stay_errors(httpserver: HTTPServer):
+    endpoint = Endpoint(httpserver).play(refusing("tools"))
+    with pytest.raises(ModelError, match="tools"):
+        await build_model(config(httpserver, tools="native")).ask(MESSAGES, sample="0", tools=TOOLS)
+    endpoint.play(refused("This model's maximum context length is 8192 tokens"))
+    with pytest.raises(ModelError, match="context length"):
+        await build_model(config(httpserver)).ask(MESSAGES, sample="0", tools=TOOLS)
+    assert len(endpoint.bodies) == 1
+
+
+async def test_a_conversation_in_text(httpserver: HTTPServer):
+    code = "print('a')\n---\nprint(1)"
+    block = (
+        f'I run it.\n\n```tool\n{{"name": "run", "arguments": {{"entry": ""}}}}\n---\n{code}\n```'
+    )
+    endpoint = Endpoint(httpserver).play(f"{block}\n<result>made up</result>", "done")
+    model = build_model(config(httpserver, tools="text"))
+    reply = await model.ask(MESSAGES, sample="0", tools=TOOLS)
+    (call,) = reply.tool_calls
+    assert (reply.text, reply.adjusted) == ("I run it.", ())
+    assert dict(call.arguments) == {"entry": "", "code": code}
+    result = ToolMessage("printed", tool_call_id=call.id)
+    await model.ask([*MESSAGES, reply.message, result], sample="1", tools=TOOLS)
+    sent = endpoint.bodies[1]["messages"]
+    assert [m["role"] for m in sent] == ["system", "user", "assistant", "user"]
+    assert sent[2]["content"] == block  # without what the model made up
+    assert sent[3]["content"] == '<result tool="run">\nprinted\n</result>'
+    assert not any("tools" in body for body in endpoint.bodies)
+
+
+async def test_a_call_that_was_cut_off_is_asked_for_again(httpserver: HTTPServer):
+    endpoint = Endpoint(httpserver).play(cut_off(""), tool_calls(("search", "{}")))
+    model = build_model(config(httpserver, max_tokens=10))
+    reply = await model.ask(MESSAGES, sample="0", tools=TOOLS)
+    assert [call.name for call in reply.tool_calls] == ["search"]
+    assert all(len(body["tools"]) == 2 for body in endpoint.bodies)
+
+
+@pytest.mark.parametrize(
+    ("said", "calls"),
+    [
+        ("no call", []),
+        ('```json\n{"name": "search", "arguments": {}}\n```', [("search", True)]),
+        ('```json\n{"name": "other", "arguments": {}}\n```', []),
+        ('```json\n{"a": 1}\n```', []),
+        ("```python\nprint(1)\n```", []),
+        ("```tool\nnot json\n```", [("", False)]),
+        ('```tool\n{"name": "other", "arguments": {}}\n```', [("other", True)]),
+        ('```tool\n{"name": "search", "arguments": {}}', [("search", True)]),  # not closed
+        ('<tool_call>{"name": "run", "arguments": {"code": "1"}}</tool_call>', [("run", True)]),
+        ('<think>```tool\n{"name": "run"}\n```</think>done', []),
+    ],
+)
+def test_calls_in_text(said: str, calls: list[tuple[str, bool]]):
+    found = read_calls(said, TOOLS)[1]
+    assert [(call.name, call.error is None) for call in found] == calls
+
+
+@given(st.text(alphabet='`tol\n{}[]"-:<>/_cal ', max_size=300))
+def test_any_text_is_read(said: str):
+    text_, calls = read_calls(said, TOOLS)
+    assert len(calls) <= 1
+    assert len(text_) <= max(len(said), 0)
+
+
+def test_hostile_text_is_read_in_linear_time():
+    started = time.monotonic()
+    for part in ("```tool\n", "<tool_call>", "```json\n{", "```tool\n---\n", "`" * 7 + "\n"):
+        read_calls(part * (400_000 // len(part)), TOOLS)
+    assert time.monotonic() - started < 20
