@@ -202,7 +202,7 @@ class ModelClient:
     ) -> Reply:
         started = time.monotonic()
         message = await self._send([sendable(m) for m in messages], tools, limit)
-        text = message.text if isinstance(message.text, str) else str(message.content)
+        text = str(message.text if isinstance(message.text, str) else message.content)
         usage = self._usage(messages, tools, text, message)
         calls, raw = (calls_of(message), raw_of(message)) if tools else ((), None)
         if tools and not calls:  # also from an endpoint that leaves calls in the text
