@@ -84,6 +84,23 @@ def parse_answer(reply: str, *, strict: bool = False) -> Answer | None:
         return None
 
 
+def named_answer(code: str, entry: str) -> Answer:
+    """Code and the function to call in it, as a tool is given them.
+
+    Raises
+    ------
+    UnreadableError
+        When the code cannot be parsed, or has no such function.
+    """
+    tree = _tree(code)
+    if tree is None:
+        raise UnreadableError("the code has a syntax error, or is too long")
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    if not any(node.name == entry and _callable_without_arguments(node) for node in functions):
+        raise UnreadableError(f"the code has no top-level function {entry!r} without arguments")
+    return Answer(code, entry, "strict")
+
+
 def has_code(reply: str) -> bool:
     """Whether a reply shows any code, in whatever form."""
     text = spoken(reply)

@@ -129,10 +129,12 @@ class Step:
 
     ``kind`` is ``retrieve`` (query, hits with id and score), ``model`` (purpose, messages,
     reply, usage; where there is one, reasoning, fault and adjusted), ``parse`` (status),
-    ``check`` (findings) or ``execute`` (outcome, result, stdout, stderr, error, seconds).
+    ``check`` (findings), ``execute`` (outcome, result, stdout, stderr, error, seconds) or
+    ``tool`` (name, arguments, result, seconds). In a conversation with tools ``model`` also has
+    calls, and earlier: how many messages stand in the steps before it.
     """
 
-    kind: Literal["retrieve", "model", "parse", "check", "execute"]
+    kind: Literal["retrieve", "model", "parse", "check", "execute", "tool"]
     detail: Mapping[str, Any]
 
 

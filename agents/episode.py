@@ -6,12 +6,13 @@ record and fail in the same way.
 
 from __future__ import annotations
 
+import time
 import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage
@@ -21,12 +22,15 @@ from agents.answer import Answer, UnreadableError, read_answer
 from agents.answer_formats import CODE, Reading
 from agents.base import Question, Step, StopReason, Trajectory
 from agents.budget import EXECUTION_LIMITS, Budget, BudgetExceeded, Meter
-from agents.models import Fault, ModelClient, ModelError
-from agents.models.content import plain_content
+from agents.models import Fault, ModelClient, ModelError, Reply, ToolCall
+from agents.models.content import plain_message
 from retrieval.base import RetrievalError, Retriever
 from retrieval.budget import shorten
 from sandbox.base import Execution, Mount, Outcome, Sandbox, SandboxError
 from sandbox.representation import represent, type_name
+
+if TYPE_CHECKING:  # it imports this module
+    from agents.toolbox import Toolbox
 
 SHOWN_CHARACTERS = 4000  # of stdout, of a traceback, of the returned values in a record
 
@@ -43,6 +47,8 @@ class Parts:
         Accept only the answer contract, without repair.
     packages
         Import names of the libraries that the questions are about; the model's role names them.
+    sources
+        Folders that hold the installed packages, for a tool that shows source code.
     on_step
         Told of every step as it is recorded; for progress, never for control.
     """
@@ -54,6 +60,7 @@ class Parts:
     execution_timeout: float = 60.0
     strict: bool = False
     packages: Sequence[str] = ("pymatgen",)
+    sources: Sequence[Path] = ()
     on_step: Callable[[Question, Step], None] | None = None
 
 
@@ -118,23 +125,51 @@ class Episode:
         return shorten(documents, self.question.query, limit)
 
     async def ask(self, purpose: str, messages: Sequence[BaseMessage]) -> str:
-        """Return the model's reply, within the budget."""
+        """Return the text of the model's reply, within the budget."""
+        return (await self.converse(purpose, messages)).text
+
+    async def converse(
+        self,
+        purpose: str,
+        messages: Sequence[BaseMessage],
+        *,
+        tools: Sequence[Mapping[str, Any]] = (),
+        earlier: int = 0,
+    ) -> Reply:
+        """Return the model's reply, within the budget.
+
+        Parameters
+        ----------
+        tools
+            What the model may call; see :meth:`agents.models.ModelClient.ask`.
+        earlier
+            Number of messages that the steps before this one hold already: a long conversation is
+            recorded once.
+        """
+        new = len(messages) - earlier
         if self.question.answer == CODE:
             messages = [prompts.role(self.parts.packages), *messages]
         self.meter.check()
         sample = f"{self.seed}:{self._asked}"
         self._asked += 1
-        sent = [{"role": message.type, "content": plain_content(message)} for message in messages]
+        sent = [plain_message(message) for message in (messages[-new:] if earlier else messages)]
         calls = self.parts.budget.calls
         extend = calls is None or self.meter.usage.calls + 1 < calls
         try:
-            reply = await self.parts.model.ask(messages, sample=sample, extend=extend)
+            reply = await self.parts.model.ask(messages, sample=sample, extend=extend, tools=tools)
         except ModelError as error:
             self._record("model", purpose=purpose, messages=sent, error=str(error))
             raise
         self.meter.usage += reply.usage
         self.fault = reply.fault
-        notes = {"reasoning": reply.reasoning, "fault": reply.fault, "adjusted": reply.adjusted}
+        notes: dict[str, Any] = {
+            "reasoning": reply.reasoning,
+            "fault": reply.fault,
+            "adjusted": reply.adjusted,
+        }
+        if tools:
+            called = [{"name": c.name, "arguments": dict(c.arguments)} for c in reply.tool_calls]
+            notes |= {"calls": called, "earlier": earlier}
         # JSON can name half a character; no prompt, file or hash could hold it.
         text = reply.text.encode("utf-8", "replace").decode()
         self._record(
@@ -147,16 +182,23 @@ class Episode:
             seconds=reply.seconds,
             **{name: note for name, note in notes.items() if note},
         )
-        return text
+        return replace(reply, text=text)
 
     async def conclude(self, messages: Sequence[BaseMessage]) -> StopReason:
         """Ask for the answer in the form that the question wants, and stop."""
         if self.question.answer == CODE:
             return "answered" if await self.draft(messages) else "format_error"
         self.reply = await self.ask("generate", messages)
-        self.answer = self.question.answer.read(self.reply)
-        self._record("parse", status=self.answer.status if self.answer else "error")
-        return "answered" if self.answer else "format_error"
+        return "answered" if self.read() else "format_error"
+
+    def read(self) -> bool:
+        """Take the answer out of the last reply; whether it holds one."""
+        if self.question.answer == CODE:
+            self.answer = self._read()[0]
+        else:
+            self.answer = self.question.answer.read(self.reply)
+            self._record("parse", status=self.answer.status if self.answer else "error")
+        return self.answer is not None
 
     async def draft(self, messages: Sequence[BaseMessage]) -> Answer | None:
         """Ask for code; one repair prompt when nothing can be read from the reply."""
@@ -181,8 +223,8 @@ class Episode:
         self._record("parse", status=answer.status)
         return answer, ""
 
-    async def run(self, code: str, entry: str) -> Execution:
-        """Run code in the sandbox, within the budget; not recorded."""
+    async def run(self, code: str, entry: str, mounts: Sequence[Mount] = ()) -> Execution:
+        """Run code in the sandbox, within the budget; not recorded. ``mounts``: further inputs."""
         if self.parts.sandbox is None:
             raise SandboxError("this architecture executes its drafts and was given no sandbox")
         self.meter.check(EXECUTION_LIMITS)
@@ -190,7 +232,7 @@ class Episode:
             code,
             entry,
             timeout=self.parts.execution_timeout,
-            mounts=mounts_of(self.question),
+            mounts=[*mounts_of(self.question), *mounts],
         )
         self.meter.sandbox_seconds += execution.seconds
         return execution
@@ -209,6 +251,19 @@ class Episode:
             tier=execution.tier,
         )
         return execution
+
+    async def use(self, toolbox: Toolbox, call: ToolCall) -> str:
+        """Make the model's call of a tool; arguments that cannot be read are told to it."""
+        started = time.monotonic()
+        text = call.error or (await toolbox.call(call.name, call.arguments)).text
+        self._record(
+            "tool",
+            name=call.name,
+            arguments=dict(call.arguments),
+            result=_cut(text, SHOWN_CHARACTERS),
+            seconds=time.monotonic() - started,
+        )
+        return text
 
     def check(self, findings: Sequence[str]) -> None:
         """Record what a check found."""

@@ -160,9 +160,8 @@ def raw_of(message: AIMessage) -> dict[str, Any] | None:
     extra = {k: v for k, v in message.additional_kwargs.items() if k != "tool_calls" and v}
     if not message.tool_calls or (isinstance(message.content, str) and not extra):
         return None
-    whole: dict[str, Any] | None = _json(
-        json.dumps({"content": message.content, "additional_kwargs": extra}, default=str)
-    )
+    given = {"content": message.content, "additional_kwargs": extra}
+    whole: dict[str, Any] = json.loads(_valid(json.dumps(given, default=str, ensure_ascii=False)))
     return whole
 
 

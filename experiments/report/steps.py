@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 #: Characters of one block; the trajectory file holds all of it.
 SHOWN = 30_000
 
+#: Characters of arguments in the title of a call.
+TITLE = 100
+
 #: So many lines of a prompt that stood in the prompt before are not shown again.
 REPEATED = 12
 
@@ -92,11 +95,21 @@ def _model(step: Mapping[str, Any]) -> tuple[str, Sequence[Any]]:
     tokens = f"{usage.get('prompt_tokens', 0):,} + {usage.get('completion_tokens', 0):,} tokens"
     cached = ", from the cache" if step.get("cached") else ""
     outcome = "no reply" if step.get("error") else f"{tokens}{cached}"
+    called = [
+        f"{call.get('name')}({', '.join(call.get('arguments') or ())})"
+        for call in step.get("calls") or ()
+    ]
+    if step.get("earlier"):
+        outcome += f", after the {step['earlier']} messages above"
     messages = [
         _block(f"sent, {message.get('role')}", message.get("content"))
         for message in step.get("messages") or []
     ]
-    reply = [_block("reply", step.get("reply")), _block("error", step.get("error"))]
+    reply = [
+        _block("reply", step.get("reply")),
+        _block("called", "\n".join(called)),
+        _block("error", step.get("error")),
+    ]
     return f"asked the model: {step.get('purpose')} ({outcome})", [*reply, *messages]
 
 
@@ -124,6 +137,16 @@ def _execute(step: Mapping[str, Any]) -> tuple[str, Sequence[Any]]:
     return title, blocks if step.get("outcome") == "ok" else blocks[1:]
 
 
+def _tool(step: Mapping[str, Any]) -> tuple[str, Sequence[Any]]:
+    arguments = dict(step.get("arguments") or {})
+    code = arguments.pop("code", None)
+    given = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+    name, seconds = step.get("name") or "(no name)", step.get("seconds", 0.0)
+    title = f"called {name}({given[:TITLE]}), {seconds:.2f} s"
+    long = _block("arguments", given) if len(given) > TITLE else None
+    return title, [long, _block("code", code), _block("result", step.get("result"))]
+
+
 def _other(step: Mapping[str, Any]) -> tuple[str, Sequence[Any]]:
     rest = {key: value for key, value in step.items() if key != "kind"}
     return str(step.get("kind")), [_block("", rest)]
@@ -135,4 +158,5 @@ _DESCRIPTIONS = {
     "parse": _parse,
     "check": _check,
     "execute": _execute,
+    "tool": _tool,
 }
