@@ -20,6 +20,7 @@ from agents.reflect import Reflect
 from agents.reretrieve import Reretrieve
 from agents.resample import Resample
 from agents.single import Single
+from agents.tools import Tools
 from retrieval.base import RetrievalError, Retriever
 from retrieval.factory import get_retriever
 from sandbox import environments
@@ -34,6 +35,7 @@ SYSTEMS: Mapping[str, Callable[[Parts], Agent]] = {
     "reflect": Reflect,
     "resample": Resample,
     "reretrieve": Reretrieve,
+    "tools": Tools,
 }
 #: Import names that are documented where an environment has them.
 LIBRARIES = ("pymatgen", "matminer", "robocrys", "phonopy")
@@ -159,6 +161,7 @@ async def open_workbench(
             budget=Budget(calls=settings.calls),
             execution_timeout=EXECUTION_SECONDS,
             packages=settings.packages,
+            sources=environments.source_folders(settings.environment),
             on_step=on_step,
         )
         versions = environments.installed_versions(settings.environment)

@@ -280,6 +280,7 @@ async def build_laboratory(
         execution_timeout=settings.timeout,
         strict=config.strict,
         packages=tuple(benchmark.packages),
+        sources=environments.source_folders(environment) if versions else (),
     )
     return Laboratory(system(parts, **config.system.params), sandbox, verifier, versions)
 

@@ -53,10 +53,9 @@ def chain(folder: Path, length: int) -> CorpusRetriever:
             f"x (float): The {source} hold of thin layers."
         )
         name = f"lab.m{number}.{word}"
-        documents.append(
-            Document(f"{name}\n{told}\n", metadata={"id": name, "qualname": name, "kind": "function",
-                     "path": f"lab/m{number}.py", "package": "lab", "version": "1"})
-        )  # fmt: skip
+        metadata = {"id": name, "qualname": name, "kind": "function", "package": "lab",
+                    "path": f"lab/m{number}.py", "version": "1"}  # fmt: skip
+        documents.append(Document(f"{name}\n{told}\n", metadata=metadata))
     manifest = Manifest("llm_doc", ("lab",), {"lab": "1"}, "x", None, {})
     corpus = write_corpus(folder, manifest, documents, {})
     linker = Linker(corpus.documents, {})
@@ -72,6 +71,7 @@ class Player:
         self.native = native
         self.decide = decide
         self.turn = 0
+        server.clear()
         self.endpoint = Endpoint(server).play(self.play)
 
     def play(self, body: Body) -> Response:
@@ -349,7 +349,7 @@ async def test_a_recorded_episode_is_replayed_byte_for_byte(
         ][turn - 1]
 
     player = Player(httpserver, decide, native=True)
-    file, again = tmp_path / "traffic.jsonl", tmp_path / "again.jsonl"
+    file = tmp_path / "traffic.jsonl"
     recorded = await solve(model(httpserver, True, record=file), llm_doc, live_sandbox)
     assert recorded.stop_reason == "answered"
     asked = len(player.endpoint.bodies)
@@ -367,7 +367,6 @@ async def test_a_recorded_episode_is_replayed_byte_for_byte(
 
     assert timeless(replayed) == timeless(recorded)
     # Resumed with a cache: the same episode, nothing asked.
-    del again
     config = {"provider": "openai", "name": "local", "base_url": httpserver.url_for("/v1"),
               "max_retries": 0, "tools": "native"}  # fmt: skip
     player.turn = 0
