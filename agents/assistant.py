@@ -6,44 +6,102 @@ interactive conversation; ``matsmith mcp`` serves the same over the Model Contex
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import logging
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-import yaml
+from pydantic import Field, field_validator
 from rich.console import Console
 from rich.markup import escape
 
 from agents import prompts
 from agents.base import Question, Step, Trajectory
+from agents.budget import Meter
+from agents.composition import compose_plain, expand, help_text, parse
+from agents.config import RuntimeConfig, validate
 from agents.episode import mounts_of, show
 from agents.models import FAULTS
-from agents.workbench import (
-    EXECUTION_SECONDS,
-    LIBRARIES,
-    SYSTEMS,
-    Settings,
-    Workbench,
-    open_workbench,
-)
 from retrieval.base import RetrievalError
 from sandbox import environments
-from sandbox.base import Execution, Outcome, SandboxError
+from sandbox.base import Execution, Outcome
 from sandbox.colours import coloured
+from sandbox.command import HELP, UsageError, guarded, run_one_of
 from sandbox.terminal import printable
 
+if TYPE_CHECKING:  # LangChain is slow to import
+    from agents.runtime import Runtime
+
 TURNS = 5  # earlier questions that a prompt of a conversation shows
-INTERRUPTED = 130
-_LIBRARIES = ("pymatgen", "pymatgen-core", "pymatgen-analysis-defects")
+#: Import names that are documented where an environment has them.
+LIBRARIES = ("pymatgen", "matminer", "robocrys", "phonopy")
+_DISTRIBUTIONS = ("pymatgen", "pymatgen-core", "pymatgen-analysis-defects")
 
 
-class UsageError(Exception):
-    """The user has to change something; the message says what."""
+class AssistantConfig(RuntimeConfig):
+    """What a user of the assistant can choose."""
+
+    env: str = Field("live", description="installed versions: a name or ./FOLDER")
+    packages: tuple[str, ...] | None = Field(
+        None, description=f"import names to look up; none: {', '.join(LIBRARIES)}, if installed"
+    )
+
+    @field_validator("packages", mode="before")
+    @classmethod
+    def _one_or_many(cls, value: object) -> object:
+        return (value,) if isinstance(value, str) else value
+
+
+def read_config(overrides: Sequence[str]) -> AssistantConfig:
+    """The configuration of ``conf/assistant.yaml`` with overrides.
+
+    Raises
+    ------
+    UsageError
+        In one line.
+    """
+    (chosen,) = expand(parse(overrides), multirun=False)
+    plain = compose_plain(chosen, kind=AssistantConfig, root="assistant")
+    return validate(plain, AssistantConfig, ("system",))
+
+
+@asynccontextmanager
+async def open_assistant(
+    config: AssistantConfig,
+    *,
+    say: Callable[[str], None],
+    on_step: Callable[[Question, Step], None] | None = None,
+) -> AsyncIterator[Runtime]:
+    """Everything that works on a user's question; see :func:`agents.runtime.open_runtime`.
+
+    Raises
+    ------
+    UsageError, SandboxError, RetrievalError
+        When something is not available; the message says what to do.
+    """
+    from agents.runtime import open_client, open_runtime, open_writer  # noqa: PLC0415 - slow
+
+    client = open_client(config.model)
+    try:
+        await asyncio.to_thread(environments.build, config.env, say=say)
+        installed = environments.source_folders(config.env)
+        wanted = config.packages or LIBRARIES
+        there = [name for name in wanted if any((site / name).is_dir() for site in installed)]
+        if missing := sorted(set(config.packages or ()) - set(there)):
+            raise UsageError(f"packages={','.join(missing)}: is not installed in {config.env!r}")
+        writer = open_writer(config, client, Meter())
+        opened = open_runtime(
+            config, config.env, there, client=client, writer=writer, say=say, executes=True,
+            on_step=on_step,
+        )  # fmt: skip
+        async with opened as runtime:
+            yield runtime
+    finally:
+        await client.close()
 
 
 @dataclass(frozen=True)
@@ -86,7 +144,7 @@ class Solution:
 
 
 async def solve(
-    bench: Workbench,
+    runtime: Runtime,
     text: str,
     *,
     files: Mapping[str, str] | None = None,
@@ -107,15 +165,18 @@ async def solve(
         When the sandbox failed on the final run.
     """
     files = dict(files or {})
+    sandbox = runtime.sandbox
+    if sandbox is None:
+        raise ValueError("the assistant executes its answers: it needs a sandbox")
     prompt = prompts.free_question(text, sorted(files), turns[-TURNS:])
     question = Question("ask", prompt, mounts=files, search=text)
-    trajectory = await bench.agent.solve(question)
+    trajectory = await runtime.agent.solve(question)
     execution = None
     if trajectory.code is not None and trajectory.entry is not None:
-        execution = await bench.sandbox.run(
+        execution = await sandbox.run(
             trajectory.code,
             trajectory.entry,
-            timeout=EXECUTION_SECONDS,
+            timeout=runtime.timeout,
             mounts=mounts_of(question),
         )
     return Solution(text, trajectory, execution)
@@ -139,9 +200,9 @@ def mounted(paths: Sequence[str]) -> dict[str, str]:
     for text in paths:
         path = Path(text).expanduser()
         if not path.exists():
-            raise UsageError(f"--files {text}: no such file or folder")
+            raise UsageError(f"files={text}: no such file or folder")
         if path.resolve().name in found:
-            raise UsageError(f"--files {text}: two inputs are called {path.resolve().name}")
+            raise UsageError(f"files={text}: two inputs are called {path.resolve().name}")
         found[path.resolve().name] = str(path.resolve())
     return found
 
@@ -168,13 +229,13 @@ def _safe(text: str) -> str:
     return escape(printable(text))
 
 
-def print_solution(solution: Solution, bench: Workbench, console: Console) -> None:
+def print_solution(solution: Solution, runtime: Runtime, console: Console) -> None:
     """Result, code, sources, what was tried, what it cost."""
     trajectory, execution = solution.trajectory, solution.execution
     if execution is None or trajectory.code is None:
         console.print("[bold]No code:[/bold]", _safe(solution.instead))
     else:
-        versions = [f"{n} {bench.versions[n]}" for n in _LIBRARIES if n in bench.versions]
+        versions = [f"{n} {runtime.versions[n]}" for n in _DISTRIBUTIONS if n in runtime.versions]
         ran = f"executed in the {execution.tier} sandbox on {', '.join(versions)}"
         if solution.works:
             console.print("[bold]Result[/bold]")
@@ -194,13 +255,14 @@ def print_solution(solution: Solution, bench: Workbench, console: Console) -> No
     usage = trajectory.usage
     cost = "price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
     about = "" if usage.estimated is False else " (estimated)"
-    name = bench.model.name if bench.model.llm else f"{bench.model.name} (no LLM)"
+    name = runtime.model.name if runtime.model.llm else f"{runtime.model.name} (no LLM)"
     spent = f"{name}: {usage.calls} calls, {usage.tokens} tokens{about}, {cost}"
     console.print(f"\n[dim]{_safe(spent)}; {trajectory.stop_reason}[/dim]")
-    if not bench.model.llm and not solution.works:
+    if not runtime.model.llm and not solution.works:
         console.print(
             "model=rules is not an LLM: it only answers questions that list properties (`- `name`: "
-            "what it is. Format: float.`). Set OPENAI_API_KEY, or give --base-url and --model."
+            "what it is. Format: float.`). Set OPENAI_API_KEY, or give model.base_url= and "
+            "model.name=."
         )
 
 
@@ -215,26 +277,25 @@ def write_script(solution: Solution, path: Path) -> None:
     )
 
 
-async def ask(arguments: argparse.Namespace) -> int:
+async def ask(
+    config: AssistantConfig, question: str, *, files: Mapping[str, str], out: Path | None
+) -> int:
     """Answer one question, or hold a conversation; returns the exit code."""
-    files = mounted(arguments.files)
-    if arguments.out is not None and not arguments.out.absolute().parent.is_dir():
-        raise UsageError(f"--out {arguments.out}: its folder does not exist")
     progress = Console(stderr=True, soft_wrap=True)
     output = Console(soft_wrap=True)
 
     def on_step(_: Question, step: Step) -> None:
         progress.print(f"[dim]{_safe(describe_step(step))}[/dim]", highlight=False)
 
-    async with open_workbench(settings_of(arguments), say=progress.print, on_step=on_step) as bench:
-        if arguments.question:
-            solution = await solve(bench, " ".join(arguments.question), files=files)
-            return _deliver(solution, bench, arguments.out, output)
-        return await _converse(bench, files, arguments.out, output)
+    async with open_assistant(config, say=progress.print, on_step=on_step) as runtime:
+        if question:
+            solution = await solve(runtime, question, files=files)
+            return _deliver(solution, runtime, out, output)
+        return await _converse(runtime, files, out, output)
 
 
 async def _converse(
-    bench: Workbench, files: Mapping[str, str], out: Path | None, output: Console
+    runtime: Runtime, files: Mapping[str, str], out: Path | None, output: Console
 ) -> int:
     """Questions line by line until the input ends; each sees the ones before it."""
     turns: list[tuple[str, str, str]] = []
@@ -249,124 +310,72 @@ async def _converse(
             return code
         if not text:
             continue
-        solution = await solve(bench, text, files=files, turns=turns)
-        code = _deliver(solution, bench, out, output)
+        solution = await solve(runtime, text, files=files, turns=turns)
+        code = _deliver(solution, runtime, out, output)
         if solution.works and solution.execution is not None:
             returned = show(solution.execution.result)
             turns.append((text, str(solution.trajectory.code), returned))
 
 
-def _deliver(solution: Solution, bench: Workbench, out: Path | None, output: Console) -> int:
-    print_solution(solution, bench, output)
+def _deliver(solution: Solution, runtime: Runtime, out: Path | None, output: Console) -> int:
+    print_solution(solution, runtime, output)
     if out is not None and solution.works:
         write_script(solution, out)
         output.print(f"written to {out}")
     return 0 if solution.works else 1
 
 
-def settings_of(arguments: argparse.Namespace) -> Settings:
-    """The settings that a command line asks for."""
-    return Settings(
-        system=arguments.system,
-        model=arguments.model,
-        base_url=arguments.base_url,
-        provider=arguments.provider,
-        settings=dict(arguments.set),
-        environment=arguments.env,
-        packages=arguments.packages,
-        retrieval=arguments.retrieval,
-        backend=arguments.sandbox,
-        calls=arguments.calls,
-    )
+_ASK = """\
+usage: matsmith ask [QUESTION] [files=PATH,PATH] [out=SCRIPT.py] [GROUP=CHOICE ...] [KEY=VALUE ...]
+
+Executed materials-science code for your question; without one, a conversation.
+
+  files                  input files or folders, shown read-only
+  out                    also write the code here"""
+_MCP = """\
+usage: matsmith mcp [GROUP=CHOICE ...] [KEY=VALUE ...]
+
+Serves the assistant over the Model Context Protocol, on standard input and output."""
 
 
-def setting(text: str) -> tuple[str, Any]:
-    """A key and its value, written as in the configuration.
+def _ask(arguments: Sequence[str]) -> int:
+    if HELP & set(arguments):
+        print(help_text(AssistantConfig, [_ASK], root="assistant"))
+        return 0
+    own: dict[str, str] = {}
+    words, overrides = [], []
+    for argument in arguments:
+        key, equals, value = argument.partition("=")
+        if equals and key in {"files", "out"}:
+            own[key] = value
+        elif argument.startswith("-") or (equals and not set(key) & set(" \t\n")):
+            overrides.append(argument)
+        else:
+            words.append(argument)
 
-    Raises
-    ------
-    argparse.ArgumentTypeError
-        When it is something else.
-    """
-    key, equals, value = text.partition("=")
-    if not equals:
-        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
-    try:
-        return key, yaml.safe_load(value)
-    except yaml.YAMLError as error:
-        raise argparse.ArgumentTypeError(f"{text!r}: the value is not YAML") from error
+    async def answer() -> int:
+        files = mounted(own["files"].split(",") if "files" in own else [])
+        out = Path(own["out"]) if "out" in own else None
+        if out is not None and not out.absolute().parent.is_dir():
+            raise UsageError(f"out={out}: its folder does not exist")
+        return await ask(read_config(overrides), " ".join(words), files=files, out=out)
+
+    return guarded(answer, (RetrievalError,))
 
 
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    shared = argparse.ArgumentParser(add_help=False)
-    add = shared.add_argument
-    add("--system", choices=sorted(SYSTEMS), default="reflect", help="architecture [reflect]")
-    add("--model", help="name of a model, or rules (no LLM) [gpt-4o with a key, else rules]")
-    add("--base-url", help="OpenAI-compatible endpoint [OPENAI_BASE_URL, else OpenAI's]")
-    add("--provider", default="openai", help="openai, anthropic, google_genai, ... [openai]")
-    add(
-        "--set",
-        type=setting,
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="a further setting of the model, such as temperature=null; may be repeated",
-    )
-    listed = ", ".join(environments.names())
-    add("--env", default="live", help=f"installed versions: {listed} or ./FOLDER [live]")
-    add(
-        "--packages",
-        type=lambda text: tuple(text.split(",")),
-        metavar="NAME,NAME",
-        default=LIBRARIES,
-        help=f"import names to look up [{','.join(LIBRARIES)}]",
-    )
-    add("--retrieval", choices=["llm_doc", "none"], default="llm_doc", help="documents [llm_doc]")
-    add("--sandbox", default="auto", help="auto, docker, podman or bubblewrap [auto]")
-    add("--calls", type=int, default=20, help="model calls per question at most [20]")
-    top = argparse.ArgumentParser(
-        prog="matsmith", description="Executed pymatgen code for your question."
-    )
-    commands = top.add_subparsers(dest="command", required=True)
-    asking = commands.add_parser(
-        "ask", parents=[shared], help="answer a question; without one, a conversation"
-    )
-    asking.add_argument("question", nargs="*", help="in words")
-    asking.add_argument(
-        "--files",
-        action="append",
-        default=[],
-        metavar="PATH",
-        help="an input file or folder, shown read-only; may be repeated",
-    )
-    asking.add_argument("--out", type=Path, metavar="SCRIPT.py", help="also write the code here")
-    commands.add_parser("mcp", parents=[shared], help="serve over the Model Context Protocol")
-    return top
+def _mcp(arguments: Sequence[str]) -> int:
+    if HELP & set(arguments):
+        print(help_text(AssistantConfig, [_MCP], root="assistant"))
+        return 0
+    from agents.mcp_server import serve  # noqa: PLC0415 -- the SDK is slow to import
+
+    return guarded(lambda: serve(read_config(arguments)), (RetrievalError,))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Command line; see ``--help``.
-
-    Returns
-    -------
-    int
-        0: the code ran; 1: there is no working code; 2: the user has to change something.
-    """
-    given = parser().parse_args(arguments)
+    """Command line; 0: the code ran, 1: there is no working code (see `sandbox.command`)."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
-    try:
-        if given.command == "mcp":
-            from agents.mcp_server import serve  # noqa: PLC0415 -- the SDK is slow to import
-
-            serve(settings_of(given))
-            return 0
-        return asyncio.run(ask(given))
-    except (UsageError, ValueError, SandboxError, RetrievalError) as error:
-        sys.stderr.write(f"error: {printable(error)}\n")
-        return 2
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    return run_one_of("matsmith", str(__doc__), {"ask": _ask, "mcp": _mcp}, arguments)
 
 
 if __name__ == "__main__":

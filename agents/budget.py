@@ -1,10 +1,12 @@
-"""Limits on what one question may spend, and the meter that enforces them."""
+"""Limits on what a question, or a whole run, may spend, and the meter that enforces them."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, NonNegativeInt
 
 from agents.base import Usage
 
@@ -21,52 +23,77 @@ class BudgetExceeded(Exception):  # noqa: N818 -- a signal, not an error
         Name and value of the limit (``calls``, 20).
     """
 
-    def __init__(self, limit: str, bound: float, reason: str | None = None) -> None:
-        super().__init__(reason or f"budget.{limit} of {bound} is used up")
+    def __init__(self, limit: str, bound: float, reason: str) -> None:
+        super().__init__(reason)
         self.limit = limit
         self.bound = bound
 
 
-@dataclass(frozen=True)
-class Budget:
+class Budget(BaseModel):
     """Limits; ``None`` means no limit.
 
     Attributes
     ----------
     calls
-        Model calls, repairs and critiques included. A reply out of the cache counts as well: the
-        same limit ends the same question at the same place, whatever is cached.
-    tokens
-        Prompt and completion tokens together.
+        Of a question, a reply out of the cache counts as well: the same limit ends the same
+        question at the same place, whatever is cached.
     cost_usd
-        Dollars. When a reply's cost is unknown this limit cannot be kept, and ends the question:
-        a limit that is silently ignored would be worse.
-    seconds
-        Wall time.
-    sandbox_seconds
-        Time inside the sandbox.
+        When a reply's cost is unknown this limit cannot be kept, and ends the question: a limit
+        that is silently ignored would be worse.
     """
 
-    calls: int | None = None
-    tokens: int | None = None
-    cost_usd: float | None = None
-    seconds: float | None = None
-    sandbox_seconds: float | None = None
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    calls: NonNegativeInt | None = Field(None, description="model calls")
+    tokens: NonNegativeInt | None = Field(None, description="prompt and completion tokens")
+    cost_usd: NonNegativeFloat | None = Field(None, description="US dollars")
+    seconds: NonNegativeFloat | None = Field(None, description="wall time")
+    sandbox_seconds: NonNegativeFloat | None = Field(None, description="time in the sandbox")
 
 
 @dataclass
 class Meter:
-    """What has been spent so far, checked against a :class:`Budget`."""
+    """What has been spent so far, checked against a :class:`Budget`.
+
+    Attributes
+    ----------
+    group
+        Name of the budget, as a user types it.
+    """
 
     budget: Budget = field(default_factory=Budget)
     usage: Usage = field(default_factory=Usage)
     sandbox_seconds: float = 0.0
     started: float = field(default_factory=time.monotonic)
+    group: str = "budget"
 
     @property
     def seconds(self) -> float:
         """Wall time since the meter was made."""
         return time.monotonic() - self.started
+
+    def exceeded(self, limits: Sequence[str] = LIMITS) -> BudgetExceeded | None:
+        """Which of ``limits`` is used up, ``None`` where there is more to spend."""
+        cost, limit = self.usage.cost_usd, self.budget.cost_usd
+        if "cost_usd" in limits and limit is not None and cost is None:
+            return BudgetExceeded(
+                "cost_usd",
+                limit,
+                f"{self.group}.cost_usd of {limit} cannot be kept: the cost of a reply is unknown "
+                "(model.price is not set, or the endpoint reported no usage)",
+            )
+        spent = {
+            "calls": self.usage.calls + self.usage.cached_calls,
+            "tokens": self.usage.tokens,
+            "cost_usd": cost or 0.0,
+            "seconds": self.seconds,
+            "sandbox_seconds": self.sandbox_seconds,
+        }
+        for name, value in spent.items():
+            bound = getattr(self.budget, name)
+            if name in limits and bound is not None and value >= bound:
+                return BudgetExceeded(name, bound, f"{self.group}.{name} of {bound} is used up")
+        return None
 
     def check(self, limits: Sequence[str] = LIMITS) -> None:
         """Raise :class:`BudgetExceeded` when one of ``limits`` is used up.
@@ -74,21 +101,5 @@ class Meter:
         What is about to be spent decides which limits matter: the last draft that the model
         calls allow is still executed.
         """
-        cost, limit = self.usage.cost_usd, self.budget.cost_usd
-        if "cost_usd" in limits and limit is not None and cost is None:
-            raise BudgetExceeded(
-                "cost_usd",
-                limit,
-                f"budget.cost_usd of {limit} cannot be kept: the cost of a reply is unknown "
-                "(model.price is not set, or the endpoint reported no usage)",
-            )
-        spent = {
-            "calls": (self.usage.calls + self.usage.cached_calls, self.budget.calls),
-            "tokens": (self.usage.tokens, self.budget.tokens),
-            "cost_usd": (cost or 0.0, limit),
-            "seconds": (self.seconds, self.budget.seconds),
-            "sandbox_seconds": (self.sandbox_seconds, self.budget.sandbox_seconds),
-        }
-        for name, (value, bound) in spent.items():
-            if name in limits and bound is not None and value >= bound:
-                raise BudgetExceeded(name, bound)
+        if (exceeded := self.exceeded(limits)) is not None:
+            raise exceeded

@@ -20,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from agents.models import ModelClient, ModelConfig, ModelError, Reply, build_model, read_config
-from docgen.command import UsageError, read_group
+from sandbox.command import UsageError, read_group
 from sandbox.terminal import printable
 
 if TYPE_CHECKING:  # slow to import

@@ -13,10 +13,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from mcp.server import MCPServer
 from pydantic import BaseModel, Field
 
+from agents.assistant import AssistantConfig, open_assistant
 from agents.assistant import solve as solve_question
 from agents.episode import show
 from agents.reflect import MAX_QUERY
-from agents.workbench import EXECUTION_SECONDS, Settings, Workbench, open_workbench
+from agents.runtime import Runtime
 from retrieval.base import Retriever
 from sandbox.base import Execution
 from sandbox.terminal import printable
@@ -72,45 +73,45 @@ class Solved(BaseModel):
     message: str = ""
 
 
-class Bench:
-    """The workbench, built when a tool first needs it: a client waits seconds for a greeting."""
+class Lazy:
+    """The runtime, built when a tool first needs it: a client waits seconds for a greeting."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    def __init__(self, config: AssistantConfig) -> None:
+        self._config = config
         self._stack = AsyncExitStack()
         self._building = asyncio.Lock()
-        self._made: Workbench | None = None
+        self._made: Runtime | None = None
 
-    async def get(self) -> Workbench:
-        """The workbench; the first call may build documents for a minute."""
+    async def get(self) -> Runtime:
+        """The runtime; the first call may build documents for a minute."""
         async with self._building:
             if self._made is None:
-                opened = open_workbench(self._settings, say=_say)
+                opened = open_assistant(self._config, say=_say)
                 self._made = await self._stack.enter_async_context(opened)
             return self._made
 
     async def retriever(self) -> Retriever:
         """The documents, or a reason why there are none."""
-        bench = await self.get()
-        if bench.retriever is None:
-            raise ValueError("this server was started with --retrieval none: it has no documents")
-        return bench.retriever
+        made = await self.get()
+        if made.retriever is None:
+            raise ValueError("this server was started with retrieval=none: it has no documents")
+        return made.retriever
 
     async def close(self) -> None:
         """Stop the sandbox."""
         await self._stack.aclose()
 
 
-def build_server(settings: Settings) -> MCPServer[None]:
+def build_server(config: AssistantConfig) -> MCPServer[None]:
     """A server with its four tools."""
-    bench = Bench(settings)
+    lazy = Lazy(config)
 
     @asynccontextmanager
     async def lifespan(_: MCPServer[None]) -> AsyncIterator[None]:
         try:
             yield
         finally:
-            await bench.close()
+            await lazy.close()
 
     server: MCPServer[None] = MCPServer(
         "matsmith", instructions=INSTRUCTIONS, lifespan=lifespan, log_level="WARNING"
@@ -123,7 +124,7 @@ def build_server(settings: Settings) -> MCPServer[None]:
         ``symbol`` is a dotted name (pymatgen.core.Structure.from_spacegroup) or an unambiguous
         short one (SpacegroupAnalyzer).
         """
-        retriever = await bench.retriever()
+        retriever = await lazy.retriever()
         document = await retriever.lookup(symbol)
         if document is None:
             like = await retriever.search(symbol, k=5)
@@ -141,7 +142,7 @@ def build_server(settings: Settings) -> MCPServer[None]:
     @server.tool()
     async def search_docs(query: str, k: int = 5) -> list[Hit]:
         """Search the documentation of the installed pymatgen and its add-on packages."""
-        retriever = await bench.retriever()
+        retriever = await lazy.retriever()
         return [
             Hit(
                 name=str(document.metadata["qualname"]),
@@ -158,16 +159,18 @@ def build_server(settings: Settings) -> MCPServer[None]:
         ``function`` names a function without arguments whose value is returned; without it the
         code is only executed, and what it prints is the result.
         """
-        made = await bench.get()
-        return _run(await made.sandbox.run(code, function, timeout=EXECUTION_SECONDS))
+        made = await lazy.get()
+        if made.sandbox is None:
+            raise ValueError("this server has no sandbox")
+        return _run(await made.sandbox.run(code, function, timeout=made.timeout))
 
     @server.tool()
     async def solve(question: str) -> Solved:
         """Answer a question about materials with code that was executed on the installed version.
 
-        Needs a model (OPENAI_API_KEY or --base-url); the model without an LLM says so.
+        Needs a model (OPENAI_API_KEY or model.base_url=); the model without an LLM says so.
         """
-        made = await bench.get()
+        made = await lazy.get()
         solution = await solve_question(made, question)
         trajectory, execution = solution.trajectory, solution.execution
         return Solved(
@@ -201,6 +204,7 @@ def _say(text: str) -> None:
     sys.stderr.write(f"{printable(text)}\n")
 
 
-def serve(settings: Settings) -> None:
-    """Serve until the client hangs up."""
-    build_server(settings).run("stdio")
+def serve(config: AssistantConfig) -> int:
+    """Serve until the client hangs up; returns the exit code."""
+    build_server(config).run("stdio")
+    return 0

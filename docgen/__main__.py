@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, field_validator
 
+from docgen.chat import open_model
 from docgen.checkpoint import Checkpoint
-from docgen.command import UsageError, open_model, run
 from docgen.facts import render_document, render_facts
 from docgen.library import read_library
 from docgen.prompts import item_hash
@@ -28,6 +28,7 @@ from docgen.sources import SourceError
 from docgen.symbols import Library, digest
 from docgen.writer import WriteOptions, WriteReport, write_documentation
 from sandbox.base import SandboxError
+from sandbox.command import UsageError, run
 from sandbox.environments import site_packages
 
 if TYPE_CHECKING:  # slow to import

@@ -19,12 +19,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from docgen.command import UsageError, run
 from docgen.sources import SourceError
 from experiments.benchmarks.live.benchmark import LiveBenchmark
 from experiments.benchmarks.mattools.benchmark import MatToolsBenchmark
 from experiments.benchmarks.question_format import Level
 from sandbox.base import SandboxError
+from sandbox.command import UsageError, run
 
 
 class Options(BaseModel):

@@ -8,33 +8,26 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 
 from agents.base import INFRASTRUCTURE, Image, Trajectory, Usage
+from agents.budget import Meter
 from agents.models import ModelClient, ModelError
-from experiments.build import (
-    Laboratory,
-    build_benchmark,
-    build_client,
-    build_judge,
-    build_laboratory,
-    build_writer,
-    check_answers,
-    load_samples,
-    select,
-)
-from experiments.config import ConfigError, RunConfig
+from agents.runtime import Runtime, open_client, open_runtime, open_writer
+from experiments.config import RunConfig
 from experiments.judge import Judge
-from experiments.meter import RunMeter
 from experiments.progress import QuestionProgress
 from experiments.record import make_row, make_trajectory
 from experiments.samples import Sample
 from experiments.scorers.base import Score, Scorer, Tools
+from experiments.setup import build_benchmark, check_answers, load_samples, select
 from experiments.store import Row, Store, run_folder, write_json
 from experiments.summary import samples_digest, summarise
 from sandbox.base import SandboxError
+from sandbox.command import UsageError
 
 #: Consecutive questions that fail because of a component before a run stops: the endpoint is
 #: gone then.
@@ -59,7 +52,7 @@ async def execute(config: RunConfig, console: Console) -> Path:
 
     Raises
     ------
-    ConfigError, SandboxError, RetrievalError
+    UsageError, SandboxError, RetrievalError
         When the run cannot start; the message says what to do.
     """
     benchmark = build_benchmark(config)
@@ -69,9 +62,11 @@ async def execute(config: RunConfig, console: Console) -> Path:
     try:
         config_hash = config.hash(samples_digest(all_samples))
     except OSError as error:
-        raise ConfigError(f"benchmark={config.benchmark.name}: {error}") from error
-    client = build_client(config)
-    judge = build_judge(config)
+        raise UsageError(f"benchmark={config.benchmark.name}: {error}") from error
+    client = open_client(config.model, concurrency=config.concurrency)
+    judge = None
+    if config.judge is not None:
+        judge = open_client(config.judge, concurrency=config.concurrency, role="judge: ")
     folder = run_folder(config, config_hash)
     with Store(folder, config_hash, config.plain()) as store:
         finished = store.finished(config.budget)
@@ -84,22 +79,30 @@ async def execute(config: RunConfig, console: Console) -> Path:
         total = len(config.seeds) * sum(sample.unavailable is None for sample in samples)
         console.print(_headline(config, folder, llm=client.llm, total=total, jobs=len(jobs)))
         stopped: str | None = None
-        meter = RunMeter(config.run_budget)
+        meter = Meter(config.run_budget, group="run_budget")
         for row in store.lines():
             _count(row, meter)
-        writer = build_writer(config, client, meter)
+        writer = open_writer(config, client, meter)
         try:
             async with AsyncExitStack() as stack:
                 stack.push_async_callback(client.close)
                 if judge is not None:
                     stack.push_async_callback(judge.close)
                 stack.callback(lambda: store.remember_spent(config.writer, writer.spent))
-                laboratories = {}
+                runtimes = {}
                 for environment in sorted({job.sample.environment for job in jobs}):
-                    laboratories[environment] = await build_laboratory(
-                        config, benchmark, environment, client, writer, stack=stack, console=console
+                    opened = open_runtime(
+                        config,
+                        environment,
+                        benchmark.packages,
+                        client=client,
+                        writer=writer,
+                        say=partial(_say, console, environment),
+                        executes=benchmark.scorer.executes or None,
+                        verifies=True,
                     )
-                store.remember_packages({n: lab.packages for n, lab in laboratories.items()})
+                    runtimes[environment] = await stack.enter_async_context(opened)
+                store.remember_packages({n: made.versions for n, made in runtimes.items()})
                 progress = QuestionProgress(
                     console,
                     config.system.name,
@@ -107,7 +110,7 @@ async def execute(config: RunConfig, console: Console) -> Path:
                     total=total,
                     done=total - len(jobs),
                 )
-                work = _Work(config, benchmark.scorer, store, laboratories, judge, meter, progress)
+                work = _Work(config, benchmark.scorer, store, runtimes, judge, meter, progress)
                 with progress:
                     stopped = await work.through(jobs)
         finally:
@@ -136,14 +139,18 @@ def _headline(config: RunConfig, folder: Path, *, llm: bool, total: int, jobs: i
     )
 
 
-def _count(row: Row, meter: RunMeter) -> None:
+def _say(console: Console, environment: str, line: str) -> None:
+    console.print(f"Environment {environment}: {line}", highlight=False)
+
+
+def _count(row: Row, meter: Meter) -> None:
     known = row.cost_usd is not None and row.judge_cost_usd is not None
-    meter.add(
+    meter.usage += Usage(
         calls=row.calls + row.judge_calls,
-        tokens=row.prompt_tokens + row.completion_tokens + row.judge_tokens,
+        prompt_tokens=row.prompt_tokens + row.completion_tokens + row.judge_tokens,
         cost_usd=(row.cost_usd or 0.0) + (row.judge_cost_usd or 0.0) if known else None,
-        sandbox_seconds=row.sandbox_seconds,
     )
+    meter.sandbox_seconds += row.sandbox_seconds
 
 
 @dataclass
@@ -153,9 +160,9 @@ class _Work:
     config: RunConfig
     scorer: Scorer
     store: Store
-    laboratories: Mapping[str, Laboratory]
+    runtimes: Mapping[str, Runtime]
     judge: ModelClient | None
-    meter: RunMeter
+    meter: Meter
     progress: QuestionProgress
     failures: int = 0  # consecutive
 
@@ -170,7 +177,7 @@ class _Work:
         waiting = deque(jobs)
 
         async def worker() -> None:
-            while waiting and not self.meter.exhausted and self.failures < FAILURES:
+            while waiting and not self.meter.exceeded() and self.failures < FAILURES:
                 row = await self._do(waiting.popleft())
                 self.failures = self.failures + 1 if row.infra else 0
                 _count(row, self.meter)
@@ -181,7 +188,8 @@ class _Work:
                 group.create_task(worker())
         if not waiting:
             return None
-        return self.meter.exhausted or f"{self.failures} consecutive questions failed"
+        exceeded = self.meter.exceeded()
+        return str(exceeded) if exceeded else f"{self.failures} consecutive questions failed"
 
     async def _do(self, job: Job) -> Row:
         """Answer, score and store one question.
@@ -189,7 +197,7 @@ class _Work:
         Whatever an agent, the scoring or the record raises belongs to this answer: it is stored
         as unknown, with the traceback, and tried again on resume.
         """
-        agent = self.laboratories[job.sample.environment].agent
+        agent = self.runtimes[job.sample.environment].agent
         try:
             trajectory = await agent.solve(job.sample.question, seed=job.seed)
         except Exception:  # noqa: BLE001 -- see above
@@ -216,9 +224,9 @@ class _Work:
             return Score("infra", error=error), Usage()
         if trajectory.stop_reason == "budget":
             return Score("not_finished", error=trajectory.error), Usage()
-        laboratory = self.laboratories[job.sample.environment]
+        runtime = self.runtimes[job.sample.environment]
         judge = Judge(self.judge) if self.judge is not None else None
-        tools = Tools(laboratory.sandbox, laboratory.verifier, self.config.sandbox.timeout, judge)
+        tools = Tools(runtime.sandbox, runtime.verifier, runtime.timeout, judge)
         try:
             score = await self.scorer.score(job.sample, trajectory, tools)
         except (SandboxError, ModelError) as error:

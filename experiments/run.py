@@ -11,19 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from experiments.command import compose_plain, expand, help_text, parse
-from experiments.config import ConfigError, RunConfig, effective, validate
+from agents.composition import expand, parse
+from experiments.command import help_text
+from experiments.config import RunConfig, compose, validate
 from retrieval.base import RetrievalError
-from sandbox.base import SandboxError
-from sandbox.terminal import printable
+from sandbox.command import HELP, guarded
 
 if TYPE_CHECKING:  # slow to import
     from rich.console import Console
-
-#: Faults that a user can mend; the message says how.
-USER_ERRORS = (ConfigError, SandboxError, RetrievalError)
-
-INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,25 +32,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         change something; 130: interrupted.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
-    flags = {"-m", "--multirun", "-h", "--help", "--cfg"} & set(given)
-    overrides = [argument for argument in given if argument not in flags]
-    if flags & {"-h", "--help"}:
+    flags = {"-m", "--multirun", "--cfg", *HELP} & set(given)
+    if flags & HELP:
         sys.stdout.write(help_text() + "\n")
         return 0
-    try:
-        runs = list(expand(parse(overrides), multirun=bool(flags & {"-m", "--multirun"})))
-        configs = [effective(validate(compose_plain(run))) for run in runs]
-        if "--cfg" in flags:
-            for config in configs:
-                sys.stdout.write(yaml.safe_dump(config.plain(), sort_keys=False) + "\n")
-            return 0
+    overrides = [argument for argument in given if argument not in flags]
+    return guarded(lambda: _run(overrides, flags), (RetrievalError,))
+
+
+def _run(overrides: Sequence[str], flags: set[str]) -> int:
+    runs = expand(parse(overrides), multirun=bool(flags & {"-m", "--multirun"}))
+    configs = [validate(compose(run)) for run in runs]
+    if "--cfg" not in flags:
         return _run_all(_separate(configs))
-    except USER_ERRORS as error:
-        sys.stderr.write(f"error: {printable(error)}\n")
-        return 2
-    except KeyboardInterrupt:
-        sys.stderr.write("Interrupted. Everything finished is kept; the same command resumes.\n")
-        return INTERRUPTED
+    for config in configs:
+        sys.stdout.write(yaml.safe_dump(config.plain(), sort_keys=False) + "\n")
+    return 0
 
 
 def _separate(configs: Sequence[RunConfig]) -> list[RunConfig]:
@@ -76,15 +68,15 @@ def _run_all(configs: Sequence[RunConfig]) -> int:
     # They take seconds to import: not for --help or a wrong argument.
     from rich.console import Console  # noqa: PLC0415
 
-    from experiments.build import check_price  # noqa: PLC0415
     from experiments.report import print_table, write_report  # noqa: PLC0415
+    from experiments.setup import check_prices  # noqa: PLC0415
     from experiments.store import read_json  # noqa: PLC0415
 
     console = Console()
     if not console.is_terminal:
         console = Console(width=100)  # a log file has room for the tables
     for config in configs:
-        check_price(config)
+        check_prices(config)
     folders = asyncio.run(_execute_all(configs, console))
     reports = [folder / "report.html" for folder in folders]
     with console.status("Writing the report"):

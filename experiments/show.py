@@ -14,10 +14,10 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from experiments.config import ConfigError
 from experiments.report.steps import describe_step
 from experiments.store import read_json, trajectory_path
 from sandbox.colours import coloured
+from sandbox.command import UsageError
 from sandbox.terminal import printable
 
 #: Characters of one block unless ``--full``.
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     limit = None if given.full else SHORT
     try:
         parts = describe(_find(given.run, given.question, given.seed), limit=limit)
-    except ConfigError as error:
+    except UsageError as error:
         sys.stderr.write(f"error: {printable(error)}\n")
         return 2
     console = Console()
@@ -53,8 +53,8 @@ def _find(run: Path, question: str, seed: int) -> dict[str, Any]:
         return read_json(path)
     names = sorted(file.stem for file in run.glob("trajectories/*.json"))
     if not names:
-        raise ConfigError(f"{run}: is not a run folder (no trajectories in it)")
-    raise ConfigError(
+        raise UsageError(f"{run}: is not a run folder (no trajectories in it)")
+    raise UsageError(
         f"{run}: has no answer to question {question} with seed {seed}; "
         f"there are (question-seed): {', '.join(names)}"
     )

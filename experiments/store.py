@@ -22,7 +22,9 @@ from urllib.parse import quote
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agents.base import INFRASTRUCTURE, Image, Usage
-from experiments.config import UNHASHED, ConfigError, Limits, RunConfig
+from agents.budget import Budget
+from experiments.config import UNHASHED, RunConfig
+from sandbox.command import UsageError
 
 #: Of a run folder; one of another form cannot be resumed.
 FORM = 2
@@ -147,7 +149,7 @@ class RunFolder:
 
     Raises
     ------
-    ConfigError
+    UsageError
         When the folder belongs to another configuration, or is in use.
     """
 
@@ -157,7 +159,7 @@ class RunFolder:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise ConfigError(f"out={folder}: cannot be used as a run folder ({error})") from error
+            raise UsageError(f"out={folder}: cannot be used as a run folder ({error})") from error
         self._lock = self._take_lock()
         try:
             self._claim(description)
@@ -181,7 +183,7 @@ class RunFolder:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             lock.close()
-            raise ConfigError(
+            raise UsageError(
                 f"{self.folder}: another process is writing to this folder; "
                 "wait for it or choose another one with out=DIR"
             ) from error
@@ -199,13 +201,13 @@ class RunFolder:
         if path.exists():
             theirs = read_json(path)
             if theirs.get("form") != FORM:
-                raise ConfigError(
+                raise UsageError(
                     f"{self.folder}: was written by another version of matsmith, whose rows have "
                     "a different format; start a new run with name=... or out=DIR"
                 )
             if theirs.get("config_hash") != self.config_hash:
                 changed = difference(theirs.get("config", {}), description)
-                raise ConfigError(
+                raise UsageError(
                     f"out={self.folder}: contains a run with another configuration ({changed}); "
                     "choose another folder with out=DIR"
                 )
@@ -237,13 +239,13 @@ class RunFolder:
 
         Raises
         ------
-        ConfigError
+        UsageError
             When earlier rows were made with other versions: they cannot share a table.
         """
         for environment, versions in packages.items():
             before = self.packages.get(environment)
             if before is not None and before != dict(versions):
-                raise ConfigError(
+                raise UsageError(
                     f"{self.folder}: was started with other package versions in environment "
                     f"{environment} ({difference(before, versions)}); "
                     "start a new run with name=... or out=DIR"
@@ -257,7 +259,7 @@ class Store(RunFolder):
 
     Raises
     ------
-    ConfigError
+    UsageError
         As `RunFolder`, and when the rows are damaged.
     """
 
@@ -292,7 +294,7 @@ class Store(RunFolder):
         stored = read_rows(self.folder / "results.jsonl")
         return [row for row in stored if row.config_hash == self.config_hash]
 
-    def finished(self, budget: Limits) -> dict[tuple[str, int], Row]:
+    def finished(self, budget: Budget) -> dict[tuple[str, int], Row]:
         """The rows that need no second try, by question and seed.
 
         What failed because of a component is retried. What a limit ended is tried again when
@@ -324,7 +326,7 @@ class Store(RunFolder):
             write_bytes(path, image.data)
 
 
-def _raised(limit: tuple[str, float] | None, budget: Limits) -> bool:
+def _raised(limit: tuple[str, float] | None, budget: Budget) -> bool:
     """Whether a limit is higher in ``budget``, or not set; one that nobody named counts as such."""
     bound = None if limit is None else getattr(budget, limit[0])
     return limit is None or bound is None or bound > limit[1]
@@ -340,7 +342,7 @@ def read_rows(path: Path) -> Iterator[Row]:
 
     Raises
     ------
-    ConfigError
+    UsageError
         When a line other than the last is not a row.
     """
     if not path.exists():
@@ -352,7 +354,7 @@ def read_rows(path: Path) -> Iterator[Row]:
             try:
                 yield Row.model_validate_json(line)
             except ValidationError as error:
-                raise ConfigError(
+                raise UsageError(
                     f"{path}, line {number}: is not a result row; remove the line or the folder"
                 ) from error
 
@@ -362,17 +364,17 @@ def read_json(path: Path) -> dict[str, Any]:
 
     Raises
     ------
-    ConfigError
+    UsageError
         When the file is missing or holds something else.
     """
     try:
         loaded = json.loads(path.read_bytes())
     except FileNotFoundError as error:
-        raise ConfigError(f"{path}: no such file") from error
+        raise UsageError(f"{path}: no such file") from error
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{path}: cannot be read ({error})") from error
+        raise UsageError(f"{path}: cannot be read ({error})") from error
     if not isinstance(loaded, dict):
-        raise ConfigError(f"{path}: is not a JSON object")
+        raise UsageError(f"{path}: is not a JSON object")
     return loaded
 
 

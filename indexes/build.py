@@ -19,7 +19,7 @@ from typing import Any, Literal
 from langchain_core.embeddings import Embeddings
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from docgen.command import UsageError, open_model, read_group, run
+from docgen.chat import open_model
 from indexes.audit import Overlap, audit
 from indexes.chunks import code_corpus, official_doc_corpus
 from indexes.corpus import Corpus, CorpusError
@@ -30,6 +30,7 @@ from indexes.llm_doc import Writer, llm_doc_corpus
 from indexes.semantic import semantic_corpus
 from indexes.store import LexicalKind, lexical_index
 from sandbox.base import SandboxConfig, SandboxError
+from sandbox.command import UsageError, read_group, run
 from sandbox.environments import cache_folder, site_packages
 from sandbox.factory import get_sandbox
 

@@ -25,7 +25,6 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, field_validator
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from docgen.command import UsageError, run
 from docgen.library import build_library
 from docgen.order import documentation_order
 from docgen.sources import SourceError, SourceFile, read_sources
@@ -36,6 +35,7 @@ from retrieval import evaluate
 from retrieval.base import RetrievalError
 from retrieval.retriever import CorpusRetriever
 from sandbox.base import SandboxError
+from sandbox.command import UsageError, run
 from sandbox.environments import site_packages
 
 _STATUS = Path("/proc/self/status")

@@ -26,7 +26,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from docgen.command import UsageError, open_model, read_group, run
+from docgen.chat import open_model
 from docgen.progress import meter
 from docgen.sources import SourceError
 from indexes.embedding import EmbeddingError, build_embedding
@@ -40,6 +40,7 @@ from retrieval.rerank import RerankCounts
 from retrieval.retriever import CorpusRetriever, NamesInQuery
 from retrieval.tables import NAMES, Row, markdown, put
 from sandbox.base import SandboxConfig, SandboxError
+from sandbox.command import UsageError, read_group, run
 from sandbox.environments import cache_folder, site_packages
 from sandbox.factory import get_sandbox
 
@@ -244,7 +245,9 @@ async def build(choice: str, source: GoldSource, options: Options) -> Retriever:
             embedding=build_embedding(read_group("embedding", options.embedding, {})),
             cache=cache_folder(),
             progress=True,
-            open_sandbox=partial(get_sandbox, SandboxConfig(options.backend, environment)),
+            open_sandbox=partial(
+                get_sandbox, SandboxConfig(backend=options.backend, env=environment)
+            ),
         )
     if retriever is None:
         raise UsageError(f"retrieval={name}: retrieves nothing, so there is nothing to measure")

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from docgen.command import UsageError, read_group
+from sandbox.command import UsageError, read_group
 
 API = frozenset({"class", "function"})
 Kinds = Literal["api", "all"]

@@ -16,7 +16,6 @@ from dataclasses import asdict, dataclass
 
 from langchain_core.documents import Document
 
-from docgen.command import UsageError, read_group, run
 from docgen.sources import SourceError
 from indexes.audit import LENGTH, Overlap, audit
 from indexes.embedding import EmbeddingError, HashingEmbedding, build_embedding
@@ -27,6 +26,7 @@ from retrieval.gold import GoldSource
 from retrieval.retriever import CorpusRetriever
 from retrieval.tables import put
 from sandbox.base import SandboxError
+from sandbox.command import UsageError, read_group, run
 
 SOURCES = ("llm_doc", "graph", "live", "llm_doc_semantic", "official_doc", "code")
 _SHOWN = 200  # characters of a run that are printed

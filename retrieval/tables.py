@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from docgen.command import UsageError
 from retrieval.measures import Estimate, Share
+from sandbox.command import UsageError
 
 NAMES = "names in the question"  # the row of a list of these, without retrieval
 

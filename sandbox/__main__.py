@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import itertools
 import json
 import sys
@@ -91,7 +90,7 @@ def settings(words: Sequence[str], *extra: str) -> tuple[SandboxConfig, dict[str
                 raise SandboxError(f"{word}: {key} is a number") from None
         else:
             raise SandboxError(f"{word!r} is not one of {', '.join([*kinds, *extra])} (key=value)")
-    return dataclasses.replace(SandboxConfig(), **chosen), rest  # type: ignore[arg-type]
+    return SandboxConfig.model_validate(chosen), rest
 
 
 def _install(words: Sequence[str]) -> int:
@@ -162,7 +161,7 @@ def _run(words: Sequence[str]) -> int:
 
 
 async def _execute(code: str, entry: str, config: SandboxConfig) -> int:
-    sandbox = get_sandbox(dataclasses.replace(config, workers=1))
+    sandbox = get_sandbox(config.model_copy(update={"workers": 1}))
     with console.status("starting the sandbox"):
         await sandbox.__aenter__()
     async with sandbox:

@@ -6,10 +6,12 @@ A leaf of the project: nothing here imports from another package of ours.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
 
 class Outcome(StrEnum):
@@ -154,8 +156,7 @@ class Sandbox(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class SandboxConfig:
+class SandboxConfig(BaseModel):
     """What a user can set (``conf/sandbox/*.yaml``).
 
     Attributes
@@ -164,26 +165,22 @@ class SandboxConfig:
         ``auto`` (docker, podman, bubblewrap, in that order), or one of them, or ``unsafe``.
     env
         Name of a folder in ``sandbox/envs``.
-    workers
-        Number of warm workers.
-    timeout
-        Default seconds of processor time per run.
     wall_factor, wall_seconds
         A run of timeout ``t`` may take ``wall_factor * t + wall_seconds`` of wall time.
-    memory_mb, max_processes, disk_mb
-        Limits of one run.
     """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     backend: str = "auto"
     env: str = "live"
-    workers: int = 2
-    timeout: float = 60.0
-    wall_factor: float = 4.0
-    wall_seconds: float = 30.0
-    memory_mb: int = 2048
-    max_processes: int = 64
-    disk_mb: int = 64
-    options: Mapping[str, Any] = field(default_factory=dict)
+    workers: PositiveInt = Field(2, description="warm workers")
+    timeout: PositiveFloat = Field(60.0, description="seconds of processor time per execution")
+    wall_factor: NonNegativeFloat = Field(4.0, description="wall time: factor * timeout + seconds")
+    wall_seconds: NonNegativeFloat = Field(30.0, description="see wall_factor")
+    memory_mb: PositiveInt = Field(2048, description="memory of one execution")
+    max_processes: PositiveInt = Field(64, description="processes of one execution")
+    disk_mb: PositiveInt = Field(64, description="scratch space of one execution")
+    options: Mapping[str, Any] = Field(default_factory=dict, description="for the backend")
 
     def wall(self, timeout: float) -> float:
         """Seconds of wall time for a run that may use ``timeout`` seconds of processor time."""

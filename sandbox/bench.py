@@ -9,7 +9,6 @@ so that other load on the machine falls on both.
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import logging
 import statistics
 import time
@@ -69,7 +68,8 @@ async def bench(
     if not names:
         raise SandboxError("no isolating backend works here; run `python -m sandbox install`")
     return [
-        await _backend(dataclasses.replace(config, backend=name), runs, progress) for name in names
+        await _backend(config.model_copy(update={"backend": name}), runs, progress)
+        for name in names
     ]
 
 
@@ -78,7 +78,7 @@ async def _backend(
 ) -> dict[str, Any]:
     row: dict[str, Any] = {"backend": config.backend}
     progress(f"{config.backend}: cold")
-    strict = dataclasses.replace(config, workers=1, options={**config.options, "strict": True})
+    strict = config.model_copy(update={"workers": 1, "options": {**config.options, "strict": True}})
     async with get_sandbox(strict) as sandbox:
         await _measure(sandbox, 1)  # uses up the worker that proved its controls
         rates = [await _measure(sandbox, 1) for _ in range(COLD_RUNS)]
@@ -90,7 +90,7 @@ async def _backend(
         log.setLevel(logging.ERROR)  # the floor is unsafe on purpose
         for workers in (1, 2):
             for kind, backend in (("warm", config.backend), ("fork", "unsafe")):
-                chosen = dataclasses.replace(config, backend=backend, workers=workers)
+                chosen = config.model_copy(update={"backend": backend, "workers": workers})
                 progress(f"{config.backend}: starting {kind} workers")
                 variants[f"{kind}_per_s_{workers}"] = await stack.enter_async_context(
                     get_sandbox(chosen)

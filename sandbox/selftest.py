@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import platform
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,8 +10,7 @@ from sandbox.base import Execution, Outcome, SandboxConfig, SandboxError
 from sandbox.controls import CONTROLS, PROBE
 from sandbox.factory import get_sandbox
 
-LIMITS = dataclasses.replace(SandboxConfig(), workers=1, memory_mb=512, max_processes=32,
-                             wall_seconds=5.0)  # fmt: skip
+LIMITS = SandboxConfig(workers=1, memory_mb=512, max_processes=32, wall_seconds=5.0)
 
 #: What code does -> (source, seconds, outcome it must have).
 TRIALS: Mapping[str, tuple[str, float, Outcome]] = {
@@ -65,7 +63,7 @@ async def selftest(
     SandboxError
         When the sandbox cannot be started at all.
     """
-    config = dataclasses.replace(LIMITS, backend=config.backend, env=config.env)
+    config = LIMITS.model_copy(update={"backend": config.backend, "env": config.env})
     if config.backend == "unsafe":
         raise SandboxError("sandbox=unsafe has no controls to test")
     checks: list[dict[str, Any]] = []

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from experiments.config import ConfigError
 from experiments.report.page import write_report
 from experiments.report.runs import load_runs
 from experiments.report.tables import comma_separated, markdown, print_table
 from experiments.store import write_text
+from sandbox.command import UsageError
 from sandbox.terminal import printable
 
 
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             write_text(given.markdown, markdown(runs))
         if given.csv:
             write_text(given.csv, comma_separated(runs))
-    except (ConfigError, OSError) as error:
+    except (UsageError, OSError) as error:
         sys.stderr.write(f"error: {printable(error)}\n")
         return 2
     print_table(folders, console)

@@ -74,7 +74,7 @@ def write_report(folders: Sequence[Path], target: Path) -> None:
 
     Raises
     ------
-    ConfigError
+    UsageError
         When a folder is not a run folder or is damaged.
     """
     runs = load_runs(folders)

@@ -8,10 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from experiments.config import ConfigError
 from experiments.scorers.base import Metric, measure
 from experiments.stats import Interval, Tally, ratio_interval
 from experiments.store import Row, read_json, read_rows, trajectory_path
+from sandbox.command import UsageError
 
 
 @dataclass(frozen=True)
@@ -92,16 +92,16 @@ def load_runs(folders: Sequence[Path]) -> list[Run]:
 
     Raises
     ------
-    ConfigError
+    UsageError
         When a folder is not a run folder.
     """
     summaries = []
     for folder in folders:
         if not (folder / "summary.json").exists():
-            raise ConfigError(f"{folder}: is not a run folder (no summary.json in it)")
+            raise UsageError(f"{folder}: is not a run folder (no summary.json in it)")
         summary = read_json(folder / "summary.json")
         if "metrics" not in summary:
-            raise ConfigError(f"{folder}: was written by another version of matsmith")
+            raise UsageError(f"{folder}: was written by another version of matsmith")
         summaries.append(summary)
     return [
         Run(folder, summary, tuple(_selected(folder, summary)), label)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
 from sandbox.base import Outcome
@@ -48,7 +46,7 @@ async def test_code_that_sleeps_ends_at_its_wall_time(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (worker,) = lab.sandbox._idle
-    short = dataclasses.replace(worker._config, wall_seconds=1.0)
+    short = worker._config.model_copy(update={"wall_seconds": 1.0})
     monkeypatch.setattr(worker, "_config", short)
     code = "import time\ndef attack():\n    time.sleep(600)"
     done = await lab.attack(code, Outcome.TIMEOUT, timeout=0.5)

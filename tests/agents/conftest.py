@@ -7,7 +7,9 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from agents.workbench import Settings, build_retriever
+from agents.assistant import LIBRARIES, read_config
+from agents.budget import Meter
+from agents.runtime import open_client, open_retriever, open_writer
 from retrieval.base import Retriever
 from sandbox.base import Sandbox, SandboxConfig
 from sandbox.factory import available, get_sandbox
@@ -26,7 +28,9 @@ async def live_sandbox() -> AsyncIterator[Sandbox]:
 async def llm_doc(live_sandbox: Sandbox) -> Retriever:
     """The assistant's documents of the environment ``live``; built where they are not cached."""
     _ = live_sandbox  # has built the environment
-    made = await build_retriever(Settings())
+    config = read_config(["model=rules"])
+    writer = open_writer(config, open_client(config.model), Meter())
+    made = await open_retriever(config, LIBRARIES, SandboxConfig(env="live"), writer=writer)
     assert made is not None
     return made
 

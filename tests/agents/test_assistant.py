@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from pytest_httpserver import HTTPServer
 
-from agents.assistant import main
-from agents.workbench import Settings
+from agents.assistant import main, read_config
 from sandbox.factory import available
 from tests.agents.scripted import code_reply
 from tests.endpoint import Endpoint, refusal
@@ -42,7 +41,7 @@ def no_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def options(server: HTTPServer, name: str = "scripted") -> list[str]:
     # the name keeps replies in the cache apart: it is part of a request
-    return ["--base-url", server.url_for("/v1"), "--model", name, "--retrieval", "none"]
+    return [f"model.base_url={server.url_for('/v1')}", f"model.name={name}", "retrieval=none"]
 
 
 @pytest.mark.long
@@ -51,7 +50,7 @@ def test_a_question_is_answered_with_code_that_was_executed(
 ):
     endpoint = Endpoint(httpserver).play(MISSPELT, GOOD)
     script = tmp_path / "rutile.py"
-    assert main(["ask", RUTILE, *options(httpserver), "--out", str(script)]) == 0
+    assert main(["ask", RUTILE, *options(httpserver), f"out={script}"]) == 0
     shown, progress = capsys.readouterr()
     assert "'symmetry_operations': 16 (int)" in shown
     assert "'space_group': 'P4_2/mnm' (str)" in shown
@@ -69,7 +68,7 @@ def test_a_question_is_answered_with_code_that_was_executed(
 
 @pytest.mark.long
 def test_the_model_without_an_llm_declines_clearly(capsys: pytest.CaptureFixture[str]):
-    assert main(["ask", RUTILE, "--model", "rules"]) == 1
+    assert main(["ask", RUTILE, "model=rules"]) == 1
     shown, _ = capsys.readouterr()
     assert "without an LLM" in shown
     assert "OPENAI_API_KEY" in shown
@@ -89,7 +88,7 @@ def test_files_are_shown_to_the_code_read_only(
         "return {'sum': sum(map(float, text.split())), 'writable': writable}"
     )
     endpoint = Endpoint(httpserver).play(code_reply(body))
-    assert main(["ask", "Add them.", *options(httpserver), "--files", str(data)]) == 0
+    assert main(["ask", "Add them.", *options(httpserver), f"files={data}"]) == 0
     assert "- `lengths.txt`" in endpoint.prompts[0]
     assert str(tmp_path) not in endpoint.prompts[0]
     shown, _ = capsys.readouterr()
@@ -102,7 +101,7 @@ def test_a_reply_without_code_is_explained(
     httpserver: HTTPServer, capsys: pytest.CaptureFixture[str]
 ):
     Endpoint(httpserver).play(refusal("I would rather not."))
-    assert main(["ask", RUTILE, "--system", "single", *options(httpserver, "refuses")]) == 1
+    assert main(["ask", RUTILE, "system=single", *options(httpserver, "refuses")]) == 1
     assert "No code: the model refused to answer" in capsys.readouterr().out
 
 
@@ -110,8 +109,8 @@ def test_settings_of_the_model_are_those_of_the_bench(
     httpserver: HTTPServer, capsys: pytest.CaptureFixture[str]
 ):
     endpoint = Endpoint(httpserver).play(code_reply("return {'edge': 1}"))
-    given = ["--set", "temperature=null", "--set", "max_tokens=77", "--set", "cache=false"]
-    assert main(["ask", "x", "--system", "single", *options(httpserver), *given]) == 0
+    given = ["model.temperature=null", "model.max_tokens=77", "model.cache=false"]
+    assert main(["ask", "x", "system=single", *options(httpserver), *given]) == 0
     assert "temperature" not in endpoint.bodies[0]
     assert endpoint.bodies[0]["max_completion_tokens"] == 77
 
@@ -133,14 +132,17 @@ def test_a_conversation_keeps_what_was_found(
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["ask", "x", "--files", "no/such.cif"], "--files no/such.cif: no such file"),
-        (["ask", "x", "--out", "no/such/folder.py"], "its folder does not exist"),
-        (["ask", "x", "--model", "gpt-4o", "--retrieval", "none"], "OPENAI_API_KEY"),
-        (["ask", "x", "--env", "nowhere", "--retrieval", "none"], "no environment 'nowhere'"),
-        (["ask", "x", "--packages", "pymatgen,nopackage"], "nopackage is not installed in 'live'"),
-        (["ask", "x", "--model", "m", "--set", "temprature=1"], "model.temprature: no such key"),
-        (["ask", "x", "--provider", "anthropic"], "--model NAME"),
-        (["ask", "x", "--sandbox", "nowhere", "--retrieval", "none"], "no backend 'nowhere'"),
+        (["ask", "x", "files=no/such.cif"], "files=no/such.cif: no such file"),
+        (["ask", "x", "out=no/such/folder.py"], "its folder does not exist"),
+        (["ask", "x", "model.name=gpt-4o", "retrieval=none"], "OPENAI_API_KEY"),
+        (["ask", "x", "model=rules", "env=nowhere", "retrieval=none"], "no environment 'nowhere'"),
+        (["ask", "x", "packages=[pymatgen,nopackage]"], "nopackage: is not installed in 'live'"),
+        (["ask", "x", "model.name=m", "model.temprature=1"], "model.temprature: no such key"),
+        (["ask", "x", "model=magic"], "choose from anthropic"),
+        (["ask", "x", "sandbox.backend=nowhere", "retrieval=none"], "no backend 'nowhere'"),
+        (["ask", "x", "sandbox.env=live"], "sandbox.env: no such key"),
+        (["ask", "x", "--system", "rag"], "--system: no such option"),
+        (["answer", "x"], "no command 'answer'; there are: ask, mcp"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(
@@ -152,11 +154,25 @@ def test_a_mistake_is_one_line_and_exit_code_2(
     assert "Traceback" not in error
 
 
-def test_which_model_is_asked():
-    assert Settings().model_config({}).provider == "rules"
-    assert Settings(model="rules").model_config({"OPENAI_API_KEY": "x"}).provider == "rules"
-    keyed = Settings().model_config({"OPENAI_API_KEY": "x"})
+def test_which_model_is_asked(monkeypatch: pytest.MonkeyPatch):
+    assert read_config([]).model.provider == "rules"
+    given = read_config(["model.name=n", "model.base_url=http://i"]).model
+    assert (given.provider, given.name, given.base_url) == ("openai", "n", "http://i")
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    assert read_config(["model=rules"]).model.provider == "rules"
+    keyed = read_config([]).model
     assert (keyed.provider, keyed.name, keyed.base_url) == ("openai", "gpt-4o", None)
-    local = Settings().model_config({"OPENAI_BASE_URL": "http://h/v1", "OPENAI_MODEL": "m"})
+    monkeypatch.delenv("OPENAI_API_KEY")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://h/v1")
+    monkeypatch.setenv("OPENAI_MODEL", "m")
+    local = read_config([]).model
     assert (local.name, local.base_url) == ("m", "http://h/v1")
-    assert Settings(model="n", base_url="http://i").model_config({}).base_url == "http://i"
+
+
+def test_a_sentence_with_an_equals_sign_is_a_question(
+    httpserver: HTTPServer, capsys: pytest.CaptureFixture[str]
+):
+    endpoint = Endpoint(httpserver).play(code_reply("return {'edge': 1}"))
+    given = ["system=single", "model.cache=false", *options(httpserver)]
+    assert main(["ask", "which cell has a = 4?", *given]) == 0
+    assert "which cell has a = 4?" in endpoint.prompts[0]

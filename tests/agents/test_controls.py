@@ -12,14 +12,15 @@ from langchain_core.documents import Document
 from agents.answer import Answer
 from agents.base import Agent, Question
 from agents.budget import Budget
+from agents.config import load_class
 from agents.drafts import Draft, choose, same
 from agents.episode import Parts
 from agents.reflect import Reflect, used_names
 from agents.reretrieve import Reretrieve
 from agents.resample import Resample
-from experiments.command import CONF, compose_plain
-from experiments.config import load_class, validate
+from experiments.config import compose, validate
 from sandbox.base import Execution, Outcome, Sandbox
+from sandbox.command import CONF
 from tests.agents.scripted import ListRetriever, client, code_reply
 
 QUESTION = Question("q", "- `a`: the answer. Format: `int`.", {"a": "int"})
@@ -180,7 +181,7 @@ SYSTEMS = sorted(path.stem for path in (CONF / "system").glob("*.yaml"))
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_every_system_can_be_configured(name: str):
-    config = validate(compose_plain([f"system={name}", "retrieval=llm_doc", "model=rules"]))
+    config = validate(compose([f"system={name}", "retrieval=llm_doc", "model=rules"]))
     cls = load_class(config.system.target, key="system")
     assert config.system.name == name
     assert cls(Parts(client("")[0]), **config.system.params).name == cls.name

@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
+from agents.assistant import read_config
 from agents.base import Agent, Question
 from agents.budget import Budget
+from agents.composition import groups
+from agents.config import load_class
 from agents.episode import Parts
 from agents.models import ModelError
-from agents.workbench import SYSTEMS
 from sandbox.base import Sandbox, SandboxError
 from tests.agents.scripted import ListRetriever, client, code_reply
 
@@ -21,6 +23,11 @@ REPLY = (
     "<feedback>again</feedback><query>m.A</query>" + code_reply("return {'a': None}")
 )
 Build = Callable[[Parts], Agent]
+SYSTEMS: dict[str, Build] = {
+    name: load_class(read_config([f"system={name}"]).system.target, key="system")
+    for name in groups()["system"]
+    if name != "reflect_published"
+}
 every_system = pytest.mark.parametrize("build", SYSTEMS.values(), ids=SYSTEMS)
 
 

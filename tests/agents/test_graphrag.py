@@ -6,8 +6,7 @@ from agents.base import Question
 from agents.episode import Parts
 from agents.graphrag import GraphRag
 from agents.rag import Rag
-from experiments.command import compose_plain
-from experiments.config import effective, validate
+from experiments.config import compose, validate
 from tests.agents.scripted import ListRetriever, client, code_reply
 
 QUESTION = Question("q", "- `a`: the answer. Format: `int`.", {"a": "int"})
@@ -25,7 +24,7 @@ async def test_the_prompt_is_that_of_rag_but_for_what_was_retrieved():
 
 
 def configured(*overrides: str):
-    return effective(validate(compose_plain(["system=graphrag", "model=rules", *overrides])))
+    return validate(compose(["system=graphrag", "model=rules", *overrides]))
 
 
 def test_the_configured_source_is_retrieved_from_by_graph():

@@ -36,7 +36,7 @@ async def call(client: Client, tool: str, **arguments: Any) -> Any:
 
 
 async def test_tools_from_the_documents_and_the_sandbox():
-    async with Client(server("--model", "rules")) as client:
+    async with Client(server("model=rules")) as client:
         listed = await client.list_tools()
         names = {"lookup_api", "search_docs", "run_code", "solve"}
         assert {tool.name for tool in listed.tools} == names
@@ -72,7 +72,7 @@ async def test_tools_from_the_documents_and_the_sandbox():
 async def test_a_question_is_solved_with_an_endpoint(httpserver: HTTPServer):
     body = "from pymatgen.core import Lattice\nreturn {'volume_A3': Lattice.cubic(3).volume}"
     endpoint = Endpoint(httpserver).play(code_reply(body))
-    options = ["--base-url", httpserver.url_for("/v1"), "--model", "m", "--retrieval", "none"]
+    options = [f"model.base_url={httpserver.url_for('/v1')}", "model.name=m", "retrieval=none"]
     async with Client(server(*options)) as client:
         solved = await call(client, "solve", question="Volume of a cube with an edge of 3?")
         assert solved["works"]

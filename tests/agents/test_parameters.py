@@ -12,9 +12,10 @@ from langchain_core.messages import HumanMessage
 from langchain_openai import ChatOpenAI
 from pytest_httpserver import HTTPServer
 
+from agents.assistant import read_config
 from agents.models import ModelConfig, ModelError, build_model
 from agents.models.parameters import refused_parameter
-from agents.workbench import Settings
+from sandbox.command import UsageError
 from tests.agents.test_reply_faults import config
 from tests.endpoint import Endpoint, cut_off, late, refusing, status
 
@@ -204,8 +205,8 @@ async def test_what_does_not_retry_itself_is_retried_by_the_client():
 
 
 def test_the_assistant_takes_the_same_settings():
-    settings = Settings(model="m", provider="anthropic", settings={"temperature": None})
-    made = settings.model_config({})
+    chosen = ["model=anthropic", "model.name=m", "model.temperature=null"]
+    made = read_config(chosen).model
     assert (made.provider, made.name, made.temperature) == ("anthropic", "m", None)
-    with pytest.raises(ValueError, match=r"model\.temprature"):
-        Settings(model="m", provider="openai", settings={"temprature": 1}).model_config({})
+    with pytest.raises(UsageError, match=r"model\.temprature"):
+        read_config([*chosen, "model.temprature=1"])

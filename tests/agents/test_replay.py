@@ -12,8 +12,7 @@ from agents.base import Question
 from agents.episode import Parts
 from agents.models import ModelConfig, ModelError, build_model
 from agents.reflect import Reflect
-from experiments.command import compose_plain
-from experiments.config import validate
+from experiments.config import compose, validate
 from sandbox.base import Sandbox
 from tests.agents.scripted import code_reply
 from tests.endpoint import Endpoint, status
@@ -131,7 +130,7 @@ async def test_a_replayed_episode_is_the_recorded_one(
 
 def test_recording_does_not_make_it_another_run():
     plain = ["system=single", "model=rules"]
-    one = validate(compose_plain(plain)).hash("tasks")
+    one = validate(compose(plain)).hash("tasks")
     for key in ("model.record=a.jsonl", "model.replay=a.jsonl"):
-        assert validate(compose_plain([*plain, key])).hash("tasks") == one
-    assert validate(compose_plain([*plain, "model.document_characters=900"])).hash("tasks") != one
+        assert validate(compose([*plain, key])).hash("tasks") == one
+    assert validate(compose([*plain, "model.document_characters=900"])).hash("tasks") != one

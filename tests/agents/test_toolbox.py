@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from agents.toolbox import Toolbox, open_toolbox
 from agents.toolbox.library import Library
 from agents.toolbox.texts import PAGE, Mistake, page_of
-from agents.workbench import Settings
 from retrieval.base import Retriever
 from sandbox import environments
 from sandbox.base import Mount, Sandbox
@@ -25,7 +24,7 @@ SHORT = PAGE + 100  # a page with its note
 
 @pytest.fixture
 def box(llm_doc: Retriever, live_sandbox: Sandbox) -> Toolbox:
-    site = environments.site_packages(Settings().environment)
+    site = environments.site_packages("live")
     return open_toolbox(llm_doc, live_sandbox, sources=[site])
 
 

@@ -3,14 +3,16 @@
 import pytest
 import yaml
 
-from experiments import command
-from experiments.config import ConfigError, validate
+from agents import composition
+from experiments import config
+from experiments.config import validate
 from experiments.run import main
+from sandbox.command import UsageError
 
 
 def compose(*arguments, multirun=False):
-    runs = command.expand(command.parse(arguments), multirun=multirun)
-    return [validate(command.compose_plain(run)) for run in runs]
+    runs = composition.expand(composition.parse(arguments), multirun=multirun)
+    return [validate(config.compose(run)) for run in runs]
 
 
 @pytest.fixture(autouse=True)
@@ -35,6 +37,11 @@ def test_a_key_or_an_endpoint_chooses_the_model(monkeypatch):
     assert "k" not in config.plain()["model"].values()
     (config,) = compose("model=rules")
     assert config.model.provider == "rules"
+
+
+def test_a_name_alone_never_names_the_model_without_an_llm():
+    (config,) = compose("model.name=gpt-4o")
+    assert config.model.provider == "openai"
 
 
 def test_values():
@@ -109,7 +116,7 @@ def test_a_key_that_the_file_of_its_group_does_not_list():
 def test_help_names_every_group_choice_and_key(capsys):
     assert main(["--help"]) == 0
     shown = capsys.readouterr().out
-    for group, choices in command.groups().items():
+    for group, choices in composition.groups().items():
         assert group in shown
         for choice in choices:
             assert choice in shown
@@ -125,5 +132,5 @@ def test_cfg_prints_what_would_run(capsys):
 
 
 def test_unknown_parameters_of_a_class_cannot_be_smuggled_in():
-    with pytest.raises(ConfigError, match="no such key"):
+    with pytest.raises(UsageError, match="no such key"):
         compose("+system.parts=1")

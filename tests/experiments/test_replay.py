@@ -23,8 +23,7 @@ from experiments.benchmarks.mattools.replay.recorded import (
 )
 from experiments.benchmarks.mattools.replay.schedule import Schedule, groups
 from experiments.benchmarks.mattools.replay.tables import print_comparison
-from experiments.command import compose_plain
-from experiments.config import validate
+from experiments.config import compose, validate
 from experiments.samples import Property, Sample
 from sandbox.base import SandboxError
 from tests.experiments.checkouts import checkout, recording
@@ -390,8 +389,8 @@ def test_the_benchmark_states_how_long_a_function_may_take(tmp_path):
     _, config = replay.settings_from(["recorded=x"])
     stated = MatToolsBenchmark().timeout
     assert config.sandbox.timeout == stated > 200  # right answers need up to 110 s
-    assert validate(compose_plain(["benchmark=mattools"])).sandbox.timeout == stated
-    assert validate(compose_plain(["benchmark=live"])).sandbox.timeout == 60
+    assert validate(compose(["benchmark=mattools"])).sandbox.timeout == stated
+    assert validate(compose(["benchmark=live"])).sandbox.timeout == 60
     _, config = replay.settings_from(["recorded=x", "benchmark.timeout=7"])
     assert config.sandbox.timeout == 7
     _, config = replay.settings_from(["recorded=x", "sandbox.timeout=9"])

@@ -14,7 +14,6 @@ import zlib
 import pytest
 from rich.console import Console
 
-from experiments.config import ConfigError
 from experiments.report import __main__ as report_command
 from experiments.report import write_report
 from experiments.report.cells import money
@@ -33,6 +32,7 @@ from experiments.scorers.properties import PropertyScorer
 from experiments.show import main as show
 from experiments.store import Store, read_json, trajectory_path, write_json
 from experiments.summary import summarise
+from sandbox.command import UsageError
 from tests.experiments.test_store import INFRA, row
 from tests.experiments.tiny import TinyBenchmark
 
@@ -317,7 +317,7 @@ def test_the_command(two_runs, tmp_path, capsys):
     assert all((tmp_path / f"a.{kind}").stat().st_size for kind in ("html", "csv", "md"))
     assert report_command.main([str(tmp_path)]) == 2
     assert "is not a run folder" in capsys.readouterr().err
-    with pytest.raises(ConfigError, match="is not a run folder"):
+    with pytest.raises(UsageError, match="is not a run folder"):
         load_runs([tmp_path])
 
 

@@ -13,13 +13,13 @@ import pytest
 from rich.console import Console
 
 from agents.base import Question
-from experiments.config import ConfigError
 from experiments.job import execute
 from experiments.report import write_report
 from experiments.run import main
 from experiments.samples import Sample
 from experiments.store import read_rows, run_folder
 from experiments.summary import WALL_CLOCK, samples_digest
+from sandbox.command import UsageError
 
 TINY = [
     "system._target_=tests.experiments.tiny.Scripted",
@@ -134,9 +134,9 @@ async def test_a_budget_in_dollars_needs_a_price(configure):
 @pytest.mark.long
 async def test_another_configuration_in_the_same_folder_is_refused(configure):
     await run(configure(ids=["cubic"]))
-    with pytest.raises(ConfigError, match=r"benchmark\.level was None, now goal|level"):
+    with pytest.raises(UsageError, match=r"benchmark\.level was None, now goal|level"):
         await run(configure(ids=["cubic"], benchmark={"level": "goal"}))
-    with pytest.raises(ConfigError, match="no such question of 6"):
+    with pytest.raises(UsageError, match="no such question of 6"):
         await run(configure(ids=["sphere"]))
 
 

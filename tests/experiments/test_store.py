@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from experiments.config import ConfigError, Limits
+from agents.budget import Budget
 from experiments.store import Row, Store, read_rows, write_json
+from sandbox.command import UsageError
 
 
 def row(question="a", seed=0, **changes):
@@ -27,9 +28,9 @@ INFRA = {"outcome": "infra", "values": {}, "passed": None, "stop_reason": "model
 def test_rows_come_back_and_the_later_one_wins(tmp_path):
     with Store(tmp_path, "h", {}) as store:
         store.append(row(**INFRA), {})
-        assert store.finished(Limits()) == {}
+        assert store.finished(Budget()) == {}
         store.append(row(), {"steps": ["é", "\ud800"]})
-        assert store.finished(Limits()) == {("a", 0): row()}
+        assert store.finished(Budget()) == {("a", 0): row()}
         assert len(store.lines()) == 2
     assert json.loads((tmp_path / "trajectories" / "a-0.json").read_text())["steps"][1] == "\ud800"
 
@@ -44,9 +45,9 @@ def test_a_half_written_last_line_is_dropped(tmp_path, kept):
     path.write_bytes(path.read_bytes()[: first + kept])
     assert [r.question_id for r in read_rows(path)] == ["a"]
     with Store(tmp_path, "h", {}) as store:
-        assert set(store.finished(Limits())) == {("a", 0)}
+        assert set(store.finished(Budget())) == {("a", 0)}
         store.append(row("c"), {})
-        assert set(store.finished(Limits())) == {("a", 0), ("c", 0)}
+        assert set(store.finished(Budget())) == {("a", 0), ("c", 0)}
 
 
 def test_a_damaged_line_in_the_middle_is_named(tmp_path):
@@ -54,21 +55,21 @@ def test_a_damaged_line_in_the_middle_is_named(tmp_path):
         store.append(row("a"), {})
     path = tmp_path / "results.jsonl"
     path.write_bytes(b"garbage\n" + path.read_bytes())
-    with pytest.raises(ConfigError, match=r"results\.jsonl, line 1"):
+    with pytest.raises(UsageError, match=r"results\.jsonl, line 1"):
         list(read_rows(path))
 
 
 def test_one_process_at_a_time(tmp_path):
-    with Store(tmp_path, "h", {}), pytest.raises(ConfigError, match="another process"):
+    with Store(tmp_path, "h", {}), pytest.raises(UsageError, match="another process"):
         Store(tmp_path, "h", {})
     Store(tmp_path, "h", {}).close()
 
 
 def test_a_folder_belongs_to_one_configuration(tmp_path):
     Store(tmp_path, "h", {"system": {"k": 5}}).close()
-    with pytest.raises(ConfigError, match=r"system\.k was 5, now 6"):
+    with pytest.raises(UsageError, match=r"system\.k was 5, now 6"):
         Store(tmp_path, "other", {"system": {"k": 6}})
-    with pytest.raises(ConfigError, match="the questions changed"):
+    with pytest.raises(UsageError, match="the questions changed"):
         Store(tmp_path, "other", {"system": {"k": 5}, "limit": 3})
 
 
@@ -77,13 +78,13 @@ def test_other_package_versions_do_not_share_a_table(tmp_path):
         store.remember_packages({"live": {"pymatgen": "1"}})
     with Store(tmp_path, "h", {}) as store:
         store.remember_packages({"live": {"pymatgen": "1"}})
-        with pytest.raises(ConfigError, match="pymatgen was 1, now 2"):
+        with pytest.raises(UsageError, match="pymatgen was 1, now 2"):
             store.remember_packages({"live": {"pymatgen": "2"}})
 
 
 def test_a_file_as_folder_is_a_clear_error(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(ConfigError, match="cannot be used as a run folder"):
+    with pytest.raises(UsageError, match="cannot be used as a run folder"):
         Store(tmp_path / "file", "h", {})
 
 
@@ -105,5 +106,5 @@ def test_writing_leaves_no_temporary_file(tmp_path):
 
 def test_a_folder_of_another_version_is_one_clear_line(tmp_path):
     write_json(tmp_path / "run.json", {"config_hash": "h", "config": {}})
-    with pytest.raises(ConfigError, match="written by another version of matsmith"):
+    with pytest.raises(UsageError, match="written by another version of matsmith"):
         Store(tmp_path, "h", {})

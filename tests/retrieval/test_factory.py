@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from docgen.command import CONF, read_group
 from indexes.embedding import HashingEmbedding, build_embedding
 from retrieval.base import RetrievalError
 from retrieval.config import RetrievalConfigError, read_config
 from retrieval.factory import get_retriever
+from sandbox.command import CONF, read_group
 from tests.docgen.models import DocModel
 from tests.retrieval.conftest import Make
 

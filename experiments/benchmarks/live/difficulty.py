@@ -17,7 +17,6 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 from rich.console import Console
 
-from docgen.command import UsageError, run
 from docgen.library import read_library
 from docgen.sources import SourceError
 from docgen.symbols import Library
@@ -33,6 +32,7 @@ from experiments.benchmarks.question_format import (
 from experiments.benchmarks.question_gates import library_names
 from sandbox import environments
 from sandbox.base import SandboxError
+from sandbox.command import UsageError, run
 
 _ABOUT = """\
 Counts the difficulty of every question of live, and writes it to difficulty.json beside them.

@@ -12,12 +12,12 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from rich.console import Console
 from rich.table import Table
 
-from docgen.command import UsageError, run
 from experiments.benchmarks.live.selection import RECORDED, select
 from experiments.benchmarks.question_check import Checker, Report
 from experiments.benchmarks.question_format import ENVIRONMENT, QUESTIONS, QuestionError
 from experiments.progress import CountProgress
 from sandbox.base import SandboxError
+from sandbox.command import UsageError, run
 
 _ABOUT = """\
 Runs every reference of live again, twice, and compares with the committed golds.

@@ -20,7 +20,6 @@ from rich.text import Text
 
 from agents.models import ModelError
 from agents.models.chat import open_chat
-from docgen.command import UsageError, read_group, run
 from docgen.library import read_library
 from docgen.sources import SourceError
 from docgen.symbols import Library
@@ -39,6 +38,7 @@ from experiments.benchmarks.question_format import QuestionError
 from experiments.progress import CountProgress
 from sandbox import environments
 from sandbox.base import SandboxConfig, SandboxError
+from sandbox.command import UsageError, read_group, run
 from sandbox.factory import get_sandbox
 from sandbox.terminal import printable
 

@@ -17,10 +17,10 @@ from experiments.benchmarks.mattools.qa import rules
 from experiments.benchmarks.mattools.qa.questions import QAError, QAQuestion, read_questions
 from experiments.benchmarks.mattools.qa.rules import write_by_rules
 from experiments.benchmarks.mattools.qa.wording import answering_prompt
-from experiments.config import ConfigError
 from experiments.samples import Sample
 from experiments.scorers.choice import ChoiceScorer
 from sandbox import environments
+from sandbox.command import UsageError
 
 
 @dataclass(frozen=True)
@@ -49,18 +49,18 @@ class MatToolsQA:
 
         Raises
         ------
-        ConfigError
+        UsageError
             When the file is missing, empty, or something in it is not a question.
         """
         file = Path(self.path) if self.path is not None else self._by_rules()
         if not file.is_file():
-            raise ConfigError(f"benchmark.path={file}: no such file")
+            raise UsageError(f"benchmark.path={file}: no such file")
         try:
             samples = [self._sample(n, question) for n, question in enumerate(read_questions(file))]
         except QAError as error:
-            raise ConfigError(f"benchmark.path: {error}") from error
+            raise UsageError(f"benchmark.path: {error}") from error
         if not samples:
-            raise ConfigError(f"benchmark.path={file}: contains no question")
+            raise UsageError(f"benchmark.path={file}: contains no question")
         return samples
 
     def _sample(self, number: int, question: QAQuestion) -> Sample:
@@ -91,7 +91,7 @@ class MatToolsQA:
             with console.status("Reading the library"):
                 library = read_library(self.packages, environments.site_packages(self.environment))
         except SourceError as error:
-            raise ConfigError(f"benchmark.packages: {error}") from error
+            raise UsageError(f"benchmark.packages: {error}") from error
         file.parent.mkdir(parents=True, exist_ok=True)
         counts = write_by_rules(library, tuple(library.symbols.values()), file, console)
         console.print(f"{counts.total()} questions -> {file}", highlight=False)

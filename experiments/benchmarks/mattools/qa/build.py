@@ -26,7 +26,6 @@ from rich.console import Console
 from agents.base import Usage
 from agents.models import ModelError
 from agents.models.chat import open_chat
-from docgen.command import UsageError, read_group, run
 from docgen.facts import render_facts
 from docgen.library import read_library
 from docgen.sources import SourceError
@@ -37,6 +36,7 @@ from experiments.benchmarks.mattools.qa.wording import generation_prompt, read_g
 from experiments.progress import CountProgress
 from experiments.store import write_json
 from sandbox.base import SandboxError
+from sandbox.command import UsageError, read_group, run
 from sandbox.environments import cache_folder, site_packages
 from sandbox.terminal import printable
 

@@ -23,6 +23,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 from rich.console import Console
 
+from agents.composition import expand, parse
+from agents.config import load_class
 from experiments.benchmarks.mattools import published, stdout_rules, unit_tests
 from experiments.benchmarks.mattools.benchmark import MatToolsBenchmark
 from experiments.benchmarks.mattools.errata import errata_found
@@ -31,14 +33,14 @@ from experiments.benchmarks.mattools.replay.grade import Bench, Graded, grade
 from experiments.benchmarks.mattools.replay.recorded import Recorded, RecordedError, read_recorded
 from experiments.benchmarks.mattools.replay.schedule import Group, Schedule, groups
 from experiments.benchmarks.mattools.replay.tables import print_comparison, seconds_by_question
-from experiments.command import compose_plain, expand, parse
-from experiments.config import ConfigError, RunConfig, load_class, validate
+from experiments.config import RunConfig, compose, validate
 from experiments.progress import CountProgress
 from experiments.samples import Sample
 from experiments.scorers import verify
 from experiments.summary import mounted
 from sandbox import environments
 from sandbox.base import SandboxConfig, SandboxError
+from sandbox.command import UsageError
 from sandbox.factory import get_sandbox
 from sandbox.terminal import printable
 
@@ -129,7 +131,7 @@ async def replay(settings: Settings, config: RunConfig, console: Console) -> int
 
     Raises
     ------
-    ConfigError, RecordedError, SandboxError
+    UsageError, RecordedError, SandboxError
         When it cannot start; the message says what to do.
     """
     benchmark = _benchmark(config)
@@ -296,7 +298,7 @@ class Failures:
 def _benchmark(config: RunConfig) -> MatToolsBenchmark:
     cls = load_class(config.benchmark.target, key="benchmark")
     if not issubclass(cls, MatToolsBenchmark):
-        raise ConfigError(f"benchmark={config.benchmark.name}: only mattools can be replayed")
+        raise UsageError(f"benchmark={config.benchmark.name}: only mattools can be replayed")
     return cls(**config.benchmark.params)
 
 
@@ -327,7 +329,7 @@ def settings_from(arguments: Sequence[str]) -> tuple[Settings, RunConfig]:
 
     Raises
     ------
-    ConfigError
+    UsageError
         With one line that names the key.
     """
     own, others = {}, []
@@ -343,11 +345,11 @@ def settings_from(arguments: Sequence[str]) -> tuple[Settings, RunConfig]:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"]))
         text = "must be given" if first["type"] == "missing" else first["msg"]
-        raise ConfigError(f"{key}: {text}; --help shows the keys") from error
+        raise UsageError(f"{key}: {text}; --help shows the keys") from error
     if not any(argument.startswith("benchmark=") for argument in others):
         others.insert(0, "benchmark=mattools")
     (overrides,) = expand(parse(["system=single", "retrieval=none", *others]), multirun=False)
-    return settings, validate(compose_plain(overrides))
+    return settings, validate(compose(overrides))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -368,7 +370,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     try:
         return asyncio.run(replay(*settings_from(given), console))
-    except (ConfigError, ValueError, SandboxError) as error:
+    except (UsageError, ValueError, SandboxError) as error:
         sys.stderr.write(f"error: {printable(error)}\n")
         return 2
     except KeyboardInterrupt:
