@@ -10,7 +10,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from agents.models.rules import choice, coder, critic, steps
+from agents.models.rules import atoms, choice, coder, critic, steps
 from agents.models.rules.reading import read
 from docgen import rules_writer
 from docgen.prompts import is_documentation_prompt
@@ -25,7 +25,7 @@ class RulesChatModel(BaseChatModel):
     """Deterministic answers to the prompts of this project.
 
     The last prompt decides: documentation of a symbol (``docgen.prompts``), a multiple-choice
-    question (lists ``<answer_choices>``), a smaller step (asks
+    question (lists ``<answer_choices>``), an action on the atoms of a file, a smaller step (asks
     for ``<queries>``, ``<indices>`` or ``<names>``), critique of an attempt (asks for
     ``<feedback>`` and ``<query>``), or code (asks for ``<answer>``). Anything else is declined
     in words.
@@ -64,6 +64,8 @@ def answer(messages: Sequence[BaseMessage]) -> str:
         return rules_writer.write(text)
     if (letter := choice.answer(text)) is not None:
         return letter
+    if (structure := atoms.answer(text)) is not None:
+        return structure
     prompt = read(text)
     if prompt is not None and (reply := steps.step(text, prompt)) is not None:
         return reply

@@ -1,0 +1,143 @@
+"""The ten actions, in two readings.
+
+``published`` does what the authors' generator did; ``literal`` what the sentence says. They differ
+in ``insert_between`` (unrounded distance), ``delete_below`` (the reference layer always stays) and
+``rotate_around`` (listed positions rotate, not the nearest images).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from experiments.benchmarks.atomworld.crystal import Array, Crystal
+
+Target = Literal["published", "literal"]
+Parameters = Mapping[str, Any]
+
+#: Å below which two heights are the same.
+LAYER = 1e-3
+
+
+def add(crystal: Crystal, given: Parameters, _: Target) -> Crystal:
+    """An atom more, in the last row, at a Cartesian position."""
+    return crystal.with_atom(given["symbol"], np.array(given["vector"]))
+
+
+def change(crystal: Crystal, given: Parameters, _: Target) -> Crystal:
+    """Another species in one row."""
+    return _with_symbols(crystal, {given["index"]: given["symbol"]})
+
+
+def remove(crystal: Crystal, given: Parameters, _: Target) -> Crystal:
+    """One row less."""
+    return crystal.rows([row for row in range(len(crystal.species)) if row != given["index"]])
+
+
+def move(crystal: Crystal, given: Parameters, _: Target) -> Crystal:
+    """One atom by a Cartesian vector."""
+    return _displaced(crystal, given["index"], np.array(given["vector"]))
+
+
+def move_towards(crystal: Crystal, given: Parameters, _: Target) -> Crystal:
+    """One atom along the line to another, between the listed positions."""
+    here, there = crystal.positions[[given["index1"], given["index2"]]]
+    way = (there - here) / np.linalg.norm(there - here)
+    return _displaced(crystal, given["index1"], given["distance"] * way)
+
+
+def insert_between(crystal: Crystal, given: Parameters, target: Target) -> Crystal:
+    """An atom more, on the line between two; published targets use a distance not rounded."""
+    here, there = crystal.positions[[given["index1"], given["index2"]]]
+    length = float(np.linalg.norm(there - here))
+    distance = given["distance"]
+    if target == "published" and given.get("ratio") is not None:
+        distance = given["ratio"] * length
+    return crystal.with_atom(given["symbol"], here + distance / length * (there - here))
+
+
+def swap(crystal: Crystal, given: Parameters, _: Target) -> Crystal:
+    """Two rows exchange their species."""
+    one, two = given["index1"], given["index2"]
+    return _with_symbols(crystal, {one: crystal.species[two], two: crystal.species[one]})
+
+
+def delete_below(crystal: Crystal, given: Parameters, target: Target) -> Crystal:
+    """All atoms lower than a reference; what "including itself" means is not what was done."""
+    height = crystal.positions[:, 2]
+    reference = height[given["index"]]
+    if given["inclusive"] and target == "literal":
+        keep = height > reference + LAYER
+    else:
+        keep = height >= reference - (LAYER if target == "literal" else 0.0)
+        keep[given["index"]] = True
+    return crystal.rows(list(np.flatnonzero(keep)))
+
+
+def rotate_around(crystal: Crystal, given: Parameters, target: Target) -> Crystal:
+    """Neighbours turn about an atom by the right-hand rule."""
+    index = given["index"]
+    vectors, distances = crystal.images(index)
+    positions = crystal.positions.copy()
+    chosen = distances < given["radius"]
+    chosen[index] = False
+    around = vectors if target == "literal" else positions - positions[index]
+    turned = around @ rotation(np.array(given["axis"], dtype=float), given["angle"]).T
+    positions[chosen] = positions[index] + turned[chosen]
+    return crystal.moved(positions)
+
+
+def super_cell(crystal: Crystal, given: Parameters, _: Target) -> Crystal:
+    """The cell repeated, one whole copy after another; the last direction runs fastest."""
+    counts = np.array(given["counts"])
+    shifts = np.array(list(np.ndindex(*given["counts"])))
+    fractions = ((crystal.fractions[None] + shifts[:, None]) / counts).reshape(-1, 3)
+    a, b, c = np.array(crystal.cell[:3]) * counts
+    cell = (float(a), float(b), float(c), *crystal.cell[3:])
+    return Crystal(cell, crystal.species * len(shifts), fractions)
+
+
+ACTIONS: Mapping[str, Callable[[Crystal, Parameters, Target], Crystal]] = {
+    "add": add,
+    "change": change,
+    "remove": remove,
+    "move": move,
+    "move_towards": move_towards,
+    "insert_between": insert_between,
+    "swap": swap,
+    "delete_below": delete_below,
+    "rotate_around": rotate_around,
+    "super_cell": super_cell,
+}
+
+
+def apply(action: str, crystal: Crystal, given: Parameters, target: Target) -> Crystal:
+    """The structure after an action.
+
+    Raises
+    ------
+    KeyError, IndexError
+        When there is no such action, parameter or row.
+    """
+    return ACTIONS[action](crystal, given, target)
+
+
+def rotation(axis: Array, degrees: float) -> Array:
+    """Rotation matrix about an axis by the right-hand rule (Rodrigues), shape (3, 3)."""
+    x, y, z = axis / np.linalg.norm(axis)
+    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    angle = np.radians(degrees)
+    return np.asarray(np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross)
+
+
+def _with_symbols(crystal: Crystal, changed: Mapping[int, str]) -> Crystal:
+    species = tuple(changed.get(row, symbol) for row, symbol in enumerate(crystal.species))
+    return Crystal(crystal.cell, species, crystal.fractions)
+
+
+def _displaced(crystal: Crystal, index: int, by: Array) -> Crystal:
+    positions = crystal.positions.copy()
+    positions[index] += by
+    return crystal.moved(positions)

@@ -1,0 +1,160 @@
+"""A crystal as AtomWorld writes it: cell parameters, and rows of species and fractions.
+
+Cartesian coordinates are those of ASE: *a* along x, *b* in the xy plane. pymatgen puts *c* along z,
+which is another frame for every cell that is not orthogonal.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+MAX_SITES = 10_000
+_ROW = re.compile(r"\s*(\S+)\s+")
+_LENGTHS = ("_cell_length_a", "_cell_length_b", "_cell_length_c")
+_ANGLES = ("_cell_angle_alpha", "_cell_angle_beta", "_cell_angle_gamma")
+
+
+class CrystalError(ValueError):
+    """A CIF text is not what the benchmark's own data look like."""
+
+
+@dataclass(frozen=True)
+class Crystal:
+    """A periodic structure in P1.
+
+    Attributes
+    ----------
+    cell
+        Lengths in Å and angles in degrees: a, b, c, alpha, beta, gamma.
+    species
+        Chemical symbol of each row.
+    fractions
+        Fractional coordinates, one row per atom, shape (n, 3).
+    """
+
+    cell: tuple[float, float, float, float, float, float]
+    species: tuple[str, ...]
+    fractions: Array
+
+    @property
+    def lattice(self) -> Array:
+        """Cell vectors as rows, in Å, shape (3, 3)."""
+        a, b, c, *angles = self.cell
+        cos_a, cos_b, cos_c = np.cos(np.radians(angles))
+        sin_c = np.sin(np.radians(angles[2]))
+        y = (cos_a - cos_b * cos_c) / sin_c
+        z = np.sqrt(1.0 - cos_b**2 - y**2)
+        return np.array([[a, 0, 0], [b * cos_c, b * sin_c, 0], [c * cos_b, c * y, c * z]])
+
+    @property
+    def positions(self) -> Array:
+        """Cartesian coordinates of the rows as they are listed, in Å, shape (n, 3)."""
+        return np.asarray(self.fractions @ self.lattice)
+
+    def moved(self, positions: Array) -> Crystal:
+        """The same atoms at other Cartesian positions (Å), wrapped into the cell."""
+        return Crystal(self.cell, self.species, wrap(positions @ np.linalg.inv(self.lattice)))
+
+    def with_atom(self, symbol: str, position: Array) -> Crystal:
+        """One more atom, in the last row."""
+        grown = Crystal(
+            self.cell, (*self.species, symbol), np.vstack([self.fractions, np.zeros(3)])
+        )
+        return grown.moved(np.vstack([self.positions, position]))
+
+    def rows(self, keep: Array | list[int]) -> Crystal:
+        """Some of the rows, in the order given."""
+        chosen = [int(row) for row in keep]
+        return Crystal(
+            self.cell, tuple(self.species[row] for row in chosen), self.fractions[chosen]
+        )
+
+    def images(self, centre: int) -> tuple[Array, Array]:
+        """Vectors (Å) from an atom to the nearest image of each, and their lengths."""
+        around = self.fractions - self.fractions[centre]
+        around -= np.round(around)
+        shifts = np.array(np.meshgrid(*[[-1, 0, 1]] * 3, indexing="ij")).reshape(3, -1).T
+        candidates = (around[:, None, :] + shifts[None, :, :]) @ self.lattice
+        lengths = np.linalg.norm(candidates, axis=2)
+        best = lengths.argmin(axis=1)
+        rows = np.arange(len(around))
+        return candidates[rows, best], lengths[rows, best]
+
+    def to_cif(self, decimals: int = 6) -> str:
+        """P1, with rows as listed and fractions in [0, 1)."""
+        counts = {symbol: self.species.count(symbol) for symbol in dict.fromkeys(self.species)}
+        formula = " ".join(f"{symbol}{count}" for symbol, count in counts.items())
+        lines = [
+            "data_structure",
+            *(f"{tag}   {value:.{decimals}f}" for tag, value in zip((*_LENGTHS, *_ANGLES), self.cell, strict=True)),
+            "_symmetry_space_group_name_H-M   'P 1'",
+            "_symmetry_Int_Tables_number   1",
+            f"_chemical_formula_sum   '{formula}'",
+            "loop_",
+            " _symmetry_equiv_pos_site_id",
+            " _symmetry_equiv_pos_as_xyz",
+            "  1  'x, y, z'",
+            "loop_",
+            " _atom_site_type_symbol",
+            " _atom_site_label",
+            " _atom_site_symmetry_multiplicity",
+            " _atom_site_fract_x",
+            " _atom_site_fract_y",
+            " _atom_site_fract_z",
+            " _atom_site_occupancy",
+        ]
+        seen: dict[str, int] = {}
+        for symbol, row in zip(self.species, wrap(self.fractions, decimals), strict=True):
+            number = seen.get(symbol, 0)
+            seen[symbol] = number + 1
+            x, y, z = (f"{value:.{decimals}f}" for value in row)
+            lines.append(f"  {symbol}  {symbol}{number}  1  {x}  {y}  {z}  1.0")
+        return "\n".join(lines) + "\n"
+
+
+def wrap(fractions: Array, decimals: int = 12) -> Array:
+    """Fractions in [0, 1), also after rounding: 0.9999999 is 0."""
+    rounded = np.round(fractions, decimals)
+    return np.asarray(np.where(rounded % 1.0 == 0.0, 0.0, rounded % 1.0))
+
+
+def read_cif(text: str) -> Crystal:
+    """Read a P1 CIF of the published data or of our own; answers are never read here.
+
+    Raises
+    ------
+    CrystalError
+        When a tag is missing, or a row is not a site.
+    """
+    lines = text.splitlines()
+    found = dict(line.split(None, 1) for line in lines if re.match(r"_cell_\S+\s+\S", line))
+    try:
+        cell = tuple(float(found[tag]) for tag in (*_LENGTHS, *_ANGLES))
+    except (KeyError, ValueError) as error:
+        raise CrystalError(f"the CIF has no readable cell ({error})") from None
+    columns = [n for n, line in enumerate(lines) if line.strip().startswith("_atom_site_")]
+    if not columns:
+        raise CrystalError("the CIF has no atom sites")
+    names = [lines[n].strip() for n in columns]
+    species, fractions = [], []
+    for line in lines[columns[-1] + 1 :][:MAX_SITES]:
+        row = dict(zip(names, line.split(), strict=False))
+        if len(row) != len(names):
+            break
+        symbol = re.match(r"[A-Z][a-z]?", row.get("_atom_site_type_symbol", ""))
+        try:
+            xyz = [float(row[f"_atom_site_fract_{axis}"]) for axis in "xyz"]
+        except (KeyError, ValueError):
+            raise CrystalError(f"not a site: {line.strip()[:80]}") from None
+        if symbol is None:
+            raise CrystalError(f"no chemical symbol: {line.strip()[:80]}")
+        species.append(symbol[0])
+        fractions.append(xyz)
+    a, b, c, alpha, beta, gamma = cell
+    return Crystal((a, b, c, alpha, beta, gamma), tuple(species), np.array(fractions))

@@ -1,0 +1,135 @@
+"""Judges a structure by two rules, in the verification sandbox."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from agents.base import Trajectory
+from agents.models import FAULTS
+from experiments.benchmarks.atomworld.actions import Target
+from experiments.benchmarks.atomworld.crystal import Crystal
+from experiments.samples import Sample
+from experiments.scorers.base import ALL_CORRECT, Metric, Score, Tools
+from experiments.scorers.properties import ANSWERS_FAULT, not_runnable
+from sandbox.base import Execution, Mount, Outcome, SandboxError
+
+#: Seconds of processor time for one verification; the matcher needs 30 for 640 sites.
+TIMEOUT = 120.0
+GRADER = Path(__file__).with_name("grade.py")
+PART = "structure"
+
+
+@dataclass(frozen=True)
+class StructureScorer:
+    """Compares the CIF of an answer with the target.
+
+    Attributes
+    ----------
+    target
+        Which reading of the sentence the strict rule asks for.
+    """
+
+    target: Target = "literal"
+    metrics: Sequence[Metric] = (
+        Metric(ALL_CORRECT, "strict", "every atom within 0.02 \N{LATIN CAPITAL LETTER A WITH RING ABOVE} of its place, cell and species right"),
+        Metric("published", "published", "the authors' grader accepts it"),
+        Metric("echo", "echo", "the authors' grader accepts the unchanged input"),
+        Metric("readable", "readable", "the answer is a CIF that can be parsed"),
+        Metric("order", "order kept", "right, with the rows in the target's order"),
+    )  # fmt: skip
+    executes: bool = True
+    #: What a verification worker imports once.
+    warmup: str = "import pymatgen.analysis.structure_matcher, pymatgen.io.cif, scipy.optimize\n"
+
+    def parts(self, sample: Sample) -> Sequence[str]:  # noqa: ARG002 -- the same for all
+        """See :class:`experiments.scorers.base.Scorer`."""
+        return (PART,)
+
+    async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:
+        """See :class:`experiments.scorers.base.Scorer`."""
+        execution, block, reason = await self._answer(sample, trajectory, tools)
+        if tools.verifier is None:
+            raise SandboxError("structures are verified in a sandbox, but there is no sandbox")
+        reply = trajectory.answer if trajectory.code is None else f"<cif>{block or ''}</cif>"
+        wanted = {**sample.target, "strict": sample.target[self.target]}
+        verdict = await tools.verifier.run(
+            program(wanted, reply, block), "verdict", timeout=TIMEOUT
+        )
+        if verdict.outcome in ANSWERS_FAULT:
+            said: Mapping[str, Any] = {"strict": {"passed": False, "error": "TooExpensive"}}
+        elif verdict.outcome is Outcome.OK:
+            said = verdict.result
+        else:
+            raise SandboxError(f"verification ended with {verdict.outcome}: {verdict.error}")
+        strict, published = said["strict"], said.get("published", {})
+        error = reason or strict["error"]
+        return Score(
+            outcome=str(execution.outcome) if execution else "ok" if block else "no_answer",
+            values={
+                "published": _flag(published.get("passed")),
+                "echo": _flag(said.get("echo", {}).get("passed")),
+                "readable": float("sites" in strict or strict.get("parsed", False)),
+                "order": _flag(strict.get("order", False) and strict["passed"]),
+                "worst": strict.get("worst"),
+                "max_dist": published.get("max_dist"),
+                "contact": strict.get("contact"),
+            },
+            passed={PART: bool(strict["passed"])},
+            reasons={} if strict["passed"] else {PART: error or "wrong"},
+            artefacts={"error": strict["error"] or "", "published error": published.get("error") or ""},
+            execution=execution,
+        )
+
+    async def _answer(
+        self, sample: Sample, trajectory: Trajectory, tools: Tools
+    ) -> tuple[Execution | None, str | None, str | None]:
+        """The execution, the CIF, and why there is none."""
+        if trajectory.code is None or trajectory.entry is None:
+            text = trajectory.value if isinstance(trajectory.value, str) else None
+            return None, text, None if text else FAULTS.get(trajectory.fault or "")
+        if tools.sandbox is None:
+            raise SandboxError("code is executed in a sandbox, but there is none")
+        mounts = [Mount(Path(source), target) for target, source in sample.question.mounts.items()]
+        execution = await tools.sandbox.run(
+            trajectory.code, trajectory.entry, timeout=tools.timeout, mounts=mounts
+        )
+        if execution.outcome is Outcome.INFRA:
+            raise SandboxError(execution.error or "the sandbox failed")
+        fault = not_runnable(execution)
+        answer = execution.result.get("answer") if fault is None else None
+        if fault is None and not isinstance(answer, str):
+            fault = "the returned dict has no text under 'answer'"
+        return execution, answer if fault is None else None, fault
+
+
+def program(wanted: Mapping[str, Any], reply: str, block: str | None) -> str:
+    """Source text whose function ``verdict`` judges one answer."""
+    # `repr` of a str is a literal whatever the str holds: nothing of the answer becomes code.
+    given = json.dumps([wanted, reply, block])
+    return f"{_grader()}\n\ndef verdict():\n    import json\n    return grade(*json.loads({given!r}))\n"
+
+
+@cache
+def _grader() -> str:
+    return GRADER.read_text(encoding="utf-8")
+
+
+def plain(crystal: Crystal) -> dict[str, Any]:
+    """As a target travels: JSON-able."""
+    return {
+        "cell": list(crystal.cell),
+        "species": list(crystal.species),
+        "fractions": crystal.fractions.tolist(),
+    }
+
+
+def _flag(passed: bool | None) -> float | None:  # noqa: FBT001 -- a verdict
+    return None if passed is None else float(passed)
+
+
+Arm = Literal["direct", "tool", "tool_inline"]
