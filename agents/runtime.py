@@ -66,7 +66,7 @@ async def open_runtime(
     writer: BaseChatModel,
     say: Say,
     executes: bool | None = None,
-    verifies: bool = False,
+    verifies: str | None = None,
     on_step: Callable[[Question, Step], None] | None = None,
 ) -> AsyncIterator[Runtime]:
     """Build the parts for one environment, and stop the sandboxes at the end.
@@ -82,7 +82,8 @@ async def open_runtime(
     executes
         Whether code runs at all; ``None``: where the architecture writes code.
     verifies
-        Whether answers are verified in a second sandbox.
+        What a second sandbox, for verification, imports once (Python source; may be empty);
+        ``None``: nothing is verified.
     on_step
         Told of every step of an answer.
 
@@ -119,17 +120,17 @@ async def open_runtime(
 
 @asynccontextmanager
 async def _sandboxes(
-    limits: SandboxConfig, *, executes: bool, verifies: bool
+    limits: SandboxConfig, *, executes: bool, verifies: str | None
 ) -> AsyncIterator[tuple[Sandbox | None, Sandbox | None]]:
     if not executes:
         yield None, None
         return
     async with get_sandbox(limits) as sandbox:
-        if not verifies:
+        if verifies is None:
             yield sandbox, None
             return
         # Verification compares data: one worker, without the imports of the environment.
-        options = {**limits.options, "warmup": False}
+        options = {**limits.options, "warmup": verifies}
         plain = limits.model_copy(update={"workers": 1, "options": options})
         async with get_sandbox(plain) as verifier:
             yield sandbox, verifier

@@ -99,7 +99,7 @@ async def execute(config: RunConfig, console: Console) -> Path:
                         writer=writer,
                         say=partial(_say, console, environment),
                         executes=benchmark.scorer.executes or None,
-                        verifies=True,
+                        verifies=benchmark.scorer.warmup,
                     )
                     runtimes[environment] = await stack.enter_async_context(opened)
                 store.remember_packages({n: made.versions for n, made in runtimes.items()})

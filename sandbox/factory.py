@@ -29,8 +29,8 @@ def get_sandbox(config: SandboxConfig | None = None) -> PooledSandbox:
     ----------
     config
         What to use; ``options`` may hold ``strict`` (a fresh worker for every run),
-        ``hash_seed`` (of the workers' Python), ``warmup=False`` (import nothing beforehand: for
-        code that needs none of the libraries), and what :class:`sandbox.docker.Docker` takes.
+        ``hash_seed`` (of the workers' Python), ``warmup`` (source that a worker
+        executes beforehand in place of the environment's; empty or ``False``: none), and what :class:`sandbox.docker.Docker` takes.
 
     Raises
     ------
@@ -38,7 +38,8 @@ def get_sandbox(config: SandboxConfig | None = None) -> PooledSandbox:
         When no backend works here, or the environment is unknown; says what to do.
     """
     config = config or SandboxConfig()
-    warmup = environments.warmup(config.env) if config.options.get("warmup", True) else ""
+    chosen = config.options.get("warmup", True)
+    warmup = str(chosen or "") if chosen is not True else environments.warmup(config.env)
     return PooledSandbox(_backend(config), config, warmup)
 
 

@@ -126,6 +126,11 @@ class Scorer(Protocol):
         ...
 
     @property
+    def warmup(self) -> str:
+        """Python source that the sandbox for verification executes once; mostly empty."""
+        ...
+
+    @property
     def executes(self) -> bool:
         """Whether it needs the sandboxes of a question's environment."""
         ...

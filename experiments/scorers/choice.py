@@ -27,6 +27,7 @@ class ChoiceScorer:
         ),
     )
     executes: bool = False
+    warmup: str = ""
 
     def parts(self, sample: Sample) -> Sequence[str]:  # noqa: ARG002 -- the same for all
         """See :class:`experiments.scorers.base.Scorer`."""

@@ -55,6 +55,7 @@ class PropertyScorer:
         Metric(ALL_CORRECT, "all correct", "questions with every property right"),
     )
     executes: bool = True
+    warmup: str = ""
 
     def parts(self, sample: Sample) -> Sequence[str]:
         """Names of the properties."""

@@ -13,6 +13,8 @@ from typing import Any
 _D = r"([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)"
 _I = r"(\d+)"
 _E = r"([A-Z][a-z]?)"
+_TIMES = "(?:x|X|[*]|by|\N{MULTIPLICATION SIGN})"
+_FROM = rf"angstrom (?:away )?from (?:the )?(?:atom )?(?:at )?(?:index )?{_I}\b"
 _V = r"[\[(]([^\])]{1,100})[\])]"
 _ANY = r"[^.]{0,80}?"
 
@@ -25,16 +27,16 @@ _SENTENCES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("move_towards", rf"\bMove{_ANY}index {_I} towards{_ANY}index {_I} by {_D}",
      ("index1", "index2", "distance")),
     ("insert_between",
-     rf"\bInsert (?:an? )?{_E}\b(?: atom)?.{{0,60}}?indices {_I} and {_I}\b.{{0,60}}?{_D} angstrom "
-     rf"(?:away )?from (?:the )?(?:atom )?(?:at )?(?:index )?{_I}\b",
+     rf"\bInsert (?:an? )?{_E}\b(?: atom)?.{{0,60}}?indices {_I} and {_I}\b.{{0,60}}?{_D} {_FROM}",
      ("symbol", "index1", "index2", "distance", "from")),
     ("swap", rf"\bSwap\b.{{0,60}}?indices {_I} and {_I}\b", ("index1", "index2")),
-    ("delete_below", rf"\bDelete\b.{{0,60}}?lower than{_ANY}index {_I}\b.{{0,60}}?(Excluding|Including)",
+    ("delete_below",
+     rf"\bDelete\b.{{0,60}}?lower than{_ANY}index {_I}\b.{{0,60}}?(Excluding|Including)",
      ("index", "inclusive")),
     ("rotate_around",
      rf"within {_D} angstrom of.{{0,40}}?index {_I} by {_D} degrees? around the axis {_V}",
      ("radius", "index", "angle", "axis")),
-    ("super_cell", rf"\bsize\w* (?:of )?{_I} ?(?:x|X|\*|×|by) ?{_I} ?(?:x|X|\*|×|by) ?{_I}\b",
+    ("super_cell", rf"\bsize\w* (?:of )?{_I} ?{_TIMES} ?{_I} ?{_TIMES} ?{_I}\b",
      ("n1", "n2", "n3")),
 )  # fmt: skip
 
@@ -52,7 +54,9 @@ def parse(sentence: str) -> tuple[str, dict[str, Any]] | None:
         match = re.search(pattern, text)
         if match is None:
             continue
-        given = {name: _value(name, value) for name, value in zip(names, match.groups(), strict=True)}
+        given = {
+            name: _value(name, value) for name, value in zip(names, match.groups(), strict=True)
+        }
         if None in given.values():
             continue
         if action == "insert_between" and given.pop("from") == given["index2"]:
@@ -93,7 +97,7 @@ def answer(text: str) -> str | None:
     return f"<answer><code>```python\n{code}\n```</code><name>edited</name></answer>"
 
 
-_PROGRAM = '''\
+_PROGRAM = """\
 import numpy as np
 from ase.io import read
 
@@ -102,7 +106,7 @@ def edited():
     atoms = read("structure.cif")
 {steps}
     atoms.write("edited.cif")
-    return {{"answer": open("edited.cif").read()}}'''
+    return {{"answer": open("edited.cif").read()}}"""
 
 _STEPS: dict[str, str] = {
     "add": "atoms.append({symbol!r})\natoms.positions[-1] = {vector}",
@@ -119,9 +123,11 @@ _STEPS: dict[str, str] = {
         "atoms.append({symbol!r})\n"
         "atoms.positions[-1] = here + {distance} * way / np.linalg.norm(way)"
     ),
-    "swap": "symbols = atoms.get_chemical_symbols()\n"
-    "symbols[{index1}], symbols[{index2}] = symbols[{index2}], symbols[{index1}]\n"
-    "atoms.set_chemical_symbols(symbols)",
+    "swap": (
+        "symbols = atoms.get_chemical_symbols()\n"
+        "symbols[{index1}], symbols[{index2}] = symbols[{index2}], symbols[{index1}]\n"
+        "atoms.set_chemical_symbols(symbols)"
+    ),
     "delete_below": (
         "atoms.wrap(eps=1e-9)\n"
         "height = atoms.positions[:, 2] - atoms.positions[{index}, 2]\n"
@@ -132,7 +138,7 @@ _STEPS: dict[str, str] = {
         "near = np.linalg.norm(around, axis=1) < {radius}\n"
         "near[{index}] = False\n"
         "axis = np.array({axis}) / np.linalg.norm({axis})\n"
-        "cross = np.cross(np.eye(3), -axis)\n"
+        "cross = np.cross(np.eye(3), axis)\n"
         "turn = np.radians({angle})\n"
         "matrix = np.eye(3) + np.sin(turn) * cross + (1 - np.cos(turn)) * cross @ cross\n"
         "atoms.positions[near] = atoms.positions[{index}] + around[near] @ matrix.T"

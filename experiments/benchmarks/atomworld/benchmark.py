@@ -127,9 +127,11 @@ class AtomWorldBenchmark:
             seed=self.seed, items=self.items, actions=self.actions, wording=self.wording,
             unambiguous=self.unambiguous, symbols=self.symbols, sizes=self.sizes, chain=self.chain,
         )  # fmt: skip
-        return [self._sample(f"{item.action}-{item.structure:03d}", *_generated(item)) for item in made]
+        return [
+            self._sample(f"{item.action}-{item.structure:03d}", *_generated(item)) for item in made
+        ]
 
-    def _sample(
+    def _sample(  # noqa: PLR0917 -- a question's parts
         self, name: str, cif: str, sentence: str, frame: str, target: Mapping[str, Any],
         labels: Mapping[str, str],
     ) -> Sample:  # fmt: skip
@@ -157,7 +159,9 @@ def _generated(item: Item) -> tuple[str, str, str, dict[str, Any], dict[str, str
     return item.before.to_cif(), item.sentence, FRAME, target, labels
 
 
-def _published(action: str, row: Mapping[str, Any]) -> tuple[str, str, str, dict[str, Any], dict[str, str]]:
+def _published(
+    action: str, row: Mapping[str, Any]
+) -> tuple[str, str, str, dict[str, Any], dict[str, str]]:
     try:
         before, after = read_cif(row["input"]), read_cif(row["output"])
     except CrystalError as error:

@@ -92,7 +92,10 @@ class Crystal:
         formula = " ".join(f"{symbol}{count}" for symbol, count in counts.items())
         lines = [
             "data_structure",
-            *(f"{tag}   {value:.{decimals}f}" for tag, value in zip((*_LENGTHS, *_ANGLES), self.cell, strict=True)),
+            *(
+                f"{tag}   {value:.{decimals}f}"
+                for tag, value in zip((*_LENGTHS, *_ANGLES), self.cell, strict=True)
+            ),
             "_symmetry_space_group_name_H-M   'P 1'",
             "_symmetry_Int_Tables_number   1",
             f"_chemical_formula_sum   '{formula}'",

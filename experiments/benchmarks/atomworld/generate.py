@@ -7,6 +7,7 @@ are clustered by.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -20,11 +21,16 @@ from experiments.benchmarks.atomworld.wording import Wording, sentence
 
 Symbols = Literal["common", "all"]
 
-COMMON = ("Li Be B C N O F Na Mg Al Si P S Cl K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Rb Sr "
-          "Y Zr Nb Mo Ru Rh Pd Ag Cd In Sn Sb Te I Cs Ba La Ce Nd Sm Gd Dy Er Yb Lu Hf Ta W Re Os Ir "
-          "Pt Au Hg Tl Pb Bi").split()  # fmt: skip
-RARE = ("H He Ne Ar Kr Xe Tc Pr Pm Eu Tb Ho Tm Po At Rn Fr Ra Ac Th Pa U Np Pu Am Cm Bk Cf Es Fm Md "
-        "No Lr Rf Db Sg Bh Hs Mt Ds Rg Cn Nh Fl Mc Lv Ts Og").split()  # fmt: skip
+COMMON = re.findall(
+    "[A-Z][a-z]?",
+    "LiBeBCNOFNaMgAlSiPSClKCaScTiVCrMnFeCoNiCuZnGaGeAsSeBrRbSrYZrNbMoRuRhPdAgCdInSnSbTeICsBaLaCe"
+    "NdSmGdDyErYbLuHfTaWReOsIrPtAuHgTlPbBi",
+)
+RARE = re.findall(
+    "[A-Z][a-z]?",
+    "HHeNeArKrXeTcPrPmEuTbHoTmPoAtRnFrRaAcThPaUNpPuAmCmBkCfEsFmMdNoLrRfDbSgBhHsMtDsRgCnNhFlMcLvTs"
+    "Og",
+)
 AXES = [(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)]
 DECIMALS = 6  # of the CIF, and so of what a target can be told from
 TRIES = 300
@@ -76,11 +82,13 @@ def generate(
     """
     made = []
     for number in range(items):
-        draw = random.Random(f"{seed}:structure:{number}")
+        draw = random.Random(f"{seed}:structure:{number}")  # noqa: S311 -- no secret
         prototype, crystal = _structure(draw, sizes[number % len(sizes)] if sizes else 0)
         for action in actions:
-            draw = random.Random(f"{seed}:{action}:{number}:{wording}")
-            item = _item(draw, number, prototype, crystal, action, wording, unambiguous, symbols, chain)
+            draw = random.Random(f"{seed}:{action}:{number}:{wording}")  # noqa: S311 -- no secret
+            item = _item(
+                draw, number, prototype, crystal, action, wording, unambiguous, symbols, chain
+            )
             if item is not None:
                 made.append(item)
     return made
@@ -112,7 +120,7 @@ def _structure(draw: random.Random, size: int) -> tuple[str, Crystal]:
 
 
 def cuts(crystal: Crystal) -> list[int]:
-    """Atoms with others clearly below and above, at heights that differ by more than a file tells."""
+    """Atoms with others clearly below and above, at heights that a file tells apart."""
     height = crystal.positions[:, 2]
     rows = []
     for row, at in enumerate(height):
@@ -125,7 +133,7 @@ def cuts(crystal: Crystal) -> list[int]:
 
 def _item(  # noqa: PLR0917 -- what an item is drawn from
     draw: random.Random, number: int, prototype: str, before: Crystal, action: str,
-    wording: Wording, unambiguous: bool, symbols: Symbols, chain: int,  # noqa: FBT001
+    wording: Wording, unambiguous: bool, symbols: Symbols, chain: int,
 ) -> Item | None:  # fmt: skip
     pool = COMMON + (RARE if symbols == "all" else [])
     for _ in range(TRIES):
@@ -140,8 +148,10 @@ def _item(  # noqa: PLR0917 -- what an item is drawn from
             literal = apply(kind, literal, told, "literal")
             published = apply(kind, published, given, "published")
             steps.append((kind, given))
-        if len(steps) == chain and (not unambiguous or _same(literal, published)) and (
-            not unambiguous or all(_nearest(before, given) for _, given in steps)
+        if (
+            len(steps) == chain
+            and (not unambiguous or _same(literal, published))
+            and (not unambiguous or all(_nearest(before, given) for _, given in steps))
         ):
             said = " Then: ".join(sentence(draw, kind, given, wording) for kind, given in steps)
             return Item(action, number, prototype, before, steps[0][1], said, literal, published)

@@ -110,7 +110,10 @@ def strict(target: Structure, before: Structure, text: str) -> dict[str, Any]:
 def same_order(target: Structure, text: str) -> bool:
     """Whether the rows stand in the target's order; the parser sorts them by species."""
     data = next(iter(CifParser.from_str(text).as_dict().values()))
-    rows = [data.get(f"_atom_site_{name}", []) for name in ("type_symbol", "fract_x", "fract_y", "fract_z")]
+    rows = [
+        data.get(f"_atom_site_{name}", [])
+        for name in ("type_symbol", "fract_x", "fract_y", "fract_z")
+    ]
     rows[0] = rows[0] or data.get("_atom_site_label", [])
     if any(len(column) != len(target) for column in rows):
         return False
@@ -129,7 +132,9 @@ def untouched(target: Structure, before: Structure, off: list[int]) -> bool:
         return not off
     for row in off:
         if row < len(before) and before[row].specie == target[row].specie:
-            away = target.lattice.get_all_distances(before[row].frac_coords, target[row].frac_coords)
+            away = target.lattice.get_all_distances(
+                before[row].frac_coords, target[row].frac_coords
+            )
             if float(away[0, 0]) <= SITES:
                 return False
     return True
@@ -172,7 +177,9 @@ def grade(wanted: dict[str, Any], reply: str, block: str | None) -> dict[str, An
     theirs = target_structure(wanted["published"])
     return {
         "strict": judged(block, lambda text: strict(right, before, text)),
-        "published": judged(reply, lambda text: published(theirs, structure(published_block(text)))),
+        "published": judged(
+            reply, lambda text: published(theirs, structure(published_block(text)))
+        ),
         "echo": judged("", lambda _: published(theirs, before)),
     }
 

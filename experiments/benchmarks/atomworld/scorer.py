@@ -22,6 +22,7 @@ from sandbox.base import Execution, Mount, Outcome, SandboxError
 TIMEOUT = 120.0
 GRADER = Path(__file__).with_name("grade.py")
 PART = "structure"
+UNREADABLE = {"OutputFormatError", "CIFParsingError", "TooLarge", "TooManySites", "TooExpensive"}
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class StructureScorer:
 
     target: Target = "literal"
     metrics: Sequence[Metric] = (
-        Metric(ALL_CORRECT, "strict", "every atom within 0.02 \N{LATIN CAPITAL LETTER A WITH RING ABOVE} of its place, cell and species right"),
+        Metric(ALL_CORRECT, "strict", "right cell and species, every atom within 0.02 Å"),
         Metric("published", "published", "the authors' grader accepts it"),
         Metric("echo", "echo", "the authors' grader accepts the unchanged input"),
         Metric("readable", "readable", "the answer is a CIF that can be parsed"),
@@ -73,7 +74,7 @@ class StructureScorer:
             values={
                 "published": _flag(published.get("passed")),
                 "echo": _flag(said.get("echo", {}).get("passed")),
-                "readable": float("sites" in strict or strict.get("parsed", False)),
+                "readable": float(strict["error"] not in UNREADABLE),
                 "order": _flag(strict.get("order", False) and strict["passed"]),
                 "worst": strict.get("worst"),
                 "max_dist": published.get("max_dist"),
@@ -81,7 +82,10 @@ class StructureScorer:
             },
             passed={PART: bool(strict["passed"])},
             reasons={} if strict["passed"] else {PART: error or "wrong"},
-            artefacts={"error": strict["error"] or "", "published error": published.get("error") or ""},
+            artefacts={
+                "error": strict["error"] or "",
+                "published error": published.get("error") or "",
+            },
             execution=execution,
         )
 
@@ -111,7 +115,8 @@ def program(wanted: Mapping[str, Any], reply: str, block: str | None) -> str:
     """Source text whose function ``verdict`` judges one answer."""
     # `repr` of a str is a literal whatever the str holds: nothing of the answer becomes code.
     given = json.dumps([wanted, reply, block])
-    return f"{_grader()}\n\ndef verdict():\n    import json\n    return grade(*json.loads({given!r}))\n"
+    call = f"grade(*json.loads({given!r}))"
+    return f"{_grader()}\n\nimport json\n\ndef verdict():\n    return {call}\n"
 
 
 @cache
@@ -128,7 +133,7 @@ def plain(crystal: Crystal) -> dict[str, Any]:
     }
 
 
-def _flag(passed: bool | None) -> float | None:  # noqa: FBT001 -- a verdict
+def _flag(passed: bool | None) -> float | None:
     return None if passed is None else float(passed)
 
 

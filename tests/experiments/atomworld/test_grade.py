@@ -1,0 +1,159 @@
+"""Verdicts on structures: the two rules, hostile answers, and whole runs."""
+
+import json
+import time
+
+import numpy as np
+import pytest
+
+from agents.models.rules.atoms import parse
+from experiments.benchmarks.atomworld import grade
+from experiments.benchmarks.atomworld.actions import apply
+from experiments.benchmarks.atomworld.crystal import Crystal, wrap
+from experiments.benchmarks.atomworld.generate import generate
+from experiments.benchmarks.atomworld.scorer import StructureScorer, plain, program
+from experiments.run import main
+from sandbox.base import Outcome, SandboxConfig
+from sandbox.factory import get_sandbox
+from tests.experiments.atomworld.test_actions import crystal_of, published, rows
+
+
+def verdict(before, target, answer, *, decimals=6):
+    wanted = {"before": plain(before), "published": plain(target), "strict": plain(target)}
+    text = answer if isinstance(answer, str) else answer.to_cif(decimals)
+    return grade.grade(wanted, f"<cif>{text}</cif>", text)
+
+
+def changed(crystal, *, scale=1.0, sign=1.0, shift=(0.0, 0.0, 0.0)):
+    a, b, c = (length * scale for length in crystal.cell[:3])
+    return Crystal(
+        (a, b, c, *crystal.cell[3:]), crystal.species, wrap(sign * crystal.fractions + shift)
+    )
+
+
+@published
+def test_what_the_authors_grader_lets_through():
+    passed, literal = [], []
+    for row in rows("actions_dev.jsonl"):
+        before, after = crystal_of(row["before"]), crystal_of(row["after"])
+        right = verdict(before, after, after)
+        assert right["strict"]["passed"]
+        assert right["published"]["passed"]
+        if right["echo"]["passed"]:
+            passed.append((row["id"], round(right["echo"]["max_dist"], 4)))
+        for wrong in (
+            changed(after, scale=1.1),
+            changed(after, sign=-1.0),
+            changed(after, shift=(0.13, 0.27, 0.31)),
+        ):
+            said = verdict(before, after, wrong)
+            assert said["published"]["passed"], row["id"]
+            assert not said["strict"]["passed"], row["id"]
+        action, given = parse(row["prompt"])
+        ours = verdict(before, after, apply(action, before, given, "published"))
+        assert ours["strict"]["passed"]
+        assert ours["strict"]["worst"] < 0.0042
+        assert ours["strict"]["order"]
+        said = verdict(before, after, apply(action, before, given, "literal"))
+        literal.append((row["id"], said["published"]["error"]))
+    assert passed == [("aw-009", 0.6651)]
+    assert {name: error for name, error in literal if error} == {
+        "aw-029": "AtomCountMismatch", "aw-030": "AtomCountMismatch",
+        "aw-032": "StructureMismatch", "aw-033": "StructureMismatch",
+    }  # fmt: skip
+
+
+@published
+def test_recorded_rotations_are_no_nearer_than_the_unchanged_input():
+    wanted = [
+        ((0.3091996, 0.7867955), (0.3092, 0.7868)),
+        ((0.2214026, 0.4055114), (0.2259, 0.4072)),
+    ]
+    for row, (answer, echo) in zip(
+        rows("recorded_answers_rotate_opus46.jsonl"), wanted, strict=True
+    ):
+        before, target, given = (crystal_of(row[key]) for key in ("before", "target", "answer"))
+        said = verdict(before, target, given, decimals=8)
+        assert (said["published"]["rms"], said["published"]["max_dist"]) == pytest.approx(
+            answer, abs=1e-6
+        )
+        assert (said["echo"]["rms"], said["echo"]["max_dist"]) == pytest.approx(echo, abs=1e-4)
+        assert not said["strict"]["passed"]
+
+
+@pytest.fixture(scope="module")
+def item():
+    return generate(seed=1, items=1, actions=["move"])[0]
+
+
+def hostile(good):
+    site = good.splitlines()[-1]
+    return {
+        "InvalidCell": good.replace(good.split("_cell_length_a   ")[1].split()[0], "1e9", 1),
+        "TooLarge": good + "#" * 2_100_000,
+        "TooManySites": good + f"{site}\n" * 6000,
+        "CIFParsingError": "data_x\n" + "[" * 50_000,
+        "AtomCountMismatch": good + site.replace("0.", "0.1", 1) + "\n",
+        "CellMismatch": good.replace("_cell_angle_alpha   ", "_cell_angle_alpha   1"),
+    }
+
+
+async def test_hostile_answers_end_with_their_name(item):
+    good = item.literal.to_cif()
+    wanted = {"before": plain(item.before), "published": plain(item.published),
+              "strict": plain(item.literal)}  # fmt: skip
+    limits = SandboxConfig(workers=1, options={"warmup": StructureScorer.warmup})
+    async with get_sandbox(limits) as sandbox:
+        names = {
+            **hostile(good),
+            "nan": good.replace("_cell_length_b   ", "_cell_length_b   nan #"),
+        }
+        for name, text in names.items():
+            started = time.monotonic()
+            ran = await sandbox.run(program(wanted, text, text), "verdict", timeout=60)
+            assert ran.outcome is Outcome.OK, (name, ran.error)
+            assert not ran.result["strict"]["passed"]
+            assert time.monotonic() - started < 60
+            expected = "InvalidCell" if name == "nan" else name
+            assert ran.result["strict"]["error"] in {expected, "CIFParsingError"}, name
+            assert ran.result["published"]["error"] == "OutputFormatError"
+        empty = await sandbox.run(program(wanted, "", None), "verdict", timeout=60)
+        assert empty.result["strict"]["error"] == "OutputFormatError"
+        nested = f"<cif><cif>{good}</cif></cif>"
+        said = (await sandbox.run(program(wanted, nested, good), "verdict", timeout=60)).result
+        assert said["strict"]["passed"]
+        assert said["published"]["error"] == "CIFParsingError"
+
+
+def run(out, *more):
+    assert main(["benchmark=atomworld", "retrieval=none", f"out={out}", *more]) == 0
+    return json.loads((out / "summary.json").read_text())
+
+
+def share(summary, name):
+    return next(m["estimate"] for m in summary["metrics"] if m["name"] == name)
+
+
+@pytest.mark.parametrize("system", ["single", "reflect"])
+def test_the_parser_edits_files(system, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run(tmp_path / "out", "benchmark.arm=tool", "benchmark.wording=published", f"system={system}",
+        "benchmark.items=1")  # fmt: skip
+    found = [
+        json.loads(line) for line in (tmp_path / "out" / "results.jsonl").read_text().splitlines()
+    ]
+    assert [row["passed"] for row in found] == [{"structure": True}] * 10
+    assert {row["values"]["order"] for row in found} == {1.0}
+
+
+def test_the_unchanged_input_is_what_the_echo_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run(tmp_path / "out", "system=single", "benchmark.items=2", "benchmark.actions=[move,swap]")
+    found = [
+        json.loads(line) for line in (tmp_path / "out" / "results.jsonl").read_text().splitlines()
+    ]
+    assert all(row["values"]["published"] == row["values"]["echo"] for row in found)
+    assert not any(row["passed"]["structure"] for row in found)
+    assert all(row["values"]["readable"] for row in found)
+    worst = [row["values"]["worst"] for row in found if row["question_id"].startswith("move")]
+    assert np.min(worst) > 0.02
