@@ -71,7 +71,7 @@ class AtomWorldBenchmark:
     items
         Questions for each action.
     actions
-        Which; all by default.
+        Which; empty: all.
     unambiguous, sizes, symbols, wording, chain
         Of generated questions; see :func:`~experiments.benchmarks.atomworld.generate.generate`.
     """
@@ -82,7 +82,7 @@ class AtomWorldBenchmark:
     target: Target = "literal"
     seed: int = 1
     items: int = 20
-    actions: Sequence[str] = tuple(ACTIONS)
+    actions: Sequence[str] = ()
     wording: Wording = "own"
     unambiguous: bool = False
     symbols: Symbols = "common"
@@ -120,11 +120,11 @@ class AtomWorldBenchmark:
         if self.source == "published":
             return [
                 self._sample(f"{action}-{row['problem_id']}", *_published(action, row))
-                for action in self.actions
+                for action in self.actions or ACTIONS
                 for row in _rows(self.path, action)[: self.items]
             ]
         made = generate(
-            seed=self.seed, items=self.items, actions=self.actions, wording=self.wording,
+            seed=self.seed, items=self.items, actions=self.actions or tuple(ACTIONS), wording=self.wording,
             unambiguous=self.unambiguous, symbols=self.symbols, sizes=self.sizes, chain=self.chain,
         )  # fmt: skip
         return [
