@@ -29,8 +29,9 @@ def get_sandbox(config: SandboxConfig | None = None) -> PooledSandbox:
     ----------
     config
         What to use; ``options`` may hold ``strict`` (a fresh worker for every run),
-        ``hash_seed`` (of the workers' Python), ``warmup`` (source that a worker
-        executes beforehand in place of the environment's; empty or ``False``: none), and what :class:`sandbox.docker.Docker` takes.
+        ``hash_seed`` (of the workers' Python), ``warmup`` (source that a worker executes
+        beforehand in place of the environment's; empty or ``False``: none), and what
+        :class:`sandbox.docker.Docker` takes.
 
     Raises
     ------

@@ -33,6 +33,7 @@ class Judged:
 
     metrics: Sequence[Metric] = (Metric("quality", "quality", "what the judge says"),)
     executes: bool = False
+    warmup: str = ""
 
     def parts(self, task):
         return ("prose",)
@@ -62,6 +63,7 @@ class Exact:
 
     metrics: Sequence[Metric] = (Metric("parts", "right", "answers that are right"),)
     executes: bool = False
+    warmup: str = ""
 
     def parts(self, task):
         return ("value",)

@@ -124,8 +124,9 @@ class AtomWorldBenchmark:
                 for row in _rows(self.path, action)[: self.items]
             ]
         made = generate(
-            seed=self.seed, items=self.items, actions=self.actions or tuple(ACTIONS), wording=self.wording,
-            unambiguous=self.unambiguous, symbols=self.symbols, sizes=self.sizes, chain=self.chain,
+            seed=self.seed, items=self.items, actions=self.actions or tuple(ACTIONS),
+            wording=self.wording, unambiguous=self.unambiguous, symbols=self.symbols,
+            sizes=self.sizes, chain=self.chain,
         )  # fmt: skip
         return [
             self._sample(f"{item.action}-{item.structure:03d}", *_generated(item)) for item in made

@@ -98,6 +98,7 @@ def hostile(good):
     }
 
 
+@pytest.mark.long
 async def test_hostile_answers_end_with_their_name(item):
     good = item.literal.to_cif()
     wanted = {"before": plain(item.before), "published": plain(item.published),
@@ -134,7 +135,7 @@ def share(summary, name):
     return next(m["estimate"] for m in summary["metrics"] if m["name"] == name)
 
 
-@pytest.mark.parametrize("system", ["single", "reflect"])
+@pytest.mark.parametrize("system", ["single", pytest.param("reflect", marks=pytest.mark.long)])
 def test_the_parser_edits_files(system, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run(tmp_path / "out", "benchmark.arm=tool", "benchmark.wording=published", f"system={system}",
