@@ -7,7 +7,6 @@ them) and once concurrently (all); drafts run in the real sandbox.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import sys
@@ -17,13 +16,15 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveInt
+
 from agents.base import Question
 from agents.episode import Parts
 from agents.models import ModelConfig, build_model
 from agents.reflect import Reflect
-from sandbox.base import Sandbox, SandboxConfig, SandboxError
+from sandbox.base import Sandbox, SandboxConfig
+from sandbox.command import run
 from sandbox.factory import get_sandbox
-from sandbox.terminal import printable
 
 PROMPT = "Question {number}.\n- `volume`: volume of a cubic cell of edge 2. Format: `float`."
 FAULTY = "from pymatgen.core import Lattice\ndef f():\n    return {'volume': Lattice.cubic(2).size}"
@@ -195,43 +196,44 @@ async def measure(
     )
 
 
-async def run(arguments: argparse.Namespace) -> Measurement:
+class Options(BaseModel):
+    """Arguments of ``python -m agents.bench``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    questions: PositiveInt = Field(49, description="how many")
+    latency: NonNegativeFloat = Field(2.0, description="seconds per request")
+    concurrency: PositiveInt = Field(32, description="questions at once")
+    workers: PositiveInt = Field(2, description="sandbox workers")
+    backend: str = Field("auto", description="sandbox")
+
+
+async def _action(options: Options) -> int:
     """Start endpoint and sandbox, and measure."""
-    limits = SandboxConfig(backend=arguments.sandbox, workers=arguments.workers)
-    async with Endpoint(arguments.latency) as endpoint, get_sandbox(limits) as sandbox:
-        warm = [sandbox.run("", "", timeout=30) for _ in range(arguments.workers)]
+    limits = SandboxConfig(backend=options.backend, workers=options.workers)
+    async with Endpoint(options.latency) as endpoint, get_sandbox(limits) as sandbox:
+        warm = [sandbox.run("", "", timeout=30) for _ in range(options.workers)]
         await asyncio.gather(*warm)  # workers start when they are first needed
-        return await measure(
+        found = await measure(
             endpoint,
             sandbox,
-            questions=arguments.questions,
-            concurrency=arguments.concurrency,
-            baseline=min(BASELINE, arguments.questions),
+            questions=options.questions,
+            concurrency=options.concurrency,
+            baseline=min(BASELINE, options.questions),
         )
-
-
-def main(given: Sequence[str] | None = None) -> int:
-    """Command line; see ``--help``."""
-    parser = argparse.ArgumentParser(prog="python -m agents.bench", description=__doc__)
-    parser.add_argument("--questions", type=int, default=49)
-    parser.add_argument("--latency", type=float, default=2.0, help="seconds per request [2]")
-    parser.add_argument("--concurrency", type=int, default=32)
-    parser.add_argument("--workers", type=int, default=2, help="sandbox workers [2]")
-    parser.add_argument("--sandbox", default="auto")
-    arguments = parser.parse_args(given)
-    try:
-        found = asyncio.run(run(arguments))
-    except SandboxError as error:
-        sys.stderr.write(f"error: {printable(error)}\n")
-        return 2
-    sys.stdout.write(
+    print(
         f"{found.answered} of {found.questions} questions answered, {found.requests} requests of "
-        f"{arguments.latency:g} s, at most {found.peak} in flight\n"
+        f"{options.latency:g} s, at most {found.peak} in flight\n"
         f"one after the other: {found.sequential:.0f} s (from {BASELINE} questions), of which "
         f"{found.waited:.0f} s are latency\n"
-        f"concurrently: {found.wall:.1f} s, 1/{found.speed_up:.1f} of that\n"
+        f"concurrently: {found.wall:.1f} s, 1/{found.speed_up:.1f} of that"
     )
     return 0 if found.answered == found.questions else 1
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Command line; see ``--help``."""
+    return run("python -m agents.bench", str(__doc__), Options, _action, arguments)
 
 
 if __name__ == "__main__":

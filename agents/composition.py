@@ -27,6 +27,8 @@ from sandbox.command import CONF, UsageError, unknown_key
 
 #: Positions in ``--help``.
 _WIDTH = 22
+#: Of a sandbox: chosen by the group, and by what is asked.
+_NOT_KEYS = ("backend", "env")
 
 
 def groups(conf: Path = CONF) -> dict[str, list[str]]:
@@ -94,7 +96,7 @@ def _nested_help(
 ) -> list[str]:
     lines = [f"  {key + '.*':<{_WIDTH}} {about}:"]
     for name, field in model.model_fields.items():
-        if field.description is not None:
+        if name not in _NOT_KEYS:
             default = values.get(name, field.get_default(call_default_factory=True))
             lines.append(f"    {key + '.' + name:<{_WIDTH}} {field.description} [{_show(default)}]")
     return lines

@@ -15,12 +15,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from pydantic import BaseModel, ConfigDict, Field
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from agents.models import ModelClient, ModelConfig, ModelError, Reply, build_model, read_config
-from sandbox.command import UsageError, read_group
+from sandbox.command import Group, UsageError, run
 from sandbox.terminal import printable
 
 if TYPE_CHECKING:  # slow to import
@@ -35,17 +36,24 @@ FEW_TOKENS = 16  # where a reply is cut off on purpose
 
 Verdict = Literal["works", "fails", "differs", "not tried"]
 
-USAGE = """\
-usage: python -m agents.conformance model=CHOICE [model.KEY=VALUE ...]
-
-Asks an endpoint a few short questions (two minutes at most) and prints what works
-and the settings to use. CHOICE and keys are those of experiments.run.
+_ABOUT = """\
+Asks an endpoint a few short questions (two minutes at most) and prints what works and the settings
+to use. Exit code 0: matsmith can use it; 1: it cannot.
 
 examples:
   python -m agents.conformance model=openai model.name=gpt-4o-mini
   python -m agents.conformance model=openai model.name=qwen3 model.base_url=http://localhost:11434/v1
-  python -m agents.conformance model=anthropic model.name=claude-sonnet-4-5
-Exit code 0: matsmith can use it; 1: it cannot; 2: the command is wrong."""
+  python -m agents.conformance model=anthropic model.name=claude-sonnet-4-5"""
+
+
+class Options(BaseModel):
+    """Arguments of ``python -m agents.conformance``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: Group = Field(
+        Group("openai"), description="configuration of conf/model; its keys by model.KEY=VALUE"
+    )
 
 
 @dataclass(frozen=True)
@@ -295,33 +303,6 @@ def is_usable(findings: Sequence[Finding]) -> bool:
     return all(found.get(name) in {"works", "differs"} for name in NEEDED)
 
 
-def read_arguments(arguments: Sequence[str]) -> tuple[str, ModelConfig]:
-    """The choice of ``conf/model`` and the configuration that a command line asks for.
-
-    Raises
-    ------
-    ValueError, UsageError
-        In one line.
-    """
-    choice, lines = "openai", []
-    for argument in arguments:
-        key, equals, value = argument.partition("=")
-        if key == "model" and equals:
-            choice = value
-        elif key.startswith("model.") and equals:
-            lines.append(argument)
-        else:
-            raise ValueError(f"{argument}: expected model=CHOICE or model.KEY=VALUE; see --help")
-    from omegaconf import OmegaConf  # noqa: PLC0415 - slow to import
-
-    given = OmegaConf.to_container(OmegaConf.from_dotlist(lines))
-    overrides = given["model"] if isinstance(given, dict) and given else {}
-    config = read_config(read_group("model", choice, overrides))
-    if not config.llm:
-        raise ValueError("model=rules has no endpoint; choose another model")
-    return choice, config
-
-
 def _human(text: str) -> BaseMessage:
     from langchain_core.messages import HumanMessage  # noqa: PLC0415 - slow to import
 
@@ -341,26 +322,19 @@ def _red(size: int = 32) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + data
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Command line; see ``--help``.
-
-    Returns
-    -------
-    int
-        0: matsmith can use the endpoint; 1: it cannot; 2: the user has to change something.
-    """
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if {"-h", "--help"} & set(given):
-        sys.stdout.write(USAGE + "\n")
-        return 0
-    try:
-        choice, config = read_arguments(given)
-        findings, probe = asyncio.run(examine(config, limit=LIMIT))
-    except (ValueError, UsageError) as error:
-        sys.stderr.write(f"error: {printable(error)}\n")
-        return 2
-    report(findings, probe, choice, Console())
+async def _action(options: Options) -> int:
+    config = read_config(options.model.read("model"))
+    if not config.llm:
+        raise UsageError("model=rules has no endpoint; choose another model")
+    findings, probe = await examine(config, limit=LIMIT)
+    report(findings, probe, options.model.name, Console())
     return 0 if is_usable(findings) else 1
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Command line; see ``--help``."""
+    program = "python -m agents.conformance"
+    return run(program, _ABOUT, Options, _action, arguments, errors=(ValueError,))
 
 
 if __name__ == "__main__":

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from docgen.checkpoint import Checkpoint, Written
-from docgen.progress import Meter, meter
 from docgen.prompts import INSTRUCTIONS, build_prompt, check_reply, clean_reply, item_hash
 from docgen.symbols import Library
+from sandbox.progress import Progressing, meter
 
 if TYPE_CHECKING:  # networkx and LangChain take half a second each to import
     from langchain_core.language_models import BaseChatModel
@@ -162,7 +162,7 @@ class _Job:
         self.failures_in_a_row = 0
         self.last_error = ""
 
-    async def run(self, append: Callable[[Written], None], progress: Meter) -> None:
+    async def run(self, append: Callable[[Written], None], progress: Progressing) -> None:
         running: dict[asyncio.Task[Written], str] = {}
         self._release(n for n in self.order.sequence if not self.order.needs[n])
         progress.advance(len(self.report.texts), self._note())

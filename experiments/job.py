@@ -19,15 +19,16 @@ from agents.models import ModelClient, ModelError
 from agents.runtime import Runtime, open_client, open_runtime, open_writer
 from experiments.config import RunConfig
 from experiments.judge import Judge
-from experiments.progress import QuestionProgress
 from experiments.record import make_row, make_trajectory
 from experiments.samples import Sample
-from experiments.scorers.base import Score, Scorer, Tools
+from experiments.scorers.base import Score, Scorer, Tools, amount, measure
 from experiments.setup import build_benchmark, check_answers, load_samples, select
 from experiments.store import Row, Store, run_folder, write_json
 from experiments.summary import samples_digest, summarise
 from sandbox.base import SandboxError
 from sandbox.command import UsageError
+from sandbox.progress import Progressing
+from sandbox.progress import meter as counting
 
 #: Consecutive questions that fail because of a component before a run stops: the endpoint is
 #: gone then.
@@ -103,15 +104,10 @@ async def execute(config: RunConfig, console: Console) -> Path:
                     )
                     runtimes[environment] = await stack.enter_async_context(opened)
                 store.remember_packages({n: made.versions for n, made in runtimes.items()})
-                progress = QuestionProgress(
-                    console,
-                    config.system.name,
-                    benchmark.scorer.metrics[0],
-                    total=total,
-                    done=total - len(jobs),
-                )
-                work = _Work(config, benchmark.scorer, store, runtimes, judge, meter, progress)
-                with progress:
+                with counting(
+                    config.system.name, total, done=total - len(jobs), console=console
+                ) as progress:
+                    work = _Work(config, benchmark.scorer, store, runtimes, judge, meter, progress)
                     stopped = await work.through(jobs)
         finally:
             wanted = {(sample.question.id, seed) for sample in samples for seed in config.seeds}
@@ -163,8 +159,10 @@ class _Work:
     runtimes: Mapping[str, Runtime]
     judge: ModelClient | None
     meter: Meter
-    progress: QuestionProgress
+    progress: Progressing
     failures: int = 0  # consecutive
+    gained: float = 0.0  # of the primary metric
+    out_of: float = 0.0
 
     async def through(self, jobs: Sequence[Job]) -> str | None:
         """Do all jobs in their order, ``concurrency`` at a time.
@@ -181,7 +179,7 @@ class _Work:
                 row = await self._do(waiting.popleft())
                 self.failures = self.failures + 1 if row.infra else 0
                 _count(row, self.meter)
-                self.progress.finished(row)
+                self._show(row)
 
         async with asyncio.TaskGroup() as group:
             for _ in range(min(self.config.concurrency, len(jobs))):
@@ -190,6 +188,13 @@ class _Work:
             return None
         exceeded = self.meter.exceeded()
         return str(exceeded) if exceeded else f"{self.failures} consecutive questions failed"
+
+    def _show(self, row: Row) -> None:
+        metric = self.scorer.metrics[0]
+        gained, out_of = measure(row, metric)
+        self.gained += gained
+        self.out_of += out_of
+        self.progress.advance(note=f"{amount(self.gained)}/{self.out_of:.0f} {metric.title}")
 
     async def _do(self, job: Job) -> Row:
         """Answer, score and store one question.

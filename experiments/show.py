@@ -1,13 +1,13 @@
-"""One trajectory in a terminal: ``python -m experiments.show RUN QUESTION``."""
+"""Everything that led to one verdict: prompt, steps, code, execution, reasons."""
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import BaseModel, ConfigDict, Field
 from rich.console import Console, Group, RenderableType
 from rich.panel import Panel
 from rich.rule import Rule
@@ -17,34 +17,35 @@ from rich.text import Text
 from experiments.report.steps import describe_step
 from experiments.store import read_json, trajectory_path
 from sandbox.colours import coloured
-from sandbox.command import UsageError
+from sandbox.command import UsageError, Word, run
 from sandbox.terminal import printable
 
-#: Characters of one block unless ``--full``.
+#: Characters of one block unless ``full=true``.
 SHORT = 1500
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Command line; see ``--help``. Returns 2 when there is no such trajectory."""
-    parser = argparse.ArgumentParser(
-        prog="python -m experiments.show",
-        description="Everything that led to one verdict: prompt, steps, code, execution, reasons.",
-    )
-    parser.add_argument("run", type=Path, metavar="RUN", help="run folder")
-    parser.add_argument("question", metavar="QUESTION", help="id of the question")
-    parser.add_argument("--seed", type=int, default=0, help="default 0")
-    parser.add_argument("--full", action="store_true", help="do not shorten anything")
-    given = parser.parse_args(arguments)
-    limit = None if given.full else SHORT
-    try:
-        parts = describe(_find(given.run, given.question, given.seed), limit=limit)
-    except UsageError as error:
-        sys.stderr.write(f"error: {printable(error)}\n")
-        return 2
+class Options(BaseModel):
+    """Arguments of ``python -m experiments.show``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    run: Annotated[Path, Word()] = Field(description="run folder")
+    question: Annotated[str, Word()] = Field(description="id of the question")
+    seed: int = Field(0, description="which sample of the answer")
+    full: bool = Field(False, description="do not shorten anything")
+
+
+def _action(options: Options) -> int:
     console = Console()
-    for part in parts:
+    trajectory = _find(options.run, options.question, options.seed)
+    for part in describe(trajectory, limit=None if options.full else SHORT):
         console.print(part)
     return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Command line; see ``--help``."""
+    return run("python -m experiments.show", str(__doc__), Options, _action, arguments)
 
 
 def _find(run: Path, question: str, seed: int) -> dict[str, Any]:
@@ -129,7 +130,7 @@ def _verdict(trajectory: Mapping[str, Any]) -> RenderableType:
 def _text(value: object, limit: int | None) -> Text:
     text = printable(value)
     if limit is not None and len(text) > limit:
-        text = text[:limit] + f" ... ({len(text) - limit} more characters; --full)"
+        text = text[:limit] + f" ... ({len(text) - limit} more characters; full=true)"
     return Text(text)
 
 

@@ -17,10 +17,10 @@ from langchain_chroma import Chroma
 from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
 
-from docgen.progress import meter
 from indexes.corpus import Corpus, building_together
 from indexes.embedding import EmbeddingError, embedding_name
 from indexes.store import indexed_texts
+from sandbox.progress import meter
 
 _log = logging.getLogger(__name__)
 _COLLECTION = "documents"

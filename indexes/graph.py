@@ -25,12 +25,12 @@ from lightrag.constants import GRAPH_FIELD_SEP
 from lightrag.utils import EmbeddingFunc, Tokenizer
 from numpy.typing import NDArray
 
-from docgen.progress import meter
 from docgen.prompts import summary_of
 from indexes.corpus import Corpus, building_together
 from indexes.embedding import EmbeddingError, embedding_name
 from indexes.errors import GraphError
 from indexes.extraction import DESCRIPTION, Extractor, extracted_graph
+from sandbox.progress import meter
 
 _log = logging.getLogger(__name__)
 for _chatty in ("lightrag", "nano-vectordb"):  # what a reply lacks is counted by us

@@ -21,7 +21,6 @@ from pydantic import ValidationError
 
 from docgen.docstrings import first_sentence
 from docgen.facts import render_document, render_facts
-from docgen.progress import meter
 from docgen.sources import SourceFile, distribution_versions, is_test, sources_digest
 from docgen.symbols import Member, Symbol
 from indexes.corpus import (
@@ -37,6 +36,7 @@ from indexes.live_pages import PAGES, LiveSymbol, Page
 from indexes.llm_doc import package_sources, symbol_metadata
 from sandbox.base import Mount, Outcome, Sandbox
 from sandbox.environments import STAMP
+from sandbox.progress import meter
 
 _log = logging.getLogger(__name__)
 PROBE = Path(__file__).parent / "introspection"

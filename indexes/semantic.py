@@ -15,7 +15,6 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
 from docgen.facts import SEPARATOR
-from docgen.progress import meter
 from indexes.chunks import Text, chunk_metadata
 from indexes.corpus import (
     Corpus,
@@ -27,6 +26,7 @@ from indexes.corpus import (
 )
 from indexes.embedding import EmbeddingError, embedding_name
 from indexes.llm_doc import Writer, llm_doc_corpus
+from sandbox.progress import meter
 
 PERCENTILE = 95.0
 BUFFER = 1

@@ -27,7 +27,6 @@ from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from docgen.chat import open_model
-from docgen.progress import meter
 from docgen.sources import SourceError
 from indexes.embedding import EmbeddingError, build_embedding
 from retrieval.base import RetrievalError, Retriever
@@ -43,6 +42,7 @@ from sandbox.base import SandboxConfig, SandboxError
 from sandbox.command import UsageError, read_group, run
 from sandbox.environments import cache_folder, site_packages
 from sandbox.factory import get_sandbox
+from sandbox.progress import meter
 
 ALL = (
     "llm_doc", "llm_doc_text", "llm_doc_dense", "llm_doc_hybrid", "graph",

@@ -171,8 +171,8 @@ class SandboxConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    backend: str = "auto"
-    env: str = "live"
+    backend: str = Field("auto", description="auto, docker, podman, bubblewrap or unsafe")
+    env: str = Field("live", description="a name of sandbox/envs, or ./FOLDER")
     workers: PositiveInt = Field(2, description="warm workers")
     timeout: PositiveFloat = Field(60.0, description="seconds of processor time per execution")
     wall_factor: NonNegativeFloat = Field(4.0, description="wall time: factor * timeout + seconds")

@@ -23,24 +23,24 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from sandbox import environments, fitting, overlays
 from sandbox.base import Mount, Outcome, SandboxConfig, SandboxError
+from sandbox.command import run
 from sandbox.factory import get_sandbox
 from sandbox.terminal import printable
 
-USAGE = """\
-python -m sandbox.own project=DIR out=FOLDER [base=live] [build=host]
-
+ABOUT = """\
 Builds a wheel of the Python project in DIR. If the environment `base` meets all its requirements,
 the wheel's files go to FOLDER/packages, in front of that environment, and nothing is installed.
 Otherwise FOLDER/requirements.lock pins the wheel and all that it needs by hash, with base=NAME also
 the packages of that environment, in its versions; base=none asks for this without looking.
 The build runs in the sandbox; build=host runs it as you (for projects that need a compiler's
 headers or the network). Packages that it needs must have wheels.
-Then: python -m sandbox build env=./FOLDER
-"""
+Then: python -m sandbox build env=./FOLDER"""
 BASE = "live"
 #: Wheels carry times; a fixed one makes the same source the same wheel, and the same environment.
 _EPOCH = "315532800"
@@ -259,26 +259,20 @@ def _uv(arguments: list[str], folder: Path) -> None:
         raise SandboxError(f"uv {' '.join(arguments[:2])} failed in {folder}:\n{lines}")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit code (2 for a user's mistake)."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    if {"-h", "--help"} & set(words):
-        print(USAGE, end="")
-        return 0
-    given = dict(word.partition("=")[::2] for word in words)
-    try:
-        if not given.get("project") or not given.get("out") or set(given) - {
-            "project", "out", "base", "build"
-        }:  # fmt: skip
-            raise SandboxError(f"project=DIR and out=FOLDER, please\n{USAGE}")  # noqa: TRY301
-        out = Path(given["out"])
-        if given.get("build", "host") != "host":
-            raise SandboxError(f"build={given['build']}: only build=host can be given")  # noqa: TRY301
-        on_host = "build" in given
-        made = make(Path(given["project"]), out, base=given.get("base"), on_host=on_host, say=_say)
-    except SandboxError as error:
-        sys.stderr.write(f"sandbox.own: {printable(error)}\n")
-        return 2
+class Options(BaseModel):
+    """Arguments of ``python -m sandbox.own``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    project: Path = Field(description="folder with a pyproject.toml")
+    out: Path = Field(description="folder to write")
+    base: str | None = Field(None, description="environment whose packages it may use")
+    build: Literal["sandbox", "host"] = Field("sandbox", description="where its build runs")
+
+
+def _action(options: Options) -> int:
+    out, on_host = options.out, options.build == "host"
+    made = make(options.project, out, base=options.base, on_host=on_host, say=_say)
     if made.base is None or made.obstacles:
         print(f"{out}: {made.wheel} and what it needs, installed when it is first used")
         for reason in made.obstacles:
@@ -287,6 +281,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{out}: {made.wheel} in front of {made.base}, which has what it needs")
     print(f"Use it as env={_as_name(out)}")
     return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit code (see `sandbox.command`)."""
+    return run("python -m sandbox.own", ABOUT, Options, _action, arguments)
 
 
 def _say(line: str) -> None:

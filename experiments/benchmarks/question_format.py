@@ -175,7 +175,7 @@ def read_gold(folder: Path, spec: TaskSpec) -> dict[str, Any]:
         When ``gold.json`` is absent or does not hold exactly the properties of ``spec``.
     """
     path = folder / "gold.json"
-    rewrite = f"run: python -m experiments.benchmarks.live check ids={folder.name} --write"
+    rewrite = f"run: python -m experiments.benchmarks.live check ids={folder.name} write=true"
     try:
         gold = json.loads(path.read_text(encoding="utf-8"))["properties"]
     except FileNotFoundError:

@@ -12,7 +12,6 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from docgen.progress import meter
 from docgen.sources import read_sources, sources_digest
 from docgen.usage import Usage
 from experiments.benchmarks.question_format import data_files
@@ -20,6 +19,7 @@ from experiments.samples import Sample
 from sandbox import environments
 from sandbox.base import Mount, Outcome, Sandbox, SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
+from sandbox.progress import meter
 
 FORMAT = 1  # of the cached gold; raise it when what counts as use changes
 _TIMEOUT = 300.0  # seconds for one traced reference solution

@@ -1,59 +1,60 @@
-"""Compare runs: ``python -m experiments.report RUN...``."""
+"""Tables and one HTML page (opens offline) about one or several runs."""
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
+from pydantic import BaseModel, ConfigDict, Field
 from rich.console import Console
 
 from experiments.report.page import write_report
 from experiments.report.runs import load_runs
 from experiments.report.tables import comma_separated, markdown, print_table
 from experiments.store import write_text
-from sandbox.command import UsageError
-from sandbox.terminal import printable
+from sandbox.command import UsageError, Word, run
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Command line; see ``--help``. Returns 2 when a folder is not a run folder."""
-    parser = argparse.ArgumentParser(
-        prog="python -m experiments.report",
-        description="Tables and one HTML page (opens offline) about one or several runs.",
+class Options(BaseModel):
+    """Arguments of ``python -m experiments.report``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    runs: Annotated[tuple[Path, ...], Word()] = Field(description="run folders")
+    html: Path | None = Field(
+        None, description="the page; none: report.html in the run folder, or here for several runs"
     )
-    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="run folder")
-    parser.add_argument(
-        "--html",
-        type=Path,
-        metavar="FILE",
-        help="the page; default: report.html in the run folder, or here for several runs",
-    )
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="the tables as Markdown")
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="one line per answer")
-    given = parser.parse_args(arguments)
+    markdown: Path | None = Field(None, description="the tables as Markdown")
+    csv: Path | None = Field(None, description="one line per answer")
+
+
+def _action(options: Options) -> int:
     # `runs/sweep/*` also names the pages that a sweep writes beside its runs.
-    folders = [run for run in given.runs if not (run.is_file() and run.suffix == ".html")]
+    folders = [run for run in options.runs if not (run.is_file() and run.suffix == ".html")]
     if not folders:
-        parser.error("no run folder among the arguments")
-    html = given.html or (folders[0] if len(folders) == 1 else Path()) / "report.html"
+        raise UsageError("no run folder among the arguments")
+    html = options.html or (folders[0] if len(folders) == 1 else Path()) / "report.html"
     console = Console()
-    try:
-        runs = load_runs(folders)
-        write_report(folders, html)
-        if given.markdown:
-            write_text(given.markdown, markdown(runs))
-        if given.csv:
-            write_text(given.csv, comma_separated(runs))
-    except (UsageError, OSError) as error:
-        sys.stderr.write(f"error: {printable(error)}\n")
-        return 2
+    runs = load_runs(folders)
+    write_report(folders, html)
+    if options.markdown:
+        write_text(options.markdown, markdown(runs))
+    if options.csv:
+        write_text(options.csv, comma_separated(runs))
     print_table(folders, console)
-    for written in (html, given.markdown, given.csv):
+    for written in (html, options.markdown, options.csv):
         if written:
             console.print(f"written: {written}", highlight=False, soft_wrap=True)
     return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Command line; see ``--help``."""
+    return run(
+        "python -m experiments.report", str(__doc__), Options, _action, arguments, errors=(OSError,)
+    )
 
 
 if __name__ == "__main__":

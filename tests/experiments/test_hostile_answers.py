@@ -130,7 +130,7 @@ async def test_nothing_of_an_answer_drives_the_terminal(
         ids=["escapes"],
     )
     folder = await execute(config, Console(quiet=True))
-    assert show.main([str(folder), "escapes", "--full"]) == 0
+    assert show.main([str(folder), "escapes", "full=true"]) == 0
     shown = capsys.readouterr().out
     assert "x1b[2J" in shown
     assert "\x1b" not in shown

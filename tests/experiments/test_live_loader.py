@@ -117,7 +117,7 @@ def test_a_question_without_its_gold_says_what_to_run(
     tmp_path: Path, gold: dict[str, Any] | None
 ) -> None:
     write_question(tmp_path, gold=gold)
-    with pytest.raises(QuestionError, match="check ids=copper_cell --write"):
+    with pytest.raises(QuestionError, match="check ids=copper_cell write=true"):
         LiveBenchmark(root=tmp_path).load()
 
 

@@ -91,8 +91,8 @@ def test_the_report_and_one_answer(endpoint, questions, tmp_path, capsys, monkey
     assert "<h2>By kind</h2>" in page
     assert "<b>x" not in page  # what a model wrote is text
     lines = tmp_path / "answers.csv"
-    given = [str(tmp_path / "run"), "--csv", str(lines), "--markdown", str(tmp_path / "table.md")]
-    assert report([*given, "--html", str(tmp_path / "r.html")]) == 0
+    given = [str(tmp_path / "run"), f"csv={lines}", f"markdown={tmp_path / 'table.md'}"]
+    assert report([*given, f"html={tmp_path / 'r.html'}"]) == 0
     rows = list(csv.DictReader(lines.open()))
     assert sum(float(row["lenient"]) for row in rows) == 20
     assert "| lenient % |" in (tmp_path / "table.md").read_text()
@@ -111,7 +111,7 @@ def test_questions_about_one_symbol_are_one_cluster(endpoint, questions, tmp_pat
     assert main(command(questions, endpoint.url, tmp_path / "one")) == 0
 
     def width(folder):
-        report([str(folder), "--markdown", str(folder / "t.md")])
+        report([str(folder), f"markdown={folder / 't.md'}"])
         cell = next(c for c in (folder / "t.md").read_text().split("|") if "(20/40)" in c)
         low, high = cell.split("[")[1].split("]")[0].split(", ")
         return float(high) - float(low)

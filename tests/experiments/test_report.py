@@ -308,8 +308,8 @@ def test_money():
 
 
 def test_the_command(two_runs, tmp_path, capsys):
-    written = [f"--html={tmp_path / 'a.html'}", f"--csv={tmp_path / 'a.csv'}"]
-    written.append(f"--markdown={tmp_path / 'a.md'}")
+    written = [f"html={tmp_path / 'a.html'}", f"csv={tmp_path / 'a.csv'}"]
+    written.append(f"markdown={tmp_path / 'a.md'}")
     page = two_runs[0].parent / "comparison-0.html"
     page.write_text("what a sweep leaves beside its runs")
     assert report_command.main([*map(str, two_runs), str(page), *written]) == 0
@@ -322,7 +322,7 @@ def test_the_command(two_runs, tmp_path, capsys):
 
 
 def test_show_prints_one_trajectory_and_controls_nothing(two_runs, capsys):
-    assert show([str(two_runs[0]), "cubic", "--full"]) == 0
+    assert show([str(two_runs[0]), "cubic", "full=true"]) == 0
     shown = capsys.readouterr().out
     assert "alert(1)" in shown
     assert "final code" in shown

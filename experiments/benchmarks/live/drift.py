@@ -15,9 +15,9 @@ from rich.table import Table
 from experiments.benchmarks.live.selection import RECORDED, select
 from experiments.benchmarks.question_check import Checker, Report
 from experiments.benchmarks.question_format import ENVIRONMENT, QUESTIONS, QuestionError
-from experiments.progress import CountProgress
 from sandbox.base import SandboxError
 from sandbox.command import UsageError, run
+from sandbox.progress import meter
 
 _ABOUT = """\
 Runs every reference of live again, twice, and compares with the committed golds.
@@ -61,12 +61,12 @@ async def rebuild(options: Options, console: Console) -> list[dict[str, Any]]:
     folders = select(options.ids, options.questions)
     rows = []
     async with Checker(options.backend, env=options.env, recorded=RECORDED) as checker:
-        with CountProgress(console, "rebuilding live", total=len(folders)) as progress:
+        with meter("rebuilding live", len(folders), console=console) as progress:
             for folder in folders:
                 report = await checker.check(folder)
                 rows.append(_row(report, folder, checker.versions))
                 drifted = sum(bool(row["findings"]) for row in rows)
-                progress.advance(f"{drifted} drifted")
+                progress.advance(note=f"{drifted} drifted")
     return rows
 
 

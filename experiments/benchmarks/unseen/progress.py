@@ -1,25 +1,19 @@
-"""Shows what the making of an unseen library is at."""
+"""Shows how far the making of an unseen library has come."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-
-from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from experiments.benchmarks.unseen.build import UnseenLibrary
 from experiments.benchmarks.unseen.ready import ready
+from sandbox.progress import saying
 
 
-@contextmanager
-def progress() -> Iterator[Callable[[str], None]]:
+def progress() -> AbstractContextManager[Callable[[str], None]]:
     """A line on stderr; call what it gives with each step."""
-    columns = (SpinnerColumn(), TextColumn("unseen library: {task.description}", markup=False))
-    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as shown:
-        task = shown.add_task("starting (a few minutes)")
-        yield lambda line: shown.update(task, description=line)
+    return saying("unseen library (a few minutes)")
 
 
 def ready_with_progress(packages: Sequence[str], *, seed: int, questions: Path) -> UnseenLibrary:

@@ -35,11 +35,11 @@ from experiments.benchmarks.folder.build.pipeline import Builder, Built, write_r
 from experiments.benchmarks.folder.build.writer import RulesWriter, TaskWriter
 from experiments.benchmarks.question_check import Checker
 from experiments.benchmarks.question_format import QuestionError
-from experiments.progress import CountProgress
 from sandbox import environments
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.command import UsageError, read_group, run
 from sandbox.factory import get_sandbox
+from sandbox.progress import meter
 from sandbox.terminal import printable
 
 PROGRAM = "experiments.build_tasks"
@@ -89,14 +89,12 @@ async def build(options: Options, console: Console) -> tuple[list[Built], list[R
             config = SandboxConfig(backend=options.backend, env=options.second_env, workers=1)
             second = await stack.enter_async_context(get_sandbox(config))
         builder = Builder(options.package, library, writer, checker, out, second=second)
-        progress = stack.enter_context(
-            CountProgress(console, "building", total=len(programs), unit="tests")
-        )
+        progress = stack.enter_context(meter("building from tests", len(programs), console=console))
         for program in programs:
             question, reasons = await builder.build(program)
             built += [question] if question is not None else []
             rejected += reasons
-            progress.advance(f"{len(built)} questions")
+            progress.advance(note=f"{len(built)} questions")
         out.write_manifest(
             Manifest(
                 package=options.package,

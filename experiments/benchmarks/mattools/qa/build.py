@@ -33,11 +33,11 @@ from docgen.symbols import Symbol
 from experiments.benchmarks.mattools.qa.questions import QAQuestion, stored_line
 from experiments.benchmarks.mattools.qa.rules import write_by_rules
 from experiments.benchmarks.mattools.qa.wording import generation_prompt, read_generated
-from experiments.progress import CountProgress
 from experiments.store import write_json
 from sandbox.base import SandboxError
 from sandbox.command import UsageError, read_group, run
 from sandbox.environments import cache_folder, site_packages
+from sandbox.progress import meter
 from sandbox.terminal import printable
 
 Kind = Literal["code", "doc"]
@@ -143,7 +143,6 @@ async def write_by_model(
     )
     failures: list[str] = []
     done = sum((symbol.qualname, kind) in made.finished for symbol, kind, _ in items)
-    progress = CountProgress(console, "questions", total=len(items), done=done, unit="requests")
 
     async def work() -> None:
         for symbol, kind, content in waiting:
@@ -159,9 +158,9 @@ async def write_by_model(
             made.add(
                 symbol.qualname, kind, *read_generated(str(reply.text), kind=kind, source=source)
             )
-            progress.advance(f"{made.counts.total()} questions")
+            progress.advance(note=f"{made.counts.total()} questions")
 
-    with progress:
+    with meter("requests", len(items), done=done, console=console) as progress:
         async with asyncio.TaskGroup() as group:
             for _ in range(concurrency):
                 group.create_task(work())

@@ -27,7 +27,7 @@ from experiments.benchmarks.mattools.qa.questions import (
     fault,
     stored_line,
 )
-from experiments.progress import CountProgress
+from sandbox.progress import meter
 
 CALLABLES = frozenset({"function", "method"})
 PER_SYMBOL = 5
@@ -77,14 +77,14 @@ def write_by_rules(
     fresh = out.with_name(f".{out.name}.new")
     with (
         fresh.open("w", encoding="utf-8") as file,
-        CountProgress(console, "questions", total=len(symbols), unit="symbols") as progress,
+        meter("symbols", len(symbols), console=console) as progress,
     ):
         for symbol in symbols:
             for question in writer.questions(symbol):
                 if question.kind in kinds:
                     file.write(stored_line(question))
                     counts[question.kind] += 1
-            progress.advance(f"{counts.total()} questions")
+            progress.advance(note=f"{counts.total()} questions")
     fresh.replace(out)
     return counts
 

@@ -34,14 +34,14 @@ from experiments.benchmarks.mattools.replay.recorded import Recorded, RecordedEr
 from experiments.benchmarks.mattools.replay.schedule import Group, Schedule, groups
 from experiments.benchmarks.mattools.replay.tables import print_comparison, seconds_by_question
 from experiments.config import RunConfig, compose, validate
-from experiments.progress import CountProgress
 from experiments.samples import Sample
 from experiments.scorers import verify
 from experiments.summary import mounted
 from sandbox import environments
-from sandbox.base import SandboxConfig, SandboxError
+from sandbox.base import SandboxError
 from sandbox.command import UsageError
 from sandbox.factory import get_sandbox
+from sandbox.progress import meter
 from sandbox.terminal import printable
 
 USAGE = """\
@@ -191,17 +191,10 @@ async def _grade_all(
     waiting = [group for group in groups(rows) if not all(map(graded, group))]
     schedule = Schedule(waiting, seconds_by_question(rows, results.graded))
     environment = next(iter(samples.values())).environment
-    limits = SandboxConfig(
-        env=environment,
-        **config.sandbox.model_dump(exclude={"workers"}),
-        workers=settings.workers,
-    )
+    limits = config.sandbox.model_copy(update={"env": environment, "workers": settings.workers})
     if waiting:
         await asyncio.to_thread(environments.build, environment, say=console.print)
     done = len(rows) - sum(map(len, waiting))
-    progress = CountProgress(
-        console, "replay", total=len(rows), done=done, unit="functions", estimates=False
-    )
     failures = Failures()
     async with AsyncExitStack() as stack:
         bench = Bench(samples, tests, get_sandbox(limits), get_sandbox(limits), limits.timeout)
@@ -229,9 +222,11 @@ async def _grade_all(
                 rate = finished / (time.monotonic() - started)
                 left = _span(schedule.left(settings.workers))
                 for _ in group:
-                    progress.advance(f"{runnable} runnable, {rate:.1f} per second, {left}")
+                    progress.advance(note=f"{runnable} runnable, {rate:.1f} per second, {left}")
 
-        stack.enter_context(progress)
+        progress = stack.enter_context(
+            meter("replay", len(rows), done=done, console=console, estimates=False)
+        )
         await asyncio.gather(*(work() for _ in range(settings.workers)))
     return failures.lines
 
