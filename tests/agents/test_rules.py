@@ -17,7 +17,7 @@ import agents.models.rules
 from agents import prompts
 from agents.answer import parse_answer
 from agents.models.rules import RulesChatModel
-from agents.models.rules.coder import plan, share
+from agents.models.rules.coder import share
 from agents.models.rules.knowledge import compatible, element, plain, read_document, read_signature
 from agents.models.rules.model import DECLINE, answer
 from agents.models.rules.propose import Way
@@ -154,16 +154,6 @@ def test_the_critic_asks_for_what_is_not_documented():
     assert query
     assert "orchard.liquid.Juice" in query[1]
     assert "orchard.press" not in query[1].split()
-
-
-def test_statements_in_the_wrong_order_are_put_right():
-    question = (
-        "- `a`: x. Format: `int`.\n```python\nb = f(c)\nc = 3\ndef f(x):\n    return x\n```\n"
-    )
-    prompt = read(prompts.generate(question)[0].text)
-    assert prompt is not None
-    lines = [ast.unparse(s) for s in plan(prompt).program.statements]
-    assert lines.index("c = 3") < lines.index("b = f(c)")
 
 
 def test_a_path_of_the_question_is_bound_to_the_name_that_stands_for_it():

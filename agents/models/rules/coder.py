@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from agents.models.rules.infer import Scope, probes
 from agents.models.rules.knowledge import Knowledge, gather
 from agents.models.rules.masks import Choice, Filler, Use, choices, masks_in, uses_of
-from agents.models.rules.program import Program, build
+from agents.models.rules.program import build
 from agents.models.rules.propose import Way, propose
 from agents.models.rules.reading import Prompt, Tried, Wanted
 
@@ -78,7 +78,6 @@ def _probe(variables):
 class Plan:
     """A question understood: its program with masks filled, and what is known."""
 
-    program: Program
     scope: Scope
     masks: dict[str, Choice]
     groups: list[tuple[list[str], list[ast.stmt]]]  # masks that a group of statements contains
@@ -91,7 +90,7 @@ def plan(prompt: Prompt) -> Plan:
     probed: dict[str, str] = {}
     for tried in prompt.tried:
         probed |= probes(tried.printed)
-    grouped = [(masks_in(statement), statement) for statement in program.statements]
+    grouped = [(masks_in(statement), statement) for statement in program]
     masks = _fill_masks(prompt, program, knowledge, probed)
     filler = Filler({mask: choice.name for mask, choice in masks.items()})
     groups: list[tuple[list[str], list[ast.stmt]]] = []
@@ -103,12 +102,8 @@ def plan(prompt: Prompt) -> Plan:
             groups[-1][1].append(filled)
         else:
             groups.append((names, [filled]))
-    program.statements = _imports(masks.values())
-    program.statements += [statement for _, body in groups for statement in body]
-    program.expressions = [
-        expression for e in program.expressions if not masks_in(expression := filler.visit(e))
-    ]
-    return Plan(program, _scope(program.statements, knowledge, probed), masks, groups)
+    filled_in = [*_imports(masks.values()), *(s for _, body in groups for s in body)]
+    return Plan(_scope(filled_in, knowledge, probed), masks, groups)
 
 
 def _imports(chosen: Iterable[Choice]) -> list[ast.stmt]:
@@ -125,15 +120,14 @@ def _scope(statements: Sequence[ast.stmt], knowledge: Knowledge, probed: dict[st
 
 
 def _fill_masks(
-    prompt: Prompt, program: Program, knowledge: Knowledge, probed: dict[str, str]
+    prompt: Prompt, program: list[ast.stmt], knowledge: Knowledge, probed: dict[str, str]
 ) -> dict[str, Choice]:
     failed = _failed_masks(prompt)
     chosen: dict[str, Choice] = {}
-    order = [mask for statement in program.statements for mask in masks_in(statement)]
-    statements = [ast.parse(ast.unparse(s)).body[0] for s in program.statements]
+    order = [mask for statement in program for mask in masks_in(statement)]
     for mask in dict.fromkeys(order):
         names = {m: choice.name for m, choice in chosen.items()}
-        filled = [Filler(names).visit(ast.parse(ast.unparse(s)).body[0]) for s in statements]
+        filled = [Filler(names).visit(ast.parse(ast.unparse(s)).body[0]) for s in program]
         scope = _scope([*_imports(chosen.values()), *filled], knowledge, probed)
         use = uses_of(filled, scope).get(mask)
         if use is None or _only_imported(use, mask):
@@ -148,7 +142,7 @@ def _fill_masks(
 
 def _only_imported(use: Use, mask: str) -> bool:
     """An unnumbered mask in an import line: the masks that are used say what it was."""
-    bare = use.owner is None and use.call is None and not use.target and not use.argument
+    bare = use.owner is None and use.call is None and not use.target
     return mask.startswith("MASK_u") and bool(use.modules) and bare and use.keyword_of is None
 
 
@@ -202,7 +196,7 @@ def write(prompt: Prompt) -> str:
     ranked = {
         wanted.name: [
             way
-            for way in propose(wanted, made.program, made.scope)
+            for way in propose(wanted, made.scope)
             if way.expression not in spent.get(wanted.name, set())
         ]
         for wanted in prompt.wanted

@@ -26,7 +26,6 @@ def review(prompt: Prompt) -> str:
     names += _undocumented_types(made.scope, last.printed)
     names += _undocumented_imports(made.scope)
     names += _next_types(made.scope)
-    names += made.program.loose
     asked = [w for w in prompt.wanted if w.name in missing]
     words = [w.name.replace("_", " ") for w in asked][:3]
     query = " ".join([*(f"`{name}`" for name in dict.fromkeys(names)), *words])
@@ -37,7 +36,7 @@ def review(prompt: Prompt) -> str:
 
 def _masked_modules(prompt: Prompt, scope: Scope) -> list[str]:
     program = build(prompt, scope.knowledge)
-    modules = [m for use in uses_of(program.statements, scope).values() for m in use.modules]
+    modules = [m for use in uses_of(program, scope).values() for m in use.modules]
     return [m for m in modules if m not in scope.knowledge.symbols]
 
 

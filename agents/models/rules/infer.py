@@ -9,11 +9,9 @@ from dataclasses import dataclass, field
 from agents.models.rules.knowledge import (
     Knowledge,
     Member,
-    Signature,
     Symbol,
     element,
     plain,
-    read_signature,
 )
 
 _PROBE = re.compile(r"^probe (\w+): (list of )?([\w.]+)$", re.MULTILINE)
@@ -31,7 +29,6 @@ class Scope:
     imports: dict[str, str] = field(default_factory=dict)
     types: dict[str, str] = field(default_factory=dict)
     probed: dict[str, str] = field(default_factory=dict)
-    functions: dict[str, Signature] = field(default_factory=dict)
 
     def run(self, statement: ast.stmt) -> None:
         """Take note of what a statement binds."""
@@ -49,10 +46,6 @@ class Scope:
             self._bind_item(statement.target, self.infer(statement.iter))
             for inner in statement.body:
                 self.run(inner)
-        elif isinstance(statement, ast.FunctionDef):
-            head = f"{statement.name}({ast.unparse(statement.args)})"
-            returns = f" -> {ast.unparse(statement.returns)}" if statement.returns else ""
-            self.functions[statement.name] = read_signature(head + returns)
         elif isinstance(statement, (ast.With, ast.If, ast.Try)):
             for inner in statement.body:
                 self.run(inner)
@@ -138,8 +131,6 @@ class Scope:
             return name
         if name in {"len", "sum", "abs", "round"}:
             return "int" if name == "len" else "float"
-        if name in self.functions:
-            return self.functions[name].returns
         qualname = self.imports.get(name, "")
         if not qualname:
             return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -32,11 +32,6 @@ class Signature:
     returns: str = ""
     open_keywords: bool = False
     open_positions: bool = False
-
-    @property
-    def required(self) -> int:
-        """Number of parameters without a default."""
-        return sum(parameter.required for parameter in self.parameters)
 
     def accepts(self, positions: int, keywords: Iterable[str]) -> bool:
         """Whether a call with these arguments can bind."""
@@ -87,6 +82,11 @@ class Symbol:
         lines = (line.strip() for line in self.text.splitlines())
         return next((line for line in lines if line and not line.startswith("#")), "")
 
+    @property
+    def member(self) -> Member:
+        """As a member of what contains it."""
+        return Member(self.name, self.kind, self.signature, self.summary)
+
 
 @dataclass
 class Knowledge:
@@ -125,16 +125,8 @@ class Knowledge:
         for symbol in self.symbols.values():
             parent, _, last = symbol.qualname.rpartition(".")
             if parent == module and symbol.kind in {"function", "class"}:
-                found[last] = Member(last, symbol.kind, symbol.signature, symbol.summary)
+                found[last] = symbol.member
         return [member for name, member in found.items() if not name.startswith("_")]
-
-    def classes(self) -> Iterator[Symbol]:
-        """All classes."""
-        return (symbol for symbol in self.symbols.values() if symbol.kind == "class")
-
-    def functions(self) -> Iterator[Symbol]:
-        """All module-level functions."""
-        return (symbol for symbol in self.symbols.values() if symbol.kind == "function")
 
 
 def gather(documents: Iterable[tuple[str, str]]) -> Knowledge:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from agents.models.rules.infer import Scope
-from agents.models.rules.knowledge import Member, Symbol, plain
+from agents.models.rules.knowledge import Member, plain
 from agents.models.rules.program import MASK_NAME
 from agents.models.rules.reading import Prompt
 from agents.models.rules.words import agreement, covered, name_words, text_words
@@ -22,7 +22,6 @@ class Use:
     call: ast.Call | None = None
     target: str = ""  # name that the value is bound to
     keyword_of: ast.Call | None = None  # the mask is the name of a keyword argument
-    argument: str = ""  # the mask is the value of this keyword argument
     read_from: set[str] = field(default_factory=set)  # attributes read from the value
 
 
@@ -71,7 +70,7 @@ def uses_of(statements: Iterable[ast.stmt], scope: Scope) -> dict[str, Use]:
         for node in ast.walk(statement):
             _note(node, found, scope, target)
     for use in found.values():
-        if use.owner is None and not use.modules and use.keyword_of is None and not use.argument:
+        if use.owner is None and not use.modules and use.keyword_of is None:
             use.modules = list(dict.fromkeys(imported))
     return found
 
@@ -102,16 +101,11 @@ def _note(node: ast.AST, found: dict[str, Use], scope: Scope, target: str) -> No
         for keyword in node.keywords:
             if keyword.arg and MASK_NAME.match(keyword.arg):
                 found.setdefault(keyword.arg, Use()).keyword_of = node
-            elif isinstance(keyword.value, ast.Name) and MASK_NAME.match(keyword.value.id):
-                found.setdefault(keyword.value.id, Use()).argument = keyword.arg or ""
 
 
 def choices(use: Use, scope: Scope, prompt: Prompt) -> list[Choice]:
     """Candidates for a mask, best first, equal ones by name; empty when nothing is known."""
-    if use.argument:
-        words = name_words(use.argument)
-        ranked = [Choice(v, agreement(name_words(v), words)) for v in scope.types]
-    elif use.keyword_of is not None:
+    if use.keyword_of is not None:
         ranked = _keywords(use.keyword_of, scope, prompt)
     else:
         ranked = [
@@ -134,21 +128,8 @@ def _candidates(use: Use, scope: Scope) -> list[tuple[Member, str]]:
         for symbol in scope.knowledge.symbols.values():
             deeper = symbol.qualname.startswith(inside)
             if deeper and symbol.kind in {"class", "function"} and not symbol.name.startswith("_"):
-                found.append(
-                    (Member(symbol.name, symbol.kind, symbol.signature, symbol.summary), module)
-                )
-    if not use.modules:
-        for symbol in scope.knowledge.symbols.values():
-            if symbol.kind in {"class", "function"}:
-                module = symbol.qualname.rpartition(".")[0]
-                found.append(
-                    (Member(symbol.name, symbol.kind, symbol.signature, symbol.summary), module)
-                )
+                found.append((symbol.member, module))
     return list({(member.name, module): (member, module) for member, module in found}.values())
-
-
-def _as_member(symbol: Symbol) -> Member:
-    return Member(symbol.name, symbol.kind, symbol.signature, symbol.summary)
 
 
 def _fits_call(member: Member, use: Use) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,7 +9,6 @@ from keyword import iskeyword
 
 from agents.models.rules.infer import Scope
 from agents.models.rules.knowledge import Member, Parameter, compatible, element, kind_of, plain
-from agents.models.rules.program import Program
 from agents.models.rules.reading import Wanted
 from agents.models.rules.words import (
     agreement,
@@ -29,13 +27,9 @@ _CHANGES = re.compile(
     r"(from|as|to|set|add|make|remove|apply|insert|append|replace|translate|rotate|sort|merge|"
     r"perturb|scale|write|show|plot|save|pop|clear|extend|update|delete|relax)(_|$)"
 )
-_SAME = {stem(w) for w in ("same", "equal", "equals", "equality", "equivalent", "identical")}
-_SAME |= {stem(w) for w in ("equivalence", "match", "matches", "consistent", "consistency")}
-_OTHER = {stem(w) for w in ("inequality", "different", "differs", "unequal", "distinct")}
 _SPELT = {stem(w) for w in ("representation", "repr", "printed")}
 _TEXT = _SPELT | {stem(w) for w in ("string", "description")}
 _COUNT = {stem(w) for w in ("number", "count", "num", "many", "length", "size", "total")}
-_TYPE = {stem(w) for w in ("instance", "type", "class", "isinstance")}
 
 
 @dataclass(frozen=True)
@@ -47,29 +41,15 @@ class Way:
     needs: str = ""  # an import that the expression needs
 
 
-def propose(wanted: Wanted, program: Program, scope: Scope) -> list[Way]:
-    """Rank expressions over the variables of the setup code.
-
-    Parameters
-    ----------
-    wanted
-        The property.
-    program, scope
-        The question's code and what is known of its variables.
-
-    Returns
-    -------
-    list of Way
-        Best first; each expression once.
-    """
-    ways = list(_given(wanted, program, scope))
-    objects = _objects(program, scope)
+def propose(wanted: Wanted, scope: Scope) -> list[Way]:
+    """Expressions over the variables of the setup code, best first, each once."""
+    ways = list(_given(wanted, scope))
+    objects = [(name, kind) for name, kind in scope.types.items() if not name.startswith("_")]
     for position, (name, annotation) in enumerate(objects):
         recent = 0.1 * (position + 1) / len(objects)
         for way in _of_object(wanted, name, annotation, scope):
             ways.append(Way(way.expression, way.score + recent))  # noqa: PERF401
-    ways.extend(_comparisons(wanted, objects))
-    ways.extend(_calls(wanted, objects, scope))
+    ways.extend(_calls(wanted, scope) if objects else ())
     ways.sort(key=lambda way: (-way.score, len(way.expression), way.expression))
     best: dict[str, Way] = {}
     for way in ways:
@@ -78,24 +58,14 @@ def propose(wanted: Wanted, program: Program, scope: Scope) -> list[Way]:
     return list(best.values())
 
 
-def _objects(program: Program, scope: Scope) -> list[tuple[str, str]]:
-    """Variables in order of definition; inputs that are plain data come with their kind."""
-    return [(n, t) for n, t in scope.types.items() if not n.startswith("_")] + [
-        (name, "list") for name in program.given if name not in scope.types
-    ]
-
-
-def _given(wanted: Wanted, program: Program, scope: Scope) -> Iterator[Way]:
-    """The question's code already has it: under the property's name, or as an expression."""
+def _given(wanted: Wanted, scope: Scope) -> Iterator[Way]:
+    """The question's code already has it, under the property's name."""
     last = wanted.name.rpartition(".")[2]
     for name, annotation in scope.types.items():
         if name in {wanted.name, last}:
             yield Way(name, 5.0)
         elif agreement(name_words(name), wanted.words) > 0.9:
             yield Way(name, 2.0 + compatible(wanted.kind, annotation))
-    for expression in program.expressions:
-        fit = compatible(wanted.kind, scope.infer(expression))
-        yield Way(ast.unparse(expression), 1.0 + fit)
 
 
 def _of_object(wanted: Wanted, name: str, annotation: str, scope: Scope) -> Iterator[Way]:
@@ -239,38 +209,11 @@ def _variables(parameter: Parameter, scope: Scope, owner: str) -> list[tuple[flo
     return sorted(ranked, key=lambda item: -item[0])[:3]
 
 
-def _comparisons(wanted: Wanted, objects: list[tuple[str, str]]) -> Iterator[Way]:
-    if wanted.kind != "bool":
-        return
-    words = set(wanted.words) | wanted.about
-    named = set(wanted.words)
-    same, other = bool(_SAME & words), bool(_OTHER & words)
-    if not same and not other:
-        return
-    for second in range(len(objects)):
-        for first in range(second):
-            (a, kind_a), (b, kind_b) = objects[first], objects[second]
-            alike = 0.4 if kind_a and plain(kind_a) == plain(kind_b) else 0.0
-            mention = 0.2 * covered(name_words(a) + name_words(b), words)
-            if other and not _SAME & named:
-                yield Way(f"({a} != {b})", 0.5 + alike + mention)
-            if same:
-                yield Way(f"({a} == {b})", 0.5 + alike + mention + 0.01 * second)
-    if {"self", "itself"} & words:
-        for name, _ in objects:
-            mention = 0.5 * covered(name_words(name), wanted.words)
-            yield Way(f"({name} == {name})", 1.0 + mention)
-
-
-def _calls(wanted: Wanted, objects: list[tuple[str, str]], scope: Scope) -> Iterator[Way]:
-    """Functions whose required arguments the setup code has: its own, and documented ones."""
-    for name, signature in scope.functions.items():
-        for arguments in _fillings(signature.parameters, scope):
-            score = agreement(name_words(name), wanted.words) + 0.4
-            score += 0.3 * compatible(wanted.kind, signature.returns)
-            variables = name_words(arguments)
-            yield Way(f"{name}({arguments})", score + 0.2 * covered(wanted.words, variables))
-    for symbol in scope.knowledge.functions() if objects else ():
+def _calls(wanted: Wanted, scope: Scope) -> Iterator[Way]:
+    """Documented functions whose required arguments the setup code has."""
+    for symbol in scope.knowledge.symbols.values():
+        if symbol.kind != "function":
+            continue
         if symbol.name.startswith("_"):
             continue
         local = next((a for a, q in scope.imports.items() if q.endswith("." + symbol.name)), None)

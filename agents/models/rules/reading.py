@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import textwrap
 from collections.abc import Iterator
@@ -18,7 +17,6 @@ _PROPERTY = re.compile(
 )
 _FENCE = re.compile(r"```(?:python|py)?[ \t]*+(.*?)```", re.DOTALL)
 _PATH = re.compile(r"`([\w.=+-]+(?:/[\w.=+-]+)+/?)`")
-_INLINE = re.compile(r"(?P<hint>[^`\n]{0,80})`(?P<literal>[\[({][^`]*)`")
 _FORMAT = re.compile(r"(?:\bformat\b\s*(?:is|should be|:)?\s*:?\s*)(.*)", re.IGNORECASE | re.DOTALL)
 _TYPE = (
     r"(?:numpy array|ndarray|list|dict(?:ionary)?|tuple|set|bool(?:ean)?|int(?:eger)?|float|number"
@@ -96,8 +94,6 @@ class Prompt:
         Code of the question, dedented, masks still in it.
     paths
         Relative paths that the question names.
-    literals
-        Lists and dicts that stand in running text, with the words before them.
     documents
         Name and content of every document.
     """
@@ -106,7 +102,6 @@ class Prompt:
     wanted: tuple[Wanted, ...]
     blocks: tuple[str, ...]
     paths: tuple[str, ...]
-    literals: tuple[tuple[str, str], ...]
     documents: tuple[tuple[str, str], ...]
     tried: tuple[Tried, ...]
 
@@ -122,7 +117,6 @@ def read(prompt: str) -> Prompt | None:
         wanted=tuple(_wanted(text)),
         blocks=tuple(_blocks(text)),
         paths=tuple(dict.fromkeys(_PATH.findall(text))),
-        literals=tuple(_literals(text)),
         documents=tuple((name, body) for name, body in _sections(rest, _DOCUMENT, "\n</document>")),
         tried=tuple(_tried(body) for _, body in _sections(rest, _ATTEMPT, "\n</attempt>")),
     )
@@ -191,18 +185,6 @@ def _blocks(text: str) -> list[str]:
             code = code.replace("\\n", "\n")  # noqa: PLW2901 -- written on one line with escapes
         blocks.append(textwrap.dedent(code.strip("\n")).strip())
     return [block for block in blocks if block]
-
-
-def _literals(text: str) -> list[tuple[str, str]]:
-    prose = _FENCE.sub("", text)
-    found = []
-    for match in _INLINE.finditer(prose):
-        try:
-            ast.literal_eval(match["literal"])
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
-        found.append((match["hint"], match["literal"]))
-    return found
 
 
 def _tried(body: str) -> Tried:
