@@ -15,7 +15,6 @@ from agents.answer_formats import Block, Json, Letters, Number, Text
 from agents.models.rules import model as rules
 from docgen.prompts import check_reply, clean_reply, read_sections
 from docgen.reading import fences, last_tagged, spoken
-from experiments.benchmarks.folder.build import model_writer
 from experiments.benchmarks.mattools.qa import wording
 from retrieval.linking import Linker
 from retrieval.rerank import read_order
@@ -59,7 +58,6 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "attempt": lambda text: prompts.render_attempt(prompts.Attempt(1, text, "ok", text)),
     **{f"answer, {form.name}": form.read for form in FORMS},
     "made questions": lambda text: wording.read_generated(text, kind="doc", source=""),
-    "task writer": _or_refused(model_writer.read_json),
     "documentation, check": check_reply,
     "documentation, clean": clean_reply,
     "documentation, sections": read_sections,

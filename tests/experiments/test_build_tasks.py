@@ -34,6 +34,7 @@ from sandbox.wire import Element, Msonable
 from tests.agents.scripted import client
 
 ORCHARD = Path(__file__).parents[1] / "data" / "orchard"
+LIBRARY = read_library(["orchard"], ORCHARD / "src")
 
 
 def statement(text: str) -> ast.stmt:
@@ -144,12 +145,18 @@ def test_tolerances_follow_the_assertion_but_never_let_one_per_cent_pass() -> No
     assert tolerance(Shape("int", "int({})", 2), wide) == Tolerance("equal", 1e-3, 0.0)
 
 
-def test_runs_that_differ_are_told_apart() -> None:
-    assert ambiguity(["a", "b"], ["b", "a"]) == "the same items in another order"
-    assert ambiguity(1, 1.0) == "types differ: int and float"
-    assert ambiguity(1.0, 1.1) == "another value"
-    assert ambiguity([0.1 + 0.2], [0.3]) is None
-    assert ambiguity({"a", "b"}, {"b", "a"}) is None
+@pytest.mark.parametrize(
+    ("first", "other", "difference"),
+    [
+        (["a", "b"], ["b", "a"], ("order", "the same items in another order")),
+        (1, 1.0, ("type", "types differ: int and float")),
+        (1.0, 1.1, ("value", "another value")),
+        ([0.1 + 0.2], [0.3], None),
+        ({"a", "b"}, {"b", "a"}, None),
+    ],
+)
+def test_runs_that_differ_are_told_apart(first, other, difference) -> None:
+    assert ambiguity(first, other) == difference
 
 
 def test_another_version_may_change_a_value_but_not_its_type_or_order() -> None:
@@ -245,25 +252,23 @@ def test_optional_imports_and_steps_between_assertions_are_kept(tmp_path: Path) 
 @pytest.fixture(scope="module")
 def draft(programs: dict[str, Program]) -> Draft:
     program = programs["trees_pollination_gaps"]
-    library = read_library(["orchard"], ORCHARD / "src").public()
     asked = tuple(
         Asked(number, assertion, Shape("int", "int({})", 1), Tolerance("equal", 1e-3, 0.0))
         for number, assertion in enumerate(program.assertions)
     )
-    return Draft(program, asked, masks_of(program, [0, 1], library), "orchard")
+    return Draft(program, asked, masks_of(program, [0, 1], LIBRARY.public()), "orchard")
 
 
 def test_the_name_that_gives_the_value_is_masked_first(programs: dict[str, Program]) -> None:
-    library = read_library(["orchard"], ORCHARD / "src").public()
-    masks = masks_of(programs["trees_yields_by_variety"], [0, 1, 2], library)
+    masks = masks_of(programs["trees_yields_by_variety"], [0, 1, 2], LIBRARY.public())
     assert masks["MASK_1"] == "yields_by_variety"
     (program,) = (p for p in programs.values() if p.task_id == "picking_picking_days")
-    assert next(iter(masks_of(program, [0], library).values())) == "picking_days"
+    assert next(iter(masks_of(program, [0], LIBRARY.public()).values())) == "picking_days"
 
 
 async def test_rules_describe_by_the_documentation(draft: Draft) -> None:
     assert draft.masks == {"MASK_1": "pollination_gaps"}
-    writer = RulesWriter(read_library(["orchard"], ORCHARD / "src").public())
+    writer = RulesWriter(LIBRARY.public())
     first, second = await writer.properties(draft)
     assert first.description.startswith("Number of trees without another variety within reach")
     assert first.name != second.name
@@ -274,7 +279,7 @@ async def test_rules_describe_by_the_documentation(draft: Draft) -> None:
 
 
 def model_writer(model: ModelClient) -> ModelWriter:
-    return ModelWriter(MeteredChat(client=model), read_library(["orchard"], ORCHARD / "src"))
+    return ModelWriter(MeteredChat(client=model), LIBRARY)
 
 
 NAMES = [
@@ -344,18 +349,14 @@ async def test_the_writer_sees_the_documentation_of_what_is_asked(draft: Draft) 
     writer = model_writer(model)
     with pytest.raises(WriterError):
         await writer.properties(draft)
-    library = read_library(["orchard"], ORCHARD / "src")
-    told = [
-        symbol.docstring
-        for asked in draft.asked
-        for symbol in documented(library, draft.program, asked)
-    ]
+    told = [symbol.docstring for asked in draft.asked
+            for symbol in documented(LIBRARY, draft.program, asked)]  # fmt: skip
     assert told
     assert all(text[:1500].strip() in chat.prompts[0] for text in told)
 
 
 async def test_a_verification_that_lets_too_much_pass_is_refused(draft: Draft) -> None:
-    texts = await RulesWriter(read_library(["orchard"], ORCHARD / "src")).properties(draft)
+    texts = await RulesWriter(LIBRARY).properties(draft)
     loose = [{"number": n, "compare": "equal", "rtol": 0.5, "atol": 0.0} for n in (0, 1)]
     model, _ = client(json.dumps({"verification": loose}))
     with pytest.raises(WriterError, match=r"less than or equal to 0\.005"):

@@ -62,14 +62,14 @@ class Options(BaseModel):
 
 
 async def build(options: Options, console: Console) -> tuple[list[Built], list[Rejected]]:
-    """Build every question that the tests give.
+    """Build every question that the tests give; what is written stays, whatever fails later.
 
     Raises
     ------
     UsageError
         When there are no tests, or the package is not in the environment.
     SandboxError, ModelError
-        When a component of matsmith failed; what is written already stays.
+        When a component of matsmith failed.
     """
     if not options.tests.exists() or not test_files(options.tests):
         raise UsageError(f"tests={options.tests}: no test_*.py there")
@@ -145,26 +145,26 @@ async def _writer(options: Options, library: Library, stack: AsyncExitStack) -> 
 
 def show(built: Sequence[Built], rejected: Sequence[Rejected], console: Console) -> None:
     """Two tables: what was built, and why the rest was not."""
-    table = Table(
-        title=f"{len(built)} questions, {sum(len(b.properties) for b in built)} properties"
-    )
-    for heading in ("question", "properties", "notes"):
-        table.add_column(heading, overflow="fold")
-    for item in built:
-        _row(table, item.task_id, ", ".join(item.properties), "; ".join(item.notes))
-    console.print(table)
-    table = Table(title=f"{len(rejected)} rejected")
-    for heading in ("test", "line", "reason"):
-        table.add_column(heading, overflow="fold")
-    for reason in rejected:
-        where = "all" if reason.line is None else str(reason.line)
-        _row(table, reason.test.rpartition("/")[2], where, reason.reason)
-    console.print(table)
+    title = f"{len(built)} questions, {sum(len(b.properties) for b in built)} properties"
+    rows = [(b.task_id, ", ".join(b.properties), "; ".join(b.notes)) for b in built]
+    _print(console, title, ("question", "properties", "notes"), rows)
+    reasons = [
+        (item.test.rpartition("/")[2], "all" if item.line is None else str(item.line), item.reason)
+        for item in rejected
+    ]
+    _print(console, f"{len(rejected)} rejected", ("test", "line", "reason"), reasons)
 
 
-def _row(table: Table, *cells: str) -> None:
-    """A row of foreign texts."""
-    table.add_row(*(Text(printable(cell)) for cell in cells))
+def _print(
+    console: Console, title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]
+) -> None:
+    """A table of foreign texts."""
+    table = Table(title=title)
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    console.print(table)
 
 
 def _action(options: Options) -> int:

@@ -20,8 +20,6 @@ class Assertion:
 
     Attributes
     ----------
-    line
-        In the test's file.
     kind
         ``equal``, ``close``, ``true`` (only the truth of the value is asserted), ``raises``.
     actual
@@ -72,12 +70,6 @@ _EQUAL = frozenset(
 )  # fmt: skip
 _TRUTH = {"assertTrue": True, "assertFalse": False}
 _RAISES = frozenset({"raises", "assertRaises", "assertRaisesRegex"})
-_NO_VALUE = {
-    ast.Lt: "an inequality fixes no value", ast.LtE: "an inequality fixes no value",
-    ast.Gt: "an inequality fixes no value", ast.GtE: "an inequality fixes no value",
-    ast.NotEq: "an inequality fixes no value", ast.In: "membership fixes no value",
-    ast.NotIn: "membership fixes no value", ast.IsNot: "an inequality fixes no value",
-}  # fmt: skip
 
 
 def is_assertion(statement: ast.stmt) -> bool:
@@ -129,12 +121,10 @@ def _truth(line: int, test: ast.expr) -> Assertion:
         name = _called(test)
         if name == "isinstance":
             raise Unusable("a type is asserted, not a value")
-        if name in {"any", "all"} or (name in {*_CLOSE, *_EQUAL} and len(test.args) >= 2):
-            inner = test.args[0] if name in {"any", "all"} and test.args else None
-            if name == "all" and isinstance(inner, ast.Compare | ast.Call):
-                return _truth(line, inner)
-            if inner is None:
-                return _comparison(line, test)
+        if name == "all" and test.args and isinstance(test.args[0], ast.Compare | ast.Call):
+            return _truth(line, test.args[0])
+        if name in {*_CLOSE, *_EQUAL} and len(test.args) >= 2:
+            return _comparison(line, test)
     if isinstance(test, ast.BoolOp):
         raise Unusable("several conditions in one assertion")
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
@@ -160,7 +150,8 @@ def _compare(line: int, test: ast.Compare) -> Assertion:
             raise Unusable("identity is not a value (None stands for a failed property)")
         return Assertion(line, "equal", left, right)
     if not isinstance(operator, ast.Eq):
-        raise Unusable(_NO_VALUE[type(operator)])
+        member = isinstance(operator, ast.In | ast.NotIn)
+        raise Unusable(f"{'membership' if member else 'an inequality'} fixes no value")
     actual, expected = _sides(left, right)
     if isinstance(expected, ast.Call) and _called(expected) == "approx" and expected.args:
         rtol, atol = _tolerances("approx", expected, skipped=1)
@@ -214,17 +205,14 @@ def _tolerances(name: str, call: ast.Call, *, skipped: int) -> tuple[float, floa
     rule = _CLOSE[name]
     given = dict(zip(rule.positions, call.args[skipped:], strict=False))
     given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
-    values = {key: _number(node) for key, node in given.items() if key in _tolerance_names(rule)}
+    names = {rule.rtol[0], rule.atol[0], rule.decimals}
+    values = {key: _number(node) for key, node in given.items() if key in names}
     if rule.decimals is not None and rule.decimals in values:
         return 0.0, rule.half_unit * 10.0 ** -values[rule.decimals]
     rtol = values.get(rule.rtol[0], rule.rtol[1])
     if name == "approx" and "abs" in values and "rel" not in values:
         rtol = 0.0  # pytest: an absolute tolerance alone replaces the relative one
     return rtol, values.get(rule.atol[0], rule.atol[1])
-
-
-def _tolerance_names(rule: _Tolerance) -> set[str]:
-    return {rule.rtol[0], rule.atol[0], rule.decimals or ""} - {""}
 
 
 def _number(node: ast.expr) -> float:

@@ -4,31 +4,22 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from experiments.benchmarks.folder.build.assertions import Assertion, Unusable, is_assertion, read
 
 _SETUP = ("setUpClass", "setup_class", "setUp", "setup_method")
 _FILES = ("test_*.py", "*_test.py")
-_FOREIGN = frozenset({"pytest", "unittest"})
+_FOREIGN = frozenset({"pytest", "unittest", "__future__"})
 
 
 @dataclass(frozen=True)
 class Rejected:
-    """A test, or one assertion of it, that became no property.
-
-    Attributes
-    ----------
-    test
-        ``file.py::Class::name`` as pytest writes it.
-    reason
-        One sentence.
-    line
-        Of the assertion; ``None`` when the whole test is rejected.
-    """
+    """A test as pytest names it, or one assertion of it (its line), that became no property."""
 
     test: str
     reason: str
@@ -71,13 +62,7 @@ def test_files(path: Path) -> list[Path]:
 
 
 def collect(path: Path) -> tuple[list[Program], list[Rejected]]:
-    """Every unit test below ``path`` as a program, and those that cannot be one.
-
-    Raises
-    ------
-    OSError
-        When a file cannot be read.
-    """
+    """Every unit test below ``path`` as a program, and those that cannot be one."""
     programs: list[Program] = []
     rejected: list[Rejected] = []
     for file in test_files(path):
@@ -108,32 +93,24 @@ def _parse(file: Path) -> ast.Module:
 class _Imports(ast.NodeTransformer):
     """``np = pytest.importorskip("numpy")`` as ``import numpy as np``."""
 
-    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
-        name, target = _import_or_skip(node.value), node.targets[0]
-        if name is None or not isinstance(target, ast.Name):
+    def _import(self, node: ast.Assign | ast.Expr) -> ast.stmt:
+        call, target = node.value, node.targets[0] if isinstance(node, ast.Assign) else None
+        called = isinstance(call, ast.Call) and ast.unparse(call.func).endswith("importorskip")
+        if not (called and isinstance(call, ast.Call) and isinstance(target, ast.Name | None)):
             return node
-        return ast.copy_location(ast.Import(names=[ast.alias(name, target.id)]), node)
+        alias = ast.alias(str(ast.literal_eval(call.args[0])), target.id if target else None)
+        return ast.copy_location(ast.Import(names=[alias]), node)
 
-    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
-        name = _import_or_skip(node.value)
-        if name is None:
-            return node
-        return ast.copy_location(ast.Import(names=[ast.alias(name)]), node)
-
-
-def _import_or_skip(node: ast.expr) -> str | None:
-    if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("importorskip"):
-        return str(ast.literal_eval(node.args[0]))
-    return None
+    visit_Assign = visit_Expr = _import  # noqa: N815 - as `ast` calls them
 
 
 def _distinct(programs: Sequence[Program]) -> list[Program]:
-    taken: dict[str, int] = {}
+    taken: Counter[str] = Counter()
     result = []
     for program in programs:
-        count = taken[program.task_id] = taken.get(program.task_id, 0) + 1
-        name = program.task_id if count == 1 else f"{program.task_id}_{count}"
-        result.append(Program(program.test, name, program.source, program.preamble, program.body))
+        taken[program.task_id] += 1
+        count = taken[program.task_id]
+        result.append(replace(program, task_id=program.task_id + f"_{count}" * (count > 1)))
     return result
 
 
@@ -179,12 +156,7 @@ class _Test:
     def _program(self, row: list[ast.stmt], rejected: list[Rejected]) -> Program:
         given = {name for statement in row for name in bound(statement)}
         made, helpers = self._fixtures(given)
-        statements: list[ast.stmt] = [
-            *deepcopy(row),
-            *made,
-            *self._setup(),
-            *deepcopy(self.node.body),
-        ]
+        statements = [*deepcopy(row), *made, *self._setup(), *deepcopy(self.node.body)]
         if self.owner is not None:
             statements = _without_self(statements, self.owner)
         body = list(self._split(statements, rejected))
@@ -198,8 +170,8 @@ class _Test:
         return Program(self.name, task_id, source, tuple(preamble), tuple(body))
 
     def _setup(self) -> list[ast.stmt]:
-        methods = {n.name: n for n in self.owner.body if isinstance(n, ast.FunctionDef)} if (
-            self.owner) else {}  # fmt: skip
+        members = self.owner.body if self.owner else []
+        methods = {n.name: n for n in members if isinstance(n, ast.FunctionDef)}
         body = [s for name in _SETUP if name in methods for s in deepcopy(methods[name].body)]
         return [statement for statement in body if "super()" not in ast.unparse(statement)]
 
@@ -254,33 +226,28 @@ class _Test:
 
 def _rows(decorator: ast.expr) -> list[list[ast.stmt]]:
     """Assignments for each row of ``pytest.mark.parametrize``."""
+    odd = Unusable("parametrised in a way that is not written out")
     if not isinstance(decorator, ast.Call) or len(decorator.args) < 2:
-        raise Unusable("parametrised in a way that is not written out")
+        raise odd
     try:
         given = ast.literal_eval(decorator.args[0])
     except ValueError:
-        raise Unusable("parametrised in a way that is not written out") from None
+        raise odd from None
     names = [n.strip() for n in given.split(",")] if isinstance(given, str) else list(given)
     table = decorator.args[1]
     if not isinstance(table, ast.List | ast.Tuple):
-        raise Unusable("parametrised in a way that is not written out")
+        raise odd
     rows = []
     for row in table.elts:
-        single = isinstance(row, ast.Call) and ast.unparse(row.func).endswith("param")
-        if isinstance(row, ast.Call) and single:
+        values = [row]
+        if isinstance(row, ast.Call) and ast.unparse(row.func).endswith("param"):
             values = row.args
         elif len(names) > 1 and isinstance(row, ast.Tuple | ast.List):
             values = row.elts
-        else:
-            values = [row]
         if len(values) != len(names):
-            raise Unusable("parametrised in a way that is not written out")
-        rows.append(
-            [
-                ast.parse(f"{n} = {ast.unparse(v)}").body[0]
-                for n, v in zip(names, values, strict=True)
-            ]
-        )
+            raise odd
+        pairs = zip(names, map(ast.unparse, values), strict=True)
+        rows.append([ast.parse(f"{name} = {value}").body[0] for name, value in pairs])
     return rows
 
 
@@ -372,10 +339,9 @@ def _plain_import(statement: ast.stmt, wanted: set[str]) -> ast.stmt | None:
     """An import reduced to the names in use; ``None`` for the test framework's own."""
     if not isinstance(statement, ast.Import | ast.ImportFrom):
         return statement
-    roots = [getattr(statement, "module", None) or statement.names[0].name]
-    if roots[0].partition(".")[0] in {*_FOREIGN, "__future__"}:
+    root = getattr(statement, "module", None) or statement.names[0].name
+    if root.partition(".")[0] in _FOREIGN:
         return None
-    names = [a for a in statement.names if (a.asname or a.name).partition(".")[0] in wanted]
     reduced = deepcopy(statement)
-    reduced.names = names
+    reduced.names = [a for a in reduced.names if bound(ast.Import(names=[a]))[0] in wanted]
     return reduced

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from agents.answer_formats import Json
 from agents.models.chat import MeteredChat
-from docgen.reading import fences, spoken
 from docgen.symbols import Library
 from experiments.benchmarks import question_gates as gates
 from experiments.benchmarks.folder.build import prompts
@@ -32,18 +31,29 @@ _DOCUMENT = 1500  # characters of one docstring
 _DOCUMENTATION = 12_000  # of all
 
 
+Answer = TypeVar("Answer", bound="_Reply")
+Item = TypeVar("Item", bound="_Numbered")
+
+
 class _Reply(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class _Property(_Reply):
+class _Numbered(_Reply):
     number: int
+
+
+def _by_number(items: list[Item]) -> list[Item]:
+    return sorted(items, key=lambda item: item.number)
+
+
+class _Property(_Numbered):
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(_[a-z0-9]+)*$")]
     description: Annotated[str, Field(min_length=20)]
 
 
 class _Properties(_Reply):
-    properties: list[_Property]
+    properties: Annotated[list[_Property], AfterValidator(_by_number)]
 
 
 class _Question(_Reply):
@@ -51,30 +61,18 @@ class _Question(_Reply):
     goal: Annotated[str, Field(min_length=40)]
 
 
-class _Rule(_Reply):
-    number: int
+class _Rule(_Numbered):
     compare: Literal["equal", "close"]
     rtol: Annotated[float, Field(ge=0, le=LOOSEST)]
     atol: Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class _Verification(_Reply):
-    verification: list[_Rule]
-
-
-Answer = TypeVar("Answer", bound=_Reply)
+    verification: Annotated[list[_Rule], AfterValidator(_by_number)]
 
 
 class ModelWriter:
-    """Asks a chat model.
-
-    Parameters
-    ----------
-    chat
-        The model.
-    library
-        The package under test, whose documentation the model is shown.
-    """
+    """Asks a chat model, and shows it the documentation of the package under test."""
 
     def __init__(self, chat: MeteredChat, library: Library) -> None:
         self.chat = chat
@@ -82,7 +80,7 @@ class ModelWriter:
         self.name = str(chat.name)
 
     async def properties(self, draft: Draft) -> Sequence[PropertyText]:
-        """See `experiments.benchmarks.folder.build.writer.TaskWriter`."""
+        """See `.writer.TaskWriter`."""
         listed = "\n".join(
             f"{place}. `{asked.expression}` (format {asked.shape.format}"
             f"{', the class of the exception' if asked.assertion.kind == 'raises' else ''}"
@@ -103,16 +101,15 @@ class ModelWriter:
             for prop in reply.properties:
                 for text in (prop.name, prop.description):
                     found += _named(f"number {prop.number}", text, forbidden)
-            return found + _misnumbered([prop.number for prop in reply.properties], draft)
+            return found + _misnumbered(reply.properties, draft)
 
         reply = await self._ask(draft, question, _Properties, faults, "properties")
-        ordered = sorted(reply.properties, key=lambda prop: prop.number)
-        return [PropertyText(prop.name, " ".join(prop.description.split())) for prop in ordered]
+        return [PropertyText(p.name, " ".join(p.description.split())) for p in reply.properties]
 
     async def question(
         self, draft: Draft, properties: Sequence[PropertyText], code: str
     ) -> QuestionText:
-        """See `experiments.benchmarks.folder.build.writer.TaskWriter`."""
+        """See `.writer.TaskWriter`."""
         hidden = sorted(draft.masks.values())
         own = {prop.name for prop in properties}
         forbidden = [name for name in _library_names(draft) if name not in own]
@@ -137,7 +134,7 @@ class ModelWriter:
     async def verification(
         self, draft: Draft, properties: Sequence[PropertyText]
     ) -> Sequence[Tolerance]:
-        """See `experiments.benchmarks.folder.build.writer.TaskWriter`."""
+        """See `.writer.TaskWriter`."""
         listed = "\n".join(
             f"{line} The test: rtol {asked.assertion.rtol:g}, atol {asked.assertion.atol:g}."
             for line, asked in zip(
@@ -146,18 +143,16 @@ class ModelWriter:
         )
 
         def faults(reply: _Verification) -> list[str]:
-            rules = sorted(reply.verification, key=lambda rule: rule.number)
             found = [
                 f"number {rule.number}: {asked.shape.format} is not {rule.compare}"
-                for rule, asked in zip(rules, draft.asked, strict=False)
+                for rule, asked in zip(reply.verification, draft.asked, strict=False)
                 if (rule.compare == "close") != ("float" in asked.shape.format)
             ]
-            return found + _misnumbered([rule.number for rule in reply.verification], draft)
+            return found + _misnumbered(reply.verification, draft)
 
         question = prompts.VERIFICATION.format(listed=listed)
         reply = await self._ask(draft, question, _Verification, faults, "verification")
-        ordered = sorted(reply.verification, key=lambda rule: rule.number)
-        return [Tolerance(rule.compare, rule.rtol, rule.atol) for rule in ordered]
+        return [Tolerance(rule.compare, rule.rtol, rule.atol) for rule in reply.verification]
 
     def _documentation(self, draft: Draft) -> str:
         """What the library says about the asked values; units stand there, seldom in a test."""
@@ -181,17 +176,14 @@ class ModelWriter:
         for _ in range(_REPAIRS + 1):
             reply = await self.chat.ainvoke(messages)
             text = str(reply.text)
+            found = Json().read(text)
             try:
-                answer = form.model_validate(read_json(text))
-                problems = faults(answer)
-            except ValidationError as error:
-                problems = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}"
-                            for e in error.errors(include_url=False)]  # fmt: skip
-            except ValueError as error:
-                problems = [str(error)]
-            else:
-                if not problems:
+                answer = form.model_validate(found.value) if found else None
+                problems = ["it holds no JSON object"] if answer is None else faults(answer)
+                if answer is not None and not problems:
                     return answer
+            except ValidationError as error:
+                problems = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
             listed = "\n".join(f"- {problem}" for problem in problems[:_FAULTS])
             messages += [AIMessage(text), HumanMessage(prompts.AGAIN.format(faults=listed))]
         raise WriterError(f"the model's {purpose} cannot be used: {'; '.join(problems[:_FAULTS])}")
@@ -219,34 +211,7 @@ def _named(where: str, text: str, forbidden: Sequence[str]) -> list[str]:
     return [f"{where}: must not name {name}" for name in forbidden if name in words]
 
 
-def _misnumbered(numbers: Sequence[int], draft: Draft) -> list[str]:
-    if sorted(numbers) == list(range(len(draft.asked))):
+def _misnumbered(items: Sequence[_Numbered], draft: Draft) -> list[str]:
+    if [item.number for item in items] == list(range(len(draft.asked))):
         return []
     return [f"the numbers must be 0 to {len(draft.asked) - 1}, each once"]
-
-
-def read_json(text: str) -> Any:
-    """The last fenced object, else the one between the first brace and the last one.
-
-    Raises
-    ------
-    ValueError
-        When there is none.
-    """
-    said = spoken(text)
-    fenced = [block for _, block in fences(said) if "{" in block]
-    shown = fenced[-1] if fenced else said
-    start, end = shown.find("{"), shown.rfind("}")
-    if start < 0 or end < start:
-        raise ValueError("it holds no JSON object")
-    try:
-        return json.loads(shown[start : end + 1])
-    except RecursionError:
-        raise ValueError("its JSON is nested too deeply") from None
-
-
-def _first_line(error: Exception) -> str:
-    if isinstance(error, ValidationError):
-        first = error.errors(include_url=False)[0]
-        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-    return str(error)

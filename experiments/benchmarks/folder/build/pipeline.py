@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,20 +39,12 @@ from experiments.benchmarks.question_check import TIMEOUT, Checker
 from experiments.benchmarks.question_format import PropertySpec, read_gold
 from sandbox.base import Execution, Outcome, Sandbox, SandboxError
 
-#: Differences between two library versions that make a property ambiguous; another *value* is
-#: a change of the library, which is worth asking for.
-_AMBIGUOUS = ("types differ", "the same items in another order")
+Gate = Callable[[BuiltSpec, Mapping[str, Any]], list[str]]
 
 
 @dataclass(frozen=True)
 class Built:
-    """A question that was written.
-
-    Attributes
-    ----------
-    notes
-        What is worth knowing: tightened tolerances, differences in a second environment.
-    """
+    """A question that was written; ``notes``: tightened tolerances, differences of versions."""
 
     task_id: str
     test: str
@@ -59,6 +52,7 @@ class Built:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
 class Builder:
     """Turns programs into questions.
 
@@ -68,32 +62,18 @@ class Builder:
         Import name of the library under test.
     library
         Its symbols; decides what may be masked.
-    writer
-        Of the texts.
     checker
         With two sandboxes of different hash seeds, and `BuiltSpec` as form.
     second
         Sandbox of a second environment (another version of the library).
-    out
-        Where questions go.
     """
 
-    def __init__(
-        self,
-        package: str,
-        library: Library,
-        writer: TaskWriter,
-        checker: Checker,
-        out: BuiltFolder,
-        *,
-        second: Sandbox | None = None,
-    ) -> None:
-        self._package = package
-        self._library = library
-        self._writer = writer
-        self._checker = checker
-        self._second = second
-        self._out = out
+    package: str
+    library: Library
+    writer: TaskWriter
+    checker: Checker
+    out: BuiltFolder
+    second: Sandbox | None = None
 
     async def build(self, program: Program) -> tuple[Built | None, list[Rejected]]:
         """Write the question of a test, if it is fit to be asked.
@@ -126,7 +106,7 @@ class Builder:
     ) -> list[Asked]:
         """Run the instrumented test and keep the assertions whose values can be asked for."""
         source = instrumented(program)
-        runs = await self._checker.run(source, self._out.root, ENTRY)
+        runs = await self.checker.run(source, self.out.root, ENTRY)
         first, other = (_records(run, program) for run in runs)
         second = await self._record_second(source, program, notes)
         asked = []
@@ -137,7 +117,7 @@ class Builder:
                     note = _compare_versions(first[number]["value"], second[number]["value"])
                     notes += [f"line {assertion.line}: {note}"] if note else []
                 found = shape(first[number]["value"])
-                if sum(1 for _ in leaves(found.value)) > MOST_LEAVES:
+                if len(leaves(found.value)) > MOST_LEAVES:
                     raise Unusable(f"more than {MOST_LEAVES} values in one property")  # noqa: TRY301
                 rule = tolerance(found, assertion)
                 notes += [f"line {assertion.line}: {rule.note}"] if rule.note else []
@@ -149,9 +129,9 @@ class Builder:
     async def _record_second(
         self, source: str, program: Program, notes: list[str]
     ) -> list[Any] | None:
-        if self._second is None:
+        if self.second is None:
             return None
-        run = await self._second.run(source, ENTRY, timeout=TIMEOUT)
+        run = await self.second.run(source, ENTRY, timeout=TIMEOUT)
         if run.outcome is not Outcome.OK:
             notes.append(f"does not run in the second environment: {_last_line(run)}")
             return None
@@ -163,66 +143,55 @@ class Builder:
         self, program: Program, asked: list[Asked], rejected: list[Rejected], notes: list[str]
     ) -> Built | None:
         while asked:
-            numbers = [item.number for item in asked]
-            masks = masks_of(program, numbers, self._library)
+            masks = masks_of(program, [item.number for item in asked], self.library)
             if not masks:
                 raise Unusable("the prompt would give everything away: nothing can be masked")
-            draft = Draft(program, tuple(asked), masks, self._package)
-            texts = await self._writer.properties(draft)
-            rules = await self._writer.verification(draft, texts)
-            properties = [
-                _property(item, text, rule)
-                for item, text, rule in zip(asked, texts, rules, strict=True)
-            ]
-            gold = {p.name: item.shape.value for p, item in zip(properties, asked, strict=True)}
-            code = scaffold(program, {a.number: t.name for a, t in zip(asked, texts, strict=True)},
-                            masks)  # fmt: skip
+            draft = Draft(program, tuple(asked), masks, self.package)
+            texts = await self.writer.properties(draft)
+            rules = await self.writer.verification(draft, texts)
+            properties = [_property(*of) for of in zip(asked, texts, rules, strict=True)]
+            named = {item.number: text.name for item, text in zip(asked, texts, strict=True)}
+            gold = {named[item.number]: item.shape.value for item in asked}
+            code = scaffold(program, named, masks)
             faults = _faults(properties, gold, code)
             if not faults:
-                question = await self._writer.question(draft, texts, code)
+                question = await self.writer.question(draft, texts, code)
                 spec = _spec(program, question, code, properties, masks)
                 faults = _leaks(spec, gold)
             if not faults:
-                return await self._prove(spec, draft, texts, gold, notes)
+                return await self._prove(spec, draft, named, gold, notes)
             rejected += [
-                Rejected(program.test, faults[text.name], item.assertion.line)
-                for item, text in zip(asked, texts, strict=True)
-                if text.name in faults
+                Rejected(program.test, faults[named[item.number]], item.assertion.line)
+                for item in asked
+                if named[item.number] in faults
             ]
-            pairs = zip(asked, texts, strict=True)
-            asked = [item for item, text in pairs if text.name not in faults]
+            asked = [item for item in asked if named[item.number] not in faults]
         return None
 
     async def _prove(
         self,
         spec: BuiltSpec,
         draft: Draft,
-        texts: Sequence[PropertyText],
+        named: Mapping[int, str],
         gold: Mapping[str, Any],
         notes: Sequence[str],
     ) -> Built:
         """Write the folder; keep it only if the checker of ``live`` finds nothing."""
         program = draft.program
-        folder = self._out.questions / program.task_id
-        asked = {
-            item.number: (text.name, item.shape.code)
-            for item, text in zip(draft.asked, texts, strict=True)
-        }
+        folder = self.out.questions / program.task_id
+        asked = {item.number: (named[item.number], item.shape.code) for item in draft.asked}
         _write_folder(folder, spec, reference(program, asked))
         try:
-            report = await self._checker.check(folder, write=True)
-            findings = list(report.findings)
+            findings = list((await self.checker.check(folder, write=True)).findings)
             if not findings:
                 proved = gates.verdicts(spec, gold, read_gold(folder, spec))
                 findings = [f"the reference gives another {n}: {r}" for n, r in proved.items() if r]
+            if findings:
+                raise Unusable("; ".join(findings))  # noqa: TRY301 - as above
         except BaseException:
             shutil.rmtree(folder)  # not proved: no question
             raise
-        if findings:
-            shutil.rmtree(folder)
-            raise Unusable("; ".join(findings))
-        names = tuple(text.name for text in texts)
-        return Built(program.task_id, program.test, names, tuple(notes))
+        return Built(program.task_id, program.test, tuple(named.values()), tuple(notes))
 
 
 def _records(run: Execution, program: Program) -> list[Any]:
@@ -243,7 +212,7 @@ def _last_line(run: Execution) -> str:
 def _usable(first: Mapping[str, Any], other: Mapping[str, Any], kind: str) -> None:
     difference = ambiguity(first["value"], other["value"])
     if difference is not None:
-        raise Unusable(f"it differs between hash seeds: {difference}")
+        raise Unusable(f"it differs between hash seeds: {difference.text}")
     if not first["holds"] or not other["holds"]:
         word = "raises" if kind == "raises" else "gives"
         got = repr(first["value"])[:120]
@@ -253,14 +222,15 @@ def _usable(first: Mapping[str, Any], other: Mapping[str, Any], kind: str) -> No
 
 
 def _compare_versions(value: Any, second: Any) -> str | None:
+    """What to note; another *value* is a change of the library, which is worth asking for."""
     difference = ambiguity(value, second)
-    if difference is not None and difference.startswith(_AMBIGUOUS):
-        raise Unusable(f"it differs in the second environment: {difference}")
-    return f"{difference} in the second environment" if difference else None
+    if difference is not None and difference.kind != "value":
+        raise Unusable(f"it differs in the second environment: {difference.text}")
+    return f"{difference.text} in the second environment" if difference else None
 
 
 def _property(asked: Asked, text: PropertyText, rule: Any) -> PropertySpec:
-    try:
+    with _writers_fault(f" of {text.name} ({asked.shape.format})"):
         return PropertySpec(
             name=text.name,
             description=text.description,
@@ -269,12 +239,6 @@ def _property(asked: Asked, text: PropertyText, rule: Any) -> PropertySpec:
             rtol=rule.rtol,
             atol=rule.atol,
         )
-    except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        where = ".".join(map(str, fault["loc"])) or text.name
-        raise WriterError(
-            f"{where} of {text.name} ({asked.shape.format}): {fault['msg']}"
-        ) from None
 
 
 def _spec(
@@ -287,38 +251,41 @@ def _spec(
     area = "".join(c if c.isalpha() else "_" for c in program.test.partition("::")[0].lower())
     area = area.rpartition("_py")[0].rpartition("test_")[2].strip("_") or "tests"
     text = f"{question.introduction}\n```python\n{code}\n```\n"
-    try:
+    with _writers_fault():
         return BuiltSpec(
             area=area, masks=dict(masks), properties=list(properties), scaffold=text,
             goal=question.goal,
         )  # fmt: skip
+
+
+@contextmanager
+def _writers_fault(where: str = "") -> Iterator[None]:
+    """What a specification refuses, the writer should not have written."""
+    try:
+        yield
     except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        raise WriterError(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}") from None
+        fault = error.errors()[0]
+        raise WriterError(f"{'.'.join(map(str, fault['loc']))}{where}: {fault['msg']}") from None
 
 
 def _faults(
     properties: Sequence[PropertySpec], gold: Mapping[str, Any], code: str
 ) -> dict[str, str]:
     """Property name to the gate that it does not pass, before any question is written."""
-    faults = {}
-    for prop in properties:
-        single = BuiltSpec(area="tests", properties=[prop], scaffold=f"```python\n{code}\n```" * 2)
-        own = {prop.name: gold[prop.name]}
-        found = [*gates.check_verification(single, own), *gates.check_answers_hidden(single, own)]
-        if found:
-            faults[prop.name] = found[0]
-    return faults
+    scaffold = f"```python\n{code}\n```" * 2
+    spec = BuiltSpec.model_construct(area="tests", properties=list(properties), scaffold=scaffold)
+    return _leaks(spec, gold, gates.check_verification)
 
 
-def _leaks(spec: BuiltSpec, gold: Mapping[str, Any]) -> dict[str, str]:
-    """The same for the finished texts."""
-    faults = {}
+def _leaks(spec: BuiltSpec, gold: Mapping[str, Any], *more: Gate) -> dict[str, str]:
+    """Property name to the first gate that it does not pass by itself."""
+    faults: dict[str, str] = {}
     for prop in spec.properties:
         single = spec.model_copy(update={"properties": [prop]})
-        found = gates.check_answers_hidden(single, gold)
-        if found:
-            faults[prop.name] = found[0]
+        own = {prop.name: gold[prop.name]}
+        for gate in (*more, gates.check_answers_hidden):
+            for finding in gate(single, own)[:1]:
+                faults.setdefault(prop.name, finding)
     return faults
 
 
@@ -345,5 +312,5 @@ def _write_folder(folder: Path, spec: BuiltSpec, solution: str) -> None:
 
 def write_rejected(path: Path, rejected: Sequence[Rejected]) -> None:
     """One JSON object per line: test, reason, line of the assertion (null: the whole test)."""
-    lines = [json.dumps(vars(item), ensure_ascii=False) + "\n" for item in rejected]
+    lines = (json.dumps(vars(item), ensure_ascii=False) + "\n" for item in rejected)
     path.write_text("".join(lines), encoding="utf-8")

@@ -86,13 +86,8 @@ def instrumented(program: Program) -> str:
 def reference(program: Program, asked: Mapping[int, tuple[str, str]]) -> str:
     """The reference solution.
 
-    Parameters
-    ----------
-    program
-        The test.
-    asked
-        Number of the assertion to the name of its property and the code that makes the value
-        plain (``float({})``).
+    ``asked`` maps the number of each assertion to the name of its property and the code that
+    makes the value plain (``float({})``).
     """
     preamble, body = _kept(program, asked)
     taken = {n.id for s in body if isinstance(s, ast.stmt) for n in ast.walk(s)
@@ -132,14 +127,7 @@ def maskable(program: Program, asked: Iterable[int], names: frozenset[str]) -> l
 
     The outermost name of each value comes first, then the second ones.
 
-    Parameters
-    ----------
-    program
-        The test.
-    asked
-        Numbers of the assertions that are properties.
-    names
-        Public names of the library.
+    ``asked`` are numbers of assertions, ``names`` the public names of the library.
     """
     wanted = set(asked)
     text = scaffold(program, dict.fromkeys(wanted, "_"), {})
@@ -155,8 +143,7 @@ def maskable(program: Program, asked: Iterable[int], names: frozenset[str]) -> l
 
 def _hideable(nodes: Iterable[ast.AST], names: frozenset[str], text: str) -> list[str]:
     used = [n.attr if isinstance(n, ast.Attribute) else getattr(n, "id", "") for n in nodes]
-    long = [str(name) for name in used if name in names and len(name) > 3]
-    return [name for name in long if _only_of_the_library(name, text)]
+    return [n for n in used if n in names and len(n) > 3 and _only_of_the_library(n, text)]
 
 
 def origins(program: Program, assertion: Assertion) -> list[ast.AST]:
@@ -207,27 +194,23 @@ def _kept(
     wanted = {program.assertions[number] for number in asked}
     kept: list[ast.stmt | Assertion] = []
     names: set[str] = set()
+    used: list[ast.AST] = []
     for part in reversed(program.body):
         if isinstance(part, Assertion):
             if part not in wanted:
                 continue
             nodes: Sequence[ast.AST] = [part.actual, *part.body]
-        elif isinstance(part, ast.Assign | ast.AnnAssign) and not set(bound(part)) & names:
-            if all(isinstance(n, ast.Name | ast.Tuple) for n in _targets(part)):
-                continue  # it served an expected value only
-            nodes = [part]
         else:
             nodes = [part]
+            targets = part.targets if isinstance(part, ast.Assign) else [
+                part.target] if isinstance(part, ast.AnnAssign) else []  # fmt: skip
+            plain = all(isinstance(target, ast.Name | ast.Tuple) for target in targets)
+            if targets and plain and not set(bound(part)) & names:
+                continue  # it served an expected value only
         kept.insert(0, part)
         names |= {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)}
-    used: list[ast.AST] = []
-    for part in kept:
-        used += [part.actual, *part.body] if isinstance(part, Assertion) else [part]
+        used += nodes
     return needed(program.preamble, used), kept
-
-
-def _targets(statement: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
-    return statement.targets if isinstance(statement, ast.Assign) else [statement.target]
 
 
 def _numbered(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from experiments.benchmarks.folder.build.assertions import Assertion, Unusable
+from experiments.benchmarks.question_gates import walk
 from sandbox.wire import Element, EnumMember, Msonable, Opaque, Species
 
 #: More numbers than this in one property tell no more, and each is perturbed in the proof.
@@ -80,43 +81,40 @@ def shape(value: Any, depth: int = 0) -> Shape:
         return _mapping(value, depth)
     if value is None:
         raise Unusable("the value is None, which stands for a failed property")
-    raise Unusable(f"no plain value stands for {_kind(value)}")
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, Msonable | Opaque | EnumMember):
-        return f"a {value.class_name.rpartition('.')[2]}"
-    return f"a {type(value).__name__}"
+    named = isinstance(value, Msonable | Opaque | EnumMember)
+    kind = value.class_name.rpartition(".")[2] if named else type(value).__name__
+    raise Unusable(f"no plain value stands for a {kind}")
 
 
 def _sequence(value: Any, depth: int) -> Shape:
-    items = [shape(item, depth + 1) for item in value]
-    if not items:
-        raise Unusable("the value is empty: any failed search gives the same")
-    form = _common(items)
     name = f"item_{depth}" if depth else "item"
-    inner = next(item.code for item in items if item.format == form).replace("{}", name)
-    plain = [_as(form, item.value) for item in items]
+    form, inner, plain, how = _items(value, name, depth)
     if isinstance(value, set | frozenset):
         code = f"sorted({inner} for {name} in {{}})"
         return Shape(f"list[{form}]", code, sorted(plain), "as a sorted list")
-    return Shape(f"list[{form}]", f"[{inner} for {name} in {{}}]", plain, items[0].how)
+    return Shape(f"list[{form}]", f"[{inner} for {name} in {{}}]", plain, how)
 
 
 def _mapping(value: Mapping[Any, Any], depth: int) -> Shape:
-    if not value:
-        raise Unusable("the value is empty: any failed search gives the same")
     keys = [shape(key, depth + 1) for key in value]
-    items = [shape(item, depth + 1) for item in value.values()]
     if any(key.format not in {"str", "int"} for key in keys):
         raise Unusable("a dict with keys that are neither text nor numbers")
-    form = _common(items)
     key_name, name = f"key_{depth}", f"item_{depth}"
-    inner = next(item.code for item in items if item.format == form).replace("{}", name)
+    form, inner, plain, _ = _items(value.values(), name, depth)
     code = "{" + f"str({key_name}): {inner} for {key_name}, {name} in " + "({}).items()}"
-    plain = {str(k.value): _as(form, v.value) for k, v in zip(keys, items, strict=True)}
     how = "with its keys as text" if any(type(key) is not str for key in value) else ""
-    return Shape(f"dict[str, {form}]", code, plain, how)
+    texts = (str(key.value) for key in keys)
+    return Shape(f"dict[str, {form}]", code, dict(zip(texts, plain, strict=True)), how)
+
+
+def _items(values: Iterable[Any], name: str, depth: int) -> tuple[str, str, list[Any], str]:
+    """The common format, code, plain values and words of several values."""
+    items = [shape(item, depth + 1) for item in values]
+    if not items:
+        raise Unusable("the value is empty: any failed search gives the same")
+    form = _common(items)
+    inner = next(item.code for item in items if item.format == form).replace("{}", name)
+    return form, inner, [_as(form, item.value) for item in items], items[0].how
 
 
 def _common(items: list[Shape]) -> str:
@@ -141,15 +139,9 @@ def _as(form: str, value: Any) -> Any:
     return float(value)
 
 
-def leaves(value: Any) -> Iterator[Any]:
+def leaves(value: Any) -> list[Any]:
     """Every number and text of a plain value."""
-    if isinstance(value, Mapping):
-        value = list(value.values())
-    if isinstance(value, list):
-        for item in value:
-            yield from leaves(item)
-    else:
-        yield value
+    return [leaf for _, leaf in walk(value)]
 
 
 def tolerance(found: Shape, assertion: Assertion) -> Tolerance:
@@ -166,25 +158,33 @@ def tolerance(found: Shape, assertion: Assertion) -> Tolerance:
     return Tolerance("close", rtol, max(atol, 1e-9 * largest))
 
 
-def ambiguity(first: Any, other: Any) -> str | None:
+class Difference(NamedTuple):
+    """How the values of two runs differ."""
+
+    kind: Literal["type", "order", "value"]
+    text: str
+
+
+def ambiguity(first: Any, other: Any) -> Difference | None:
     """How the values of two runs differ, ``None`` when they do not."""
     try:
         left, right = shape(first), shape(other)
     except Unusable as error:
-        return None if type(first) is type(other) else f"types differ: {error}"
+        same = type(first) is type(other)
+        return None if same else Difference("type", f"types differ: {error}")
     if left.format != right.format:
-        return f"types differ: {left.format} and {right.format}"
+        return Difference("type", f"types differ: {left.format} and {right.format}")
     if left.value == right.value:
         return None
     if isinstance(left.value, list) and _sorted(left.value) == _sorted(right.value):
-        return "the same items in another order"
-    numbers = list(leaves(left.value)), list(leaves(right.value))
+        return Difference("order", "the same items in another order")
+    numbers = leaves(left.value), leaves(right.value)
     if len(numbers[0]) == len(numbers[1]) and all(
         a == b or (isinstance(a, float) and math.isclose(a, b, rel_tol=TIGHTEST, abs_tol=1e-9))
         for a, b in zip(*numbers, strict=True)
     ):
         return None
-    return "another value"
+    return Difference("value", "another value")
 
 
 def _sorted(items: list[Any]) -> list[str]:

@@ -80,30 +80,24 @@ class QuestionText:
 
 
 class TaskWriter(Protocol):
-    """Writes the texts of a task. One file and one line in `__main__`."""
+    """Writes the texts of a task; `WriterError` when there are none that can be used."""
 
     name: str
 
-    async def properties(self, draft: Draft) -> Sequence[PropertyText]:
-        """Names and descriptions, in the order of ``draft.asked``.
-
-        Raises
-        ------
-        WriterError
-            When there are none that can be used.
-        """
+    async def properties(self, draft: Draft, /) -> Sequence[PropertyText]:
+        """Names and descriptions, in the order of ``draft.asked``."""
         ...
 
     async def question(
-        self, draft: Draft, properties: Sequence[PropertyText], code: str
+        self, draft: Draft, properties: Sequence[PropertyText], code: str, /
     ) -> QuestionText:
-        """The words around ``code``, the scaffold with its masks; raises `WriterError`."""
+        """The words around ``code``, the scaffold with its masks."""
         ...
 
     async def verification(
-        self, draft: Draft, properties: Sequence[PropertyText]
+        self, draft: Draft, properties: Sequence[PropertyText], /
     ) -> Sequence[Tolerance]:
-        """How each property is compared; raises `WriterError`."""
+        """How each property is compared."""
         ...
 
 
@@ -116,13 +110,7 @@ def masks_of(program: Program, asked: Sequence[int], library: Library) -> dict[s
 
 
 class RulesWriter:
-    """Plain but complete texts without a model: the code says what is asked, the docs say why.
-
-    Parameters
-    ----------
-    library
-        The package under test, for the first sentence of each docstring.
-    """
+    """Plain but complete texts without a model: the code says what is asked, the docs say why."""
 
     name = "rules"
 
@@ -135,8 +123,8 @@ class RulesWriter:
         taken = set(draft.masks.values()) | _names(draft.program)
         for place, asked in enumerate(draft.asked, 1):
             summary = self._summary(draft, asked)
-            words = [word for word in re.findall(r"[a-z]+", summary.lower()) if len(word) > 1]
-            words = [word for word in words if word not in _STOPWORDS]
+            words = [word for word in re.findall(r"[a-z]{2,}", summary.lower())
+                     if word not in _STOPWORDS]  # fmt: skip
             name = "_".join(words[:3])
             direct = self._is_direct(asked, draft.program)
             if not (direct and words) or name in taken:
@@ -148,10 +136,7 @@ class RulesWriter:
         return texts
 
     async def question(
-        self,
-        draft: Draft,
-        properties: Sequence[PropertyText],
-        code: str,  # noqa: ARG002 - part of the seam
+        self, draft: Draft, properties: Sequence[PropertyText], _code: str
     ) -> QuestionText:
         """See `TaskWriter`; rules cannot put code into words, so there is no goal."""
         listed = ", ".join(f"`{prop.name}`" for prop in properties)
@@ -159,9 +144,7 @@ class RulesWriter:
         return QuestionText(f"With the package {draft.package}, {given} {listed}.", "")
 
     async def verification(
-        self,
-        draft: Draft,
-        properties: Sequence[PropertyText],  # noqa: ARG002 - part of the seam
+        self, draft: Draft, _properties: Sequence[PropertyText]
     ) -> Sequence[Tolerance]:
         """See `TaskWriter`: as the assertions say."""
         return [asked.tolerance for asked in draft.asked]
@@ -205,16 +188,12 @@ def _described(library: Library, program: Program, asked: Asked) -> Iterator[lis
 
 
 def _describe(asked: Asked, name: str, summary: str) -> str:
-    parts = [summary]
     if asked.assertion.kind == "raises":
         caught = f"Name of the class of the exception that is caught as `{name}` in the code"
-        parts = [f"{caught}, as text (empty if there is none)."]
-    elif asked.assertion.kind == "true":
-        parts.append(f"Truth of what the code assigns to `{name}`.")
-    else:
-        how = f", {asked.shape.how}" if asked.shape.how else ""
-        parts.append(f"What the code assigns to `{name}`{how}.")
-    return " ".join(part for part in parts if part)
+        return f"{caught}, as text (empty if there is none)."
+    what = "Truth of what" if asked.assertion.kind == "true" else "What"
+    how = f", {asked.shape.how}" if what == "What" and asked.shape.how else ""
+    return f"{summary} {what} the code assigns to `{name}`{how}.".strip()
 
 
 def _named(node: ast.AST, imported: set[str]) -> str | None:
@@ -243,8 +222,7 @@ def _imported(program: Program) -> set[str]:
 
 
 def _names(program: Program) -> set[str]:
-    parts: list[ast.AST] = [*program.preamble]
-    parts += [part for part in program.body if isinstance(part, ast.stmt)]
+    parts = [*program.preamble, *(part for part in program.body if isinstance(part, ast.stmt))]
     return {n.id for part in parts for n in ast.walk(part) if isinstance(n, ast.Name)}
 
 
