@@ -1,5 +1,6 @@
 """The published layout of MatTools, its errata, and replays of recorded functions."""
 
+import hashlib
 import json
 import zipfile
 from dataclasses import replace
@@ -16,7 +17,7 @@ from experiments.benchmarks.mattools.errata import (
     errata_found,
     warn_of_unused,
 )
-from experiments.benchmarks.mattools.unit_tests import load
+from experiments.benchmarks.mattools.unit_tests import load, verdict
 from experiments.record import make_row
 from experiments.samples import Property, Sample
 from experiments.scorers.base import Score
@@ -76,13 +77,18 @@ def test_only_question_segments_hold_questions(tmp_path):
         MatToolsBenchmark(path=str(root)).load()
 
 
-def test_a_zip_is_unpacked_into_the_cache(tmp_path, monkeypatch):
+def packed(tmp_path, monkeypatch):
     monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
     root = checkout(tmp_path / "checkout")
     archive = tmp_path / "MatTools.zip"
-    with zipfile.ZipFile(archive, "w") as packed:
+    with zipfile.ZipFile(archive, "w") as content:
         for file in root.rglob("*"):
-            packed.write(file, file.relative_to(root))
+            content.write(file, file.relative_to(root))
+    return archive
+
+
+def test_a_zip_is_unpacked_into_the_cache(tmp_path, monkeypatch):
+    archive = packed(tmp_path, monkeypatch)
     for _ in range(2):
         (task,) = MatToolsBenchmark(path=str(archive)).load()
         assert task.unavailable is None
@@ -92,19 +98,12 @@ def test_a_zip_is_unpacked_into_the_cache(tmp_path, monkeypatch):
 
 
 def test_an_archive_is_fetched_and_its_checksum_is_checked(tmp_path, monkeypatch, httpserver):
-    monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
-    root = checkout(tmp_path / "checkout")
-    archive = tmp_path / "MatTools.zip"
-    with zipfile.ZipFile(archive, "w") as packed:
-        for file in root.rglob("*"):
-            packed.write(file, file.relative_to(root))
-    httpserver.expect_request("/m.zip").respond_with_data(archive.read_bytes())
+    data = packed(tmp_path, monkeypatch).read_bytes()
+    httpserver.expect_request("/m.zip").respond_with_data(data)
     url = httpserver.url_for("/m.zip")
     with pytest.raises(MatToolsError, match="cannot be downloaded"):
         MatToolsBenchmark(url=url, checksum="sha256:" + 64 * "0").load()
-    import hashlib
-
-    digest = hashlib.sha256(archive.read_bytes()).hexdigest()
+    digest = hashlib.sha256(data).hexdigest()
     (task,) = MatToolsBenchmark(url=url, checksum=f"sha256:{digest}").load()
     assert task.question.id == "test_cell"
     with pytest.raises(MatToolsError, match=r"Download it .* benchmark\.path"):
@@ -341,50 +340,39 @@ def test_every_erratum_says_whether_it_found_its_property(caplog):
 
 @needs_dev
 def test_the_vacuous_property_of_the_dev_split_is_in_the_errata():
-    from experiments.scorers.properties import verify_here
-
     tasks = {task.question.id: task for task in MatToolsBenchmark(path=str(DEV)).load()}
     (prop,) = tasks["test_get_SRH_coef"].properties
     # Zeros pass, so an answer without content would count.
-    assert verify_here([prop], dumps({prop.name: [0.0, 0.0, 0.0]}))[prop.name][0]
+    test = load(tasks["test_get_SRH_coef"].target, "test_get_SRH_coef")
+    assert verdict(test, dumps({prop.name: [0.0, 0.0, 0.0]})) == {"ok": True}
     assert prop.erratum.startswith("vacuous")
     marked = [p.name for t in tasks.values() for p in t.properties if p.erratum]
     assert sorted(marked) == ["SRH_Coefficient", "antisite_defect_names", "vacancy_oxidation_state"]
 
 
 def test_a_summary_counts_with_and_without_faulty_properties(configure):
+    tasks = [faulty_task(), faulty_task("r")]
+    verdicts = ({"good": True, "bad": True}, {"good": False, "bad": True})
     rows = [
-        make_row("h", task, ended(task), Score("ok", {"runnable": 1.0}, passed), parts=len(passed))
-        for task, passed in (
-            (faulty_task(), {"good": True, "bad": True}),
-            (faulty_task("r"), {"good": False, "bad": True}),
-        )
+        make_row("h", task, ended(task), Score("ok", {"runnable": 1.0}, passed), parts=2)
+        for task, passed in zip(tasks, verdicts, strict=True)
     ]
-    summary = summarise(
-        configure(), config_hash="h", llm=False, metrics=METRICS,
-        samples=[faulty_task(), faulty_task("r")], rows=rows, packages={}, outside={},
-    )  # fmt: skip
-    assert (summary["metrics"][0]["sum"], summary["metrics"][0]["total"]) == (3, 4)
-    assert summary["verified"] == {"passed": 1, "total": 2}
-    assert summary["metrics"][-1]["total"] == 0  # no question has a unit test
+
+    def summary(tasks, rows):
+        return summarise(
+            configure(), config_hash="h", llm=False, metrics=METRICS, samples=tasks, rows=rows,
+            packages={}, outside={},
+        )  # fmt: skip
+
+    found = summary(tasks, rows)
+    assert (found["metrics"][0]["sum"], found["metrics"][0]["total"]) == (3, 4)
+    assert found["verified"] == {"passed": 1, "total": 2}
+    assert found["metrics"][-1]["total"] == 0  # nothing is known by the authors' rule
     rows[0] = rows[0].model_copy(update={"values": {"published": 0.0}})
-    summary = summarise(
-        configure(), config_hash="h", llm=False, metrics=METRICS,
-        samples=[faulty_task(), faulty_task("r")], rows=rows, packages={}, outside={},
-    )  # fmt: skip
-    assert (summary["metrics"][-1]["sum"], summary["metrics"][-1]["total"]) == (0, 2)
-    sound = replace(faulty_task(), properties=faulty_task().properties[:1])
-    summary = summarise(
-        configure(),
-        config_hash="h",
-        llm=False,
-        metrics=METRICS,
-        samples=[sound],
-        rows=[],
-        packages={},
-        outside={},
-    )
-    assert summary["verified"] is None  # nothing is known to be faulty: one score says it all
+    found = summary(tasks, rows)
+    assert (found["metrics"][-1]["sum"], found["metrics"][-1]["total"]) == (0, 2)
+    sound = replace(tasks[0], properties=tasks[0].properties[:1])
+    assert summary([sound], [])["verified"] is None  # nothing is faulty: one score says it all
 
 
 def faulty_task(name="q"):

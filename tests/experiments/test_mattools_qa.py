@@ -152,7 +152,7 @@ def test_documents_stand_before_the_question_with_rag(endpoint, questions, tmp_p
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["benchmark.path=nowhere.jsonl"], "nowhere.jsonl: no such file"),
+        (["benchmark.path=nowhere.jsonl"], "nowhere.jsonl: cannot be read"),
         (["system=reflect"], "system=reflect: writes and runs code"),
         (["ids=[40]"], "ids=40: no such question"),
         (["benchmark.pth=x"], "did you mean benchmark.path"),

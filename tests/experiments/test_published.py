@@ -158,7 +158,7 @@ def test_a_table_counts_one_error_per_fault():
     # A bool is an int to isinstance, and True == 1.
     found = judged({"flag": 1, "count": True, "length": [1.0, 2.1]})
     assert (found["wrong"], found["properties"]) == (3, 3)
-    assert found["errors"][0] == "flag is not of type bool"
+    assert found["errors"][0] == "flag: expected bool, got int"
     found = judged({"flag": True, "count": 2})
     assert found["errors"] == ["length not found in input properties"]
 
@@ -167,6 +167,11 @@ def test_an_exception_in_the_comparison_is_reported_as_such():
     assert (
         "ValueError" in judged({"flag": True, "count": 2, "length": [1.0, 2.0, 3.0]})["exception"]
     )
+
+
+def test_a_mistake_in_a_table_is_no_fault_of_an_answer():
+    with pytest.raises(NameError):
+        by_table([TABLE[0] | {"expected": "true"}])
 
 
 def test_the_source_of_a_table_stands_for_it():

@@ -11,8 +11,9 @@ from rich.console import Console
 
 from agents.base import Question
 from experiments.benchmarks.mattools.benchmark import FILES_INSIDE, MatToolsBenchmark, MatToolsError
+from experiments.benchmarks.mattools.journal import Journal
 from experiments.benchmarks.mattools.replay import __main__ as replay
-from experiments.benchmarks.mattools.replay.compare import compare, print_compared
+from experiments.benchmarks.mattools.replay.compare import Replayed, compare, print_compared
 from experiments.benchmarks.mattools.replay.grade import Graded
 from experiments.benchmarks.mattools.replay.paper import Figures, RunKey, key_of_folder, published
 from experiments.benchmarks.mattools.replay.recorded import (
@@ -206,7 +207,13 @@ def played(runnable, passed, tasks, key=KEY):
                         reason="wrong_value" if ran else "exception", passed=right,
                         wrong=2 - right if ran else None, seconds=0.5)  # fmt: skip
         results[row.key, "published"] = graded
-    return rows, results
+    return Replayed(rows, tasks, results, ["published"])
+
+
+def printed(replayed, workers=2):
+    console = Console(file=io.StringIO(), width=400)
+    print_comparison(replayed, console, workers=workers)
+    return console.file.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -221,13 +228,11 @@ def played(runnable, passed, tasks, key=KEY):
 )
 def test_a_published_value_may_exceed_a_replay_by_what_is_missing(runnable, passed, inside):
     tasks = whole_set()
-    rows, results = played(runnable, passed, tasks)
-    (found,) = compare(rows, tasks, results, "published")
+    replayed = played(runnable, passed, tasks)
+    (found,) = compare(replayed)
     assert found.inside == inside
     assert found.broken == {"exception": 47 - runnable, "files missing": 2}
-    console = Console(file=io.StringIO(), width=200)
-    print_comparison(rows, tasks, results, ["published"], console, workers=2)
-    lines = console.file.getvalue().splitlines()
+    lines = printed(replayed).splitlines()
     assert lines[-1] == f"agree {sum(inside)}/2"
     shown = "the same" if (runnable, passed) == (23, 25) else "within" if all(inside) else "outside"
     exact = (runnable, passed) == (23, 25)
@@ -242,48 +247,42 @@ def test_a_published_value_may_exceed_a_replay_by_what_is_missing(runnable, pass
 def test_processor_time_is_not_shared_among_workers():
     """Each of 49 functions takes 2 s of processor time; 90 runs of them 147 min, however split."""
     tasks = whole_set()
-    rows, results = played(23, 25, tasks)
-    timed = {k: row.model_copy(update={"seconds": 4.0, "cpu_seconds": 2.0})
-             for k, row in results.items()}  # fmt: skip
+    replayed = played(23, 25, tasks)
+    for key, row in replayed.results.items():
+        replayed.results[key] = row.model_copy(update={"seconds": 4.0, "cpu_seconds": 2.0})
     for workers in (1, 4):
-        console = Console(file=io.StringIO(), width=400)
-        print_comparison(rows, tasks, timed, ["published"], console, workers=workers)
-        text = console.file.getvalue()
+        text = printed(replayed, workers)
         assert f"need {49 * 90 * 2 / 60:.1f} min of processor time" in text
         assert f"take {49 * 90 * 4 / 60 / workers:.1f} min at this pace" in text
 
 
 def test_what_cannot_be_compared_is_not_guessed():
     tasks = whole_set()
-    rows, results = played(23, 25, tasks, key=None)
-    rows += [Recorded("k:q1", "b", KEY, "q1", "c", "f", None)]
-    rows += [Recorded("k:q2", "c", RunKey("single", "new", "none", 1), "q2", "c", "f", None)]
-    found = {run.run: run for run in compare(rows, tasks, results, "published")}
+    replayed = played(23, 25, tasks, key=None)
+    replayed.rows.append(Recorded("k:q1", "b", KEY, "q1", "c", "f", None))
+    new = RunKey("single", "new", "none", 1)
+    replayed.rows.append(Recorded("k:q2", "c", new, "q2", "c", "f", None))
+    found = {run.run: run for run in compare(replayed)}
     assert "not matched" in found["run"].why_not
     assert found["b"].why_not == "1 of 49 questions"
     assert found["c"].why_not == "not in the tables"
-    assert not any(run.inside for run in found.values())
+    assert not any(run.published for run in found.values())
     console = Console(file=io.StringIO(), width=200)
     print_compared(list(found.values()), console)
     assert console.file.getvalue().count("not compared with the paper") == 3
-    print_comparison(rows, tasks, results, ["published"], console, workers=2)
-    assert console.file.getvalue().splitlines()[-1] == "agree 0/0"
+    assert printed(replayed).splitlines()[-1] == "agree 0/0"
 
 
 def test_a_question_answered_twice_counts_once():
     tasks = whole_set(missing=0)
-    rows, results = played(23, 25, tasks)
-    rows.append(Recorded("later", "run", KEY, "q0", "c", "f", None))
-    results["later", "published"] = Graded(
+    replayed = played(23, 25, tasks)
+    replayed.rows.append(Recorded("later", "run", KEY, "q0", "c", "f", None))
+    replayed.results["later", "published"] = Graded(
         key="later", scorer="published", outcome="not_runnable", reason="exception"
     )
-    (found,) = compare(rows, tasks, results, "published")
+    (found,) = compare(replayed)
     assert found.replayed == Figures(22, 23)
-    console = Console(file=io.StringIO(), width=200)
-    print_comparison(rows, tasks, results, ["published"], console, workers=2)
-    assert "1 generations answer a question that their run answers again" in (
-        console.file.getvalue()
-    )
+    assert "1 generations answer a question that their run answers again" in printed(replayed)
 
 
 # --- order -------------------------------------------------------------------------------------
@@ -351,6 +350,15 @@ def test_a_sandbox_that_never_works_ends_the_replay_but_one_bad_question_does_no
 # --- the command -------------------------------------------------------------------------------
 
 
+def given(folder, recorded, data, *more):
+    return [f"recorded={recorded}", f"benchmark.path={data}", f"out={folder / 'out'}", *more]
+
+
+def kept(folder):
+    (results,) = (folder / "out").rglob("results.jsonl")
+    return results, [json.loads(line) for line in results.read_text().splitlines()]
+
+
 @pytest.mark.long
 def test_a_replay_agrees_resumes_and_explains(tmp_path, capsys):
     checkout(tmp_path / "data")
@@ -359,8 +367,7 @@ def test_a_replay_agrees_resumes_and_explains(tmp_path, capsys):
     wrong = json.loads(lines[0])
     wrong["replayed"]["outcome"] = "not_runnable"  # what a recording could have wrong
     recorded.write_text("\n".join([json.dumps(wrong), *lines[1:]]) + "\n")
-    arguments = [f"recorded={recorded}", f"benchmark.path={tmp_path / 'data'}", "scorer=both",
-                 f"out={tmp_path / 'out'}", "sandbox.timeout=30"]  # fmt: skip
+    arguments = given(tmp_path, recorded, tmp_path / "data", "scorer=both", "sandbox.timeout=30")
     assert replay.main(arguments) == 0
     output = capsys.readouterr().out
     total = len(FUNCTIONS)
@@ -368,8 +375,7 @@ def test_a_replay_agrees_resumes_and_explains(tmp_path, capsys):
     assert "own.jsonl:1 test_cell: recorded not_runnable, now all_correct" in output
     assert "known faulty properties: 0 of 18" in output
     assert "per second, " in output
-    (results,) = (tmp_path / "out").rglob("results.jsonl")
-    rows = [json.loads(line) for line in results.read_text().splitlines()]
+    results, rows = kept(tmp_path)
     assert len(rows) == 2 * total
     same = {row["key"]: row["same_as"] for row in rows if row["same_as"]}
     assert same == {f"own.jsonl:{total}": "own.jsonl:1"}
@@ -380,7 +386,7 @@ def test_a_replay_agrees_resumes_and_explains(tmp_path, capsys):
     # Cut it in the middle of a line, as kill -9 does: only the rest is graded again.
     results.write_text("\n".join(results.read_text().split("\n")[:5])[:-10])
     assert replay.main(arguments) == 0
-    again = [json.loads(line) for line in results.read_text().splitlines()]
+    _, again = kept(tmp_path)
     outcomes = {(row["key"], row["scorer"]): row["outcome"] for row in rows}
     assert {(row["key"], row["scorer"]): row["outcome"] for row in again} == outcomes
 
@@ -397,18 +403,24 @@ def test_the_benchmark_states_how_long_a_function_may_take(tmp_path):
     assert config.sandbox.timeout == 9
 
 
+def test_a_message_that_utf8_cannot_hold_is_kept(tmp_path):
+    journal = Journal(tmp_path / "results.jsonl", Graded)
+    graded = Graded(key="k", scorer="typed", outcome="some_wrong", reason="", detail="got \ud800")
+    journal.add(graded, graded)
+    journal.close()
+    assert [row.detail for row in Journal(journal.path, Graded).rows] == ["got ?"] * 2
+
+
 def test_a_replaced_input_file_starts_the_replay_anew(tmp_path):
     checkout(tmp_path / "data")
     recorded = own_recording(tmp_path / "own.jsonl")
-    _, config = replay.settings_from(
-        [f"recorded={recorded}", f"benchmark.path={tmp_path / 'data'}"]
-    )
+    _, config = replay.settings_from(given(tmp_path, recorded, tmp_path / "data"))
 
     def digest():
         benchmark = MatToolsBenchmark(**config.benchmark.params)
         tasks = {task.question.id: task for task in benchmark.load()}
         rows = read_recorded(recorded, tasks)
-        return replay._digest(rows, tasks, benchmark.unit_tests(), 1.0, benchmark)
+        return replay._digest(rows, tasks.values(), 1.0)
 
     first = digest()
     assert digest() == first
@@ -428,8 +440,7 @@ def test_a_published_tree_of_several_systems(tmp_path, capsys):
             ("test_unknown", RIGHT, "f")]  # fmt: skip
     recording(tree / "pure_agent_test/round1/gpt-4o-2024-08-06", rows)
     recording(tree / "mtr_rag_test/gpt-4o-2024-08-06_4", [(rows[0][0], "", "")])
-    arguments = [f"recorded={tree}", f"benchmark.path={tmp_path / 'data'}",
-                 f"out={tmp_path / 'out'}", "sandbox.timeout=30"]  # fmt: skip
+    arguments = given(tmp_path, tree, tmp_path / "data", "sandbox.timeout=30")
     with pytest.raises(MatToolsError, match=r"recorded="):
         MatToolsBenchmark(str(tmp_path / "data")).gold().secrets()
     assert replay.main(arguments) == 0
@@ -451,17 +462,17 @@ def test_a_published_tree_of_several_systems(tmp_path, capsys):
     assert "(2 of 49 questions): 1 runs: pure_agent_test" in output
     assert "(not matched: its folder names do not give system, model and round): 1" in output
     assert output.endswith("agree 0/0")
-    (results,) = (tmp_path / "out").rglob("results.jsonl")
-    outcomes = [json.loads(line)["outcome"] for line in results.read_text().splitlines()]
-    assert sorted(outcomes) == ["all_correct", "all_correct", "not_runnable"]
+    assert sorted(row["outcome"] for row in kept(tmp_path)[1]) == [
+        "all_correct",
+        "all_correct",
+        "not_runnable",
+    ]
 
 
 @pytest.mark.long
 @needs_dev
 def test_recorded_outcomes_are_found_again(tmp_path, capsys):
-    arguments = [f"recorded={DEV / 'recorded_round1.jsonl'}", f"benchmark.path={DEV}",
-                 f"out={tmp_path}", "limit=13"]  # fmt: skip
-    assert replay.main(arguments) == 0
+    assert replay.main(given(tmp_path, DEV / "recorded_round1.jsonl", DEV, "limit=13")) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "agree 13/13"
 
 
@@ -470,13 +481,10 @@ def test_recorded_outcomes_are_found_again(tmp_path, capsys):
 def test_a_dict_that_the_code_prints_itself_is_published_but_not_returned(tmp_path, capsys):
     lines = (DEV / "recorded_round1.jsonl").read_text().splitlines()
     (tmp_path / "one.jsonl").write_text(lines[202] + "\n")
-    arguments = [f"recorded={tmp_path / 'one.jsonl'}", f"benchmark.path={DEV}",
-                 f"out={tmp_path}", "scorer=both"]  # fmt: skip
-    assert replay.main(arguments) == 0
+    assert replay.main(given(tmp_path, tmp_path / "one.jsonl", DEV, "scorer=both")) == 0
     output = " ".join(capsys.readouterr().out.split())
     assert output.endswith("agree 1/1")
-    (results,) = tmp_path.rglob("results.jsonl")
-    rows = [json.loads(line) for line in results.read_text().splitlines()]
+    _, rows = kept(tmp_path)
     found = {row["scorer"]: (row["outcome"], row["reason"]) for row in rows}
     assert found["published"] == ("all_correct", "")
     assert found["typed"] == ("not_runnable", "no_function")
@@ -485,7 +493,7 @@ def test_a_dict_that_the_code_prints_itself_is_published_but_not_returned(tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "recorded: must be given"),
+        ([], "recorded=...: is required"),
         (["recorded=x", "scorer=mine"], "scorer"),
         (["recorded=x", "benchmark.path=/nowhere"], "no such file"),
         (["recorded=x", "benchmark=live"], "only mattools"),

@@ -193,8 +193,7 @@ NAMES = {
 @pytest.fixture
 def bench_parts(tmp_path):
     checkout(tmp_path)
-    benchmark = MatToolsBenchmark(path=str(tmp_path))
-    return {task.question.id: task for task in benchmark.load()}, benchmark.unit_tests()
+    return {task.question.id: task for task in MatToolsBenchmark(path=str(tmp_path)).load()}
 
 
 def generation(code, entry="f", question="test_cell"):
@@ -203,11 +202,11 @@ def generation(code, entry="f", question="test_cell"):
 
 @pytest.mark.long
 async def test_every_kind_of_function(bench_parts):
-    tasks, unit_tests = bench_parts
+    tasks = bench_parts
     config = SandboxConfig(env="mattools-2024", workers=1)
     wrong = []
     async with get_sandbox(config) as sandbox, get_sandbox(config) as verifier:
-        bench = Bench(tasks, unit_tests, sandbox, verifier, 8.0)
+        bench = Bench(tasks, sandbox, verifier, 8.0)
         for name, (code, *expected) in CASES.items():
             found = await grade(generation(code), ("published", "typed"), bench)
             got = [text for one in found for text in (one.outcome, one.reason)]
@@ -282,19 +281,20 @@ UNIT_TESTS = {
 
 @pytest.mark.long
 async def test_every_kind_of_unit_test(bench_parts):
-    tasks, _ = bench_parts
+    tasks = bench_parts
     config = SandboxConfig(env="mattools-2024", workers=1)
     wrong = []
     async with get_sandbox(config) as sandbox, get_sandbox(config) as verifier:
         for name, (source, *expected) in UNIT_TESTS.items():
             task = replace(tasks["test_cell"], target=source)
-            bench = Bench({"test_cell": task}, {"test_cell": source}, sandbox, verifier, 10.0)
+            bench = Bench({"test_cell": task}, sandbox, verifier, 10.0)
             one, two = await grade(generation(DEF), ("published", "typed"), bench)
             got = [one.outcome, one.reason, one.wrong, two.passed]
             if got != expected:
                 wrong.append((name, expected, got, one.detail, two.detail))
         # What cannot be loaded at all says nothing about the answer.
-        bench = Bench(tasks, {"test_cell": "import absent_module"}, sandbox, verifier, 10.0)
+        task = replace(tasks["test_cell"], target="import absent_module")
+        bench = Bench({"test_cell": task}, sandbox, verifier, 10.0)
         with pytest.raises(SandboxError, match="absent_module"):
             await grade(generation(DEF), ("published",), bench)
     assert not wrong, "\n".join(map(str, wrong))

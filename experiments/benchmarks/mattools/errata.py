@@ -1,10 +1,10 @@
-"""Known faults of published MatTools properties: data in ``mattools_errata.yaml``."""
+"""Known faults of published MatTools properties: data in ``errata.yaml``."""
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -22,21 +22,10 @@ log = logging.getLogger(__name__)
 
 
 class Erratum(BaseModel):
-    """One entry.
+    """One entry: ``count`` properties, by regular expressions for whole ids and names.
 
-    Attributes
-    ----------
-    question
-        Regular expression for the whole id of the question; case does not count.
-    property
-        Regular expression for the whole name of the property; case does not count.
-    count
-        How many properties it is about.
-    kind
-        ``impossible``: no right answer passes; ``contradicting``: the library of the published
-        versions returns something else; ``vacuous``: an answer without content passes.
-    reason
-        What was found.
+    It is ``impossible`` (no right answer passes), ``contradicting`` (the library of the published
+    versions returns something else) or ``vacuous`` (an answer without content passes).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -57,6 +46,9 @@ class Erratum(BaseModel):
         return sum(self.about(sample.question.id, prop.name) for sample in samples
                    for prop in sample.properties)  # fmt: skip
 
+    def __str__(self) -> str:
+        return f"{self.question} / {self.property} ({self.kind})"
+
 
 @cache
 def errata() -> tuple[Erratum, ...]:
@@ -67,9 +59,12 @@ def errata() -> tuple[Erratum, ...]:
 
 def annotate(sample: Sample) -> Sample:
     """The sample with its faulty properties marked."""
-    return replace(
-        sample, properties=tuple(_mark(sample.question.id, p) for p in sample.properties)
-    )
+
+    def mark(prop: Property) -> Property:
+        found = [entry for entry in errata() if entry.about(sample.question.id, prop.name)]
+        return replace(prop, erratum="; ".join(f"{e.kind}: {e.reason}" for e in found) or None)
+
+    return replace(sample, properties=tuple(map(mark, sample.properties)))
 
 
 def verified(sample: Sample) -> Sample:
@@ -77,39 +72,23 @@ def verified(sample: Sample) -> Sample:
     return replace(sample, properties=tuple(p for p in sample.properties if p.erratum is None))
 
 
-def _mark(question_id: str, prop: Property) -> Property:
-    found = [f"{e.kind}: {e.reason}" for e in errata() if e.about(question_id, prop.name)]
-    return replace(prop, erratum="; ".join(found)) if found else prop
-
-
-def errata_found(samples: Iterable[Sample]) -> str:
+def errata_found(samples: Sequence[Sample]) -> str:
     """One line: how many of the known faults are in these samples, and which are not."""
-    samples = list(samples)
     counts = [(entry, entry.found(samples)) for entry in errata()]
     total = sum(entry.count for entry in errata())
     matched = sum(min(entry.count, found) for entry, found in counts)
     text = f"known faulty properties: {matched} of {total} are in these {len(samples)} questions"
-    more = [_name(entry) for entry, found in counts if found > entry.count]
-    less = [_name(entry) for entry, found in counts if found < entry.count]
-    if less:
-        text += f"; not all of: {', '.join(less)}"
-    if more:
-        text += f"; more properties than expected: {', '.join(more)}"
-    return text
+    less = ", ".join(str(entry) for entry, found in counts if found < entry.count)
+    more = ", ".join(str(entry) for entry, found in counts if found > entry.count)
+    text += f"; not all of: {less}" if less else ""
+    return text + (f"; more properties than expected: {more}" if more else "")
 
 
-def warn_of_unused(samples: Iterable[Sample]) -> None:
+def warn_of_unused(samples: Sequence[Sample]) -> None:
     """Log which entries match nothing in the whole set of questions: they name it wrongly."""
-    samples = list(samples)
-    if len(samples) < QUESTIONS:
-        return
-    unused = [_name(entry) for entry in errata() if not entry.found(samples)]
-    if unused:
+    unused = [str(entry) for entry in errata() if not entry.found(samples)]
+    if unused and len(samples) >= QUESTIONS:
         log.warning(
             "%s: no property of the %d questions matches %s; correct these entries",
             ERRATA.name, len(samples), ", ".join(unused),
         )  # fmt: skip
-
-
-def _name(entry: Erratum) -> str:
-    return f"{entry.question} / {entry.property} ({entry.kind})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from sandbox import environments
 RECORDED = "recorded_round1.jsonl"
 
 
+@dataclass(frozen=True)
 class MatToolsGold:
     """Per question of a recording: what at least half of the right answers use.
 
@@ -27,31 +29,21 @@ class MatToolsGold:
     ----------
     recorded
         JSONL with recorded answers and their outcomes, as `experiments.replay` writes it.
-    samples, tests
-        The questions, and the unit test of each by its id.
+    samples
+        The questions, with their unit tests.
     packages, environment
         Import names of what is retrieved from, and the sandbox environment that holds them.
     """
 
-    name = "mattools"
-
-    def __init__(
-        self,
-        recorded: Path,
-        samples: Sequence[Sample],
-        tests: Mapping[str, str],
-        packages: Sequence[str],
-        environment: str,
-    ) -> None:
-        self.packages = packages
-        self.environment = environment
-        self._recorded = recorded
-        self._samples = samples
-        self._tests = tests
+    recorded: Path
+    samples: Sequence[Sample]
+    packages: Sequence[str]
+    environment: str
+    name: str = "mattools"
 
     def prompts(self) -> Mapping[str, str]:
         """Question -> its whole text."""
-        return {sample.question.id: sample.question.prompt for sample in self._samples}
+        return {sample.question.id: sample.question.prompt for sample in self.samples}
 
     def gold(self) -> Mapping[str, Mapping[str, str]]:
         """Question -> qualified name -> kind.
@@ -64,12 +56,12 @@ class MatToolsGold:
             When no answers are recorded there.
         """
         folder = environments.site_packages(self.environment)
-        return mattools_gold(Usage(read_sources(self.packages, folder)), self._recorded)
+        return mattools_gold(Usage(read_sources(self.packages, folder)), self.recorded)
 
     def secrets(self) -> Mapping[str, str]:
         """Verification code, and the recorded right answers."""
-        found = {f"{name}/test": text for name, text in self._tests.items()}
-        for number, row in enumerate(_right(self._recorded)):
+        found = {f"{sample.question.id}/test": sample.target for sample in self.samples}
+        for number, row in enumerate(_right(self.recorded)):
             found[f"{row['task']}/answer {number}"] = row["code"]
         return found
 
@@ -97,6 +89,5 @@ def _right(path: Path) -> Iterator[dict[str, Any]]:
             f"{path}: not found; without recorded answers and their outcomes the gold is unknown. "
             "`python -m experiments.replay` writes them: give its outcomes.jsonl as recorded=FILE"
         )
-    with path.open(encoding="utf-8") as stream:
-        rows = [json.loads(line) for line in stream if line.strip()]
+    rows = map(json.loads, filter(str.strip, path.read_text(encoding="utf-8").split("\n")))
     yield from (row for row in rows if row["replayed"]["outcome"] == "all_correct")

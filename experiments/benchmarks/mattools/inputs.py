@@ -43,35 +43,27 @@ class Inputs:
 
     Attributes
     ----------
-    files
-        The folder ``test_files``, ``None`` when there is none.
-    others
-        Files outside it: as the question names them, and where they are.
+    mounts
+        What is here, as the question names it: the folder ``test_files``, files outside it.
     missing
         Paths (``*``: what is open in them) that nothing here fits.
     """
 
-    files: Path | None
-    others: Mapping[str, Path]
+    mounts: Mapping[str, Path]
     missing: tuple[str, ...]
 
 
 def find_inputs(prompt: str, unit_test: str, folder: Path, root: Path) -> Inputs:
-    """Look for what a question and its unit test read.
+    """Look for what a question in ``folder`` and its unit test read; ``root`` holds all questions.
 
-    Parameters
-    ----------
-    prompt, unit_test
-        Text of the question; source of the test. Of the test only paths in ``test_files`` count:
-        all else it reads may be an answer.
-    folder, root
-        Of the question, and of all questions.
+    Of the test only paths in ``test_files`` count: all else it reads may be an answer.
     """
     files = _input_files(folder, root)
     tree = _tree(files) if files is not None else frozenset()
     asked = [*_in_text(prompt), *(p for block in _blocks(prompt) for p in paths_in_code(block))]
     tested = [*_in_text(unit_test), *paths_in_code(unit_test)]
-    inside, named, others, missing = [], [], {}, []
+    mounts = {} if files is None else {str(FILES_INSIDE): files}
+    inside, named, missing = [], [], []
     for path in dict.fromkeys([*asked, *(p for p in tested if _relative(p) is not None)]):
         relative = _relative(path)
         if ".." in path.split("/"):
@@ -83,7 +75,7 @@ def find_inputs(prompt: str, unit_test: str, folder: Path, root: Path) -> Inputs
         elif (place := _elsewhere_placed(PurePosixPath(path), folder, root)) is None:
             missing.append(path)
         elif place.is_file():
-            others[path] = place
+            mounts[path] = place
     missing += [path for path, relative in inside if not (files and _fits(relative, tree))]
     deep = [path for path in named if path.removeprefix("**/").count("/")]
     missing += [path for path in deep if not _fits(path, tree)]
@@ -92,22 +84,25 @@ def find_inputs(prompt: str, unit_test: str, folder: Path, root: Path) -> Inputs
         if path not in deep and not any(_reachable(at, places) for at in _fitting(path, tree)):
             missing.append(path)
     shown = dict.fromkeys(path.removeprefix("**/") for path in missing)
-    return Inputs(files, others, tuple(shown))
+    return Inputs(mounts, tuple(shown))
 
 
 # --- what is here --------------------------------------------------------------------------------
 
 
+def _above(folder: Path, root: Path) -> Iterator[Path]:
+    """The folders from a question up to the one that holds ``root``."""
+    for parent in folder.resolve().parents:
+        yield parent
+        if parent == root.resolve().parent:
+            return
+
+
 def _input_files(folder: Path, root: Path) -> Path | None:
     """The folder ``test_files``: of the library's sources next to the questions, or as such."""
-    top = root.resolve().parent
-    for parent in folder.resolve().parents:
-        for place in (parent / FILES_INSIDE, parent / "test_files"):
-            if place.is_dir():
-                return place
-        if parent == top:
-            break
-    return _elsewhere(root.resolve())
+    places = (parent / name for parent in _above(folder, root)
+              for name in (FILES_INSIDE, "test_files"))  # fmt: skip
+    return next(filter(Path.is_dir, places), None) or _elsewhere(root.resolve())
 
 
 @cache
@@ -121,13 +116,8 @@ def _elsewhere_placed(path: PurePosixPath, folder: Path, root: Path) -> Path | N
     """Where a path outside ``test_files`` lies on the host."""
     if FILES_INSIDE.is_relative_to(path) or path.suffix == ".py":  # a folder above; no data
         return folder
-    top = root.resolve().parent
-    for parent in folder.resolve().parents:
-        if (found := next(parent.glob(str(path)), None)) is not None:
-            return found
-        if parent == top:
-            break
-    return None
+    found = (place for parent in _above(folder, root) for place in parent.glob(str(path)))
+    return next(found, None)
 
 
 @cache
@@ -154,12 +144,9 @@ def _fitting(pattern: str, tree: Iterable[str]) -> Iterator[str]:
 
 def _places(patterns: Iterable[str], tree: frozenset[str]) -> set[str]:
     """Folders that the patterns name: where they lead, or where what they name lies."""
-    found = set()
     folders = {str(PurePosixPath(path).parent) for path in tree}
-    for pattern in patterns:
-        for path in _fitting(pattern, tree):
-            found.add(path if path in folders else str(PurePosixPath(path).parent))
-    return found - {"."}
+    named = (path for pattern in patterns for path in _fitting(pattern, tree))
+    return {p if p in folders else str(PurePosixPath(p).parent) for p in named} - {"."}
 
 
 def _reachable(path: str, places: set[str]) -> bool:
@@ -283,18 +270,14 @@ class _Reader(ast.NodeVisitor):
         return self._called(node) if isinstance(node, ast.Call) else None
 
     def _called(self, node: ast.Call) -> str | None:
-        name, parts = "", [self._value(argument) for argument in node.args]
-        if isinstance(node.func, ast.Name):
-            name = node.func.id
-        elif isinstance(node.func, ast.Attribute):
-            name = node.func.attr
-            if name in {"joinpath", "glob"}:
-                parts.insert(0, self._value(node.func.value))
-        if not parts or parts[0] is None:
+        parts = [self._value(argument) for argument in node.args]
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        if isinstance(node.func, ast.Attribute) and name in {"joinpath", "glob"}:
+            parts.insert(0, self._value(node.func.value))
+        joins = name in {"Path", "PurePath", "join", "joinpath", "glob", "str"}
+        if not (joins and parts) or parts[0] is None:
             return None
-        if name in {"Path", "PurePath", "join", "joinpath", "glob", "str"}:
-            return "/".join(part or "*" for part in parts)
-        return None
+        return "/".join(part or "*" for part in parts)
 
 
 def _literal_items(node: ast.expr) -> list[tuple[str, ...]] | None:

@@ -12,15 +12,17 @@ import hashlib
 import json
 import os
 import zipfile
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pooch
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ValidationError
 
-from experiments.benchmarks.mattools.inputs import FILES_INSIDE, find_inputs
+from agents.base import Question
+from agents.models.rules.reading import formats
+from experiments.benchmarks.mattools.inputs import find_inputs
+from experiments.samples import Property, Sample
 
 UNIT_TEST = "new_unit_test.py"
 QUESTION = "question.txt"
@@ -35,81 +37,40 @@ class MatToolsError(ValueError):
     """The data are missing or wrong; names the file and line."""
 
 
+def _plain_keys(given: Any) -> Any:
+    """Keys are read in any case."""
+    if not isinstance(given, dict):
+        return given
+    return {str(key).strip().lower(): value for key, value in given.items()}
+
+
+def _text_of(given: Any) -> str:
+    return " or ".join(map(str, given)) if isinstance(given, list) else str(given or "")
+
+
+def _by_name(given: Any) -> Any:
+    if isinstance(given, list) and all(isinstance(p, dict) and "name" in p for p in given):
+        return {entry["name"]: entry for entry in given}
+    return given
+
+
 class PublishedProperty(BaseModel):
-    """An entry of ``properties.json``; keys are read in any case."""
+    """An entry of ``properties.json``."""
 
-    model_config = ConfigDict(extra="ignore")
-
-    description: str = ""
-    format: str = ""
+    description: Annotated[str, BeforeValidator(_text_of)] = ""
+    format: Annotated[str, BeforeValidator(_text_of)] = ""
     value: Any = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _tolerant(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        plain = {str(key).strip().lower(): value for key, value in given.items()}
-        texts = {name: plain.get(name) for name in ("description", "format")}
-        return {
-            "value": plain.get("value"),
-            **{name: " or ".join(map(str, text)) if isinstance(text, list) else str(text)
-               for name, text in texts.items() if text is not None},
-        }  # fmt: skip
 
 
 class _PropertiesFile(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-    properties: dict[str, PublishedProperty]
-
-    @model_validator(mode="before")
-    @classmethod
-    def _tolerant(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        plain = {str(key).strip().lower(): value for key, value in given.items()}
-        found = plain.get("properties")
-        if isinstance(found, list) and all(isinstance(p, dict) and "name" in p for p in found):
-            found = {entry["name"]: entry for entry in found}
-        return plain | {"properties": found}
-
-
-@dataclass(frozen=True)
-class PublishedQuestion:
-    """One folder of ``question_segments``.
-
-    Attributes
-    ----------
-    id, prompt, properties
-        The folder's name, and what its files hold.
-    unit_test
-        Source; its function bears the id.
-    mounts
-        Input data that are here: where the question expects them, and where they are.
-    missing
-        Input files that the question or its unit test names and that are not here.
-    """
-
-    id: str
-    prompt: str
-    properties: Mapping[str, PublishedProperty]
-    unit_test: str
-    mounts: Mapping[str, Path]
-    missing: tuple[str, ...]
+    properties: Annotated[
+        dict[str, Annotated[PublishedProperty, BeforeValidator(_plain_keys)]],
+        BeforeValidator(_by_name),
+    ]
 
 
 def locate(path: str | None, url: str | None, checksum: str | None, cache: Path) -> Path:
-    """The folder with the data.
-
-    Parameters
-    ----------
-    path
-        Folder or zip that the user has; wins.
-    url, checksum
-        Archive to fetch, with its ``sha256:...``.
-    cache
-        Where fetched and unpacked data are kept.
+    """The folder with the data: ``path``, else what is fetched; unpacked in ``cache``.
 
     Raises
     ------
@@ -169,7 +130,7 @@ def question_folders(root: Path) -> list[Path]:
     Raises
     ------
     MatToolsError
-        When two folders have the same name and not the same unit test.
+        When there are none, or two of one name with different unit tests.
     """
     tests = sorted(root.resolve().rglob(UNIT_TEST))
     segments = [test for test in tests if SEGMENTS in test.parts]
@@ -181,16 +142,19 @@ def question_folders(root: Path) -> list[Path]:
                 f"{other} and {test.parent}: two questions with the same name; benchmark.path "
                 "must name a folder that contains only one of them"
             )
+    if not found:
+        raise MatToolsError(
+            f"{root}: contains neither tasks.jsonl nor question folders with {UNIT_TEST}; "
+            "benchmark.path must name one of these"
+        )
     return [found[name] for name in sorted(found)]
 
 
-def read_question(folder: Path, root: Path) -> PublishedQuestion:
-    """Read one question.
+def read_question(folder: Path, root: Path, environment: str) -> Sample:
+    """The sample of one folder, whose name is its id.
 
     Parameters
     ----------
-    folder
-        Of the question; its name is the question's id.
     root
         Input files are looked for here and in the folders between.
 
@@ -202,18 +166,63 @@ def read_question(folder: Path, root: Path) -> PublishedQuestion:
     prompt, plain, source = (_text(folder / name) for name in (QUESTION, PROPERTIES, UNIT_TEST))
     unit_test = _with_name(source, folder)
     try:
-        properties = _PropertiesFile.model_validate(json.loads(plain)).properties
+        properties = _PropertiesFile.model_validate(_plain_keys(json.loads(plain))).properties
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise MatToolsError(f"{folder / PROPERTIES}, {where}: {first['msg']}") from error
+        raise MatToolsError(f"{folder / PROPERTIES}, {first_fault(error)}") from error
     except ValueError as error:
         raise MatToolsError(f"{folder / PROPERTIES}: {error}") from error
     found = find_inputs(prompt, unit_test, folder, root)
-    mounts = dict(found.others)
-    if found.files is not None:
-        mounts[str(FILES_INSIDE)] = found.files
-    return PublishedQuestion(folder.name, prompt, properties, unit_test, mounts, found.missing)
+    return make_sample(
+        folder.name,
+        prompt,
+        [(n, prop.description, prop.format, repr(prop.value)) for n, prop in properties.items()],
+        unit_test=unit_test,
+        environment=environment,
+        mounts=found.mounts,
+        missing=found.missing,
+    )
+
+
+def make_sample(
+    question_id: str,
+    prompt: str,
+    properties: Sequence[tuple[str, str, str, str]],
+    *,
+    unit_test: str,
+    environment: str,
+    mounts: Mapping[str, Path],
+    missing: Sequence[str],
+) -> Sample:
+    """A sample that ``unit_test`` judges.
+
+    Parameters
+    ----------
+    properties
+        Name, description, format and expected value of each; the value is only shown.
+    mounts, missing
+        Input files: where the question expects them and where they are; those that are not here.
+    """
+    shown = (Property(name, about, form, json.dumps(value))
+             for name, about, form, value in properties)  # fmt: skip
+    return Sample(
+        Question(
+            id=question_id,
+            prompt=prompt,
+            formats=formats(prompt),  # what only the benchmark states is not part of the question
+            mounts={target: str(source) for target, source in mounts.items()},
+        ),
+        tuple(shown),
+        environment,
+        {"area": "defects", "level": "published"},
+        f"input files are missing: {', '.join(missing)}" if missing else None,
+        unit_test,
+    )
+
+
+def first_fault(error: ValidationError) -> str:
+    """Where the first mistake is, and what it is."""
+    fault = error.errors()[0]
+    return f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
 
 
 def _text(path: Path) -> str:

@@ -19,7 +19,7 @@ import tempfile
 import threading
 import traceback
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, NamedTuple, NoReturn
 
@@ -27,6 +27,8 @@ from typing import IO, Any, NamedTuple, NoReturn
 STDOUT_LIMIT = 10 << 20
 RETURNED_LIMIT = 4 << 20
 SHOWN = 2000
+#: What the script tells of its last line: reached; there is no such function; it returned.
+REACHED, UNKNOWN, RETURNED = b"c", b"n", b"r"
 
 _ARRAY = re.compile(r"(?:np\.)?array\(")
 _ELEMENTS = (re.compile(r"Element\(['\"](\w+)['\"]\)"), re.compile(r"Element\s+(\w+)"))
@@ -38,7 +40,7 @@ def run_and_read(script: str) -> dict[str, Any]:
     Parameters
     ----------
     script
-        The code under test; its last line prints the result.
+        The code under test; its last line prints the result of a call.
 
     Returns
     -------
@@ -46,9 +48,10 @@ def run_and_read(script: str) -> dict[str, Any]:
         ``answer`` (the dict, ``None`` when not runnable), ``reason`` (``exception``,
         ``killed``, ``no_output``, ``unparsable_stdout``, ``no_dict``, ``empty_dict`` or
         ``None``), ``stdout`` (its beginning), ``error`` (last line of the traceback), and about
-        the last line: ``stage`` (how far the script got: ``start``, ``call``, ``returned``) and
-        ``returned`` (what is printed, as tagged JSON text; ``None`` when it cannot be encoded).
-        A value too long to travel along counts as not reached.
+        the call in the last line: ``ended`` (``start``: not reached, ``returned``,
+        ``no_function``, ``exception``, ``killed`` or ``exit``) and ``returned`` (what is printed,
+        as tagged JSON text; ``None`` when it cannot be encoded). A value too long to travel along
+        counts as not reached.
     """
     # The fork server encodes results; it is the module __main__ until a script takes the name.
     encode = vars(sys.modules["__main__"])["dumps"]
@@ -56,42 +59,44 @@ def run_and_read(script: str) -> dict[str, Any]:
     Path("main.py").write_bytes(source)
     # Short messages go through pipes: a disk that the script filled does not matter.
     fault, faults = os.pipe()
-    stage, stages = os.pipe()
+    event, events = os.pipe()
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as returned:
         pid = os.fork()
         if pid == 0:
-            _become_script(source, _Ends(output, returned, faults, stages), encode)
+            _become_script(source, _Ends(output, returned, faults, events), encode)
         _, status = os.waitpid(pid, 0)
         raw = _content(output, STDOUT_LIMIT + 1)
         value = _content(returned).decode(errors="replace") or None
     error = _drain(fault).decode(errors="replace") or None
-    reached = len(_drain(stage))
-    if value is not None and len(value) > RETURNED_LIMIT:
-        value, reached = None, 0
+    if killed := os.WIFSIGNALED(status):
+        error = f"killed by signal {os.WTERMSIG(status)}"
+    ended = "killed" if killed else "exception" if error else "exit"
+    told = _drain(event)
+    for mark, name in ((RETURNED, "returned"), (UNKNOWN, "no_function")):
+        ended = name if mark in told else ended
+    if not told or len(value or "") > RETURNED_LIMIT:
+        value, ended = None, "start"
     text = raw.decode(errors="replace").strip()
-    result: dict[str, Any] = {
-        "answer": None,
-        "stdout": text[:SHOWN],
-        "error": error,
-        "stage": ("start", "call", "returned")[min(reached, 2)],
-        "returned": value,
-    }
-    if os.WIFSIGNALED(status):
-        result["error"] = f"killed by signal {os.WTERMSIG(status)}"
+    answer, reason = _read(text, raw, "killed" if killed else "exception" if error else None)
+    return {
+        "answer": answer, "reason": reason, "stdout": text[:SHOWN], "error": error,
+        "ended": ended, "returned": value,
+    }  # fmt: skip
+
+
+def _read(text: str, raw: bytes, fault: str | None) -> tuple[dict[Any, Any] | None, str | None]:
+    """The dict that a stdout is, or why it is none; it counts, whatever came after."""
     if not text:
-        ended = "killed" if os.WIFSIGNALED(status) else "exception" if error else "no_output"
-        return {**result, "reason": ended}
+        return None, fault or "no_output"
     try:
         if len(raw) > STDOUT_LIMIT:
             raise ValueError("too long")  # noqa: TRY301
         answer = read_literal(text)
     except Exception:  # noqa: BLE001 - parsing hostile text; whatever happens: it is no literal
-        return {**result, "reason": "exception" if error else "unparsable_stdout"}
+        return None, "exception" if fault == "exception" else "unparsable_stdout"
     if not isinstance(answer, dict):
-        return {**result, "reason": "no_dict"}
-    if not answer:
-        return {**result, "reason": "empty_dict"}
-    return {**result, "answer": answer, "reason": None}
+        return None, "no_dict"
+    return (answer, None) if answer else (None, "empty_dict")
 
 
 class _Ends(NamedTuple):
@@ -100,7 +105,7 @@ class _Ends(NamedTuple):
     output: IO[bytes]
     returned: IO[bytes]
     fault: int
-    stage: int
+    events: int
 
 
 def _drain(pipe: int) -> bytes:
@@ -131,17 +136,8 @@ def _become_script(source: bytes, ends: _Ends, encode: Callable[[Any], str]) -> 
         sys.modules["__main__"] = module
         sys.modules.pop("main", None)
 
-        def reach() -> None:
-            os.write(ends.stage, b".")
-
-        def keep(value: Any) -> None:
-            reach()
-            with contextlib.suppress(Exception):  # too large, nested too deep, no room: not sent
-                ends.returned.write(encode(value).encode("utf-8", "backslashreplace"))
-                ends.returned.flush()
-
         try:
-            _run(source, path, module.__dict__, reach, keep)
+            _run(source, path, module.__dict__, ends, encode)
         except SystemExit as error:
             if error.code is not None and not isinstance(error.code, int):
                 sys.stderr.write(f"{error.code}\n")
@@ -161,8 +157,8 @@ def _run(
     source: bytes,
     path: str,
     scope: dict[str, Any],
-    reach: Callable[[], None],
-    keep: Callable[[Any], None],
+    ends: _Ends,
+    encode: Callable[[Any], str],
 ) -> None:
     """Execute a script as it stands; tell when its last line is reached, and what it prints."""
     whole = compile(source, path, "exec", dont_inherit=True)  # every error of form, first of all
@@ -174,9 +170,17 @@ def _run(
             exec(compile(ast.Module(body[:-1], []), path, "exec", dont_inherit=True), scope)  # noqa: S102
             # In the order in which Python evaluates a call: the function, its argument.
             show = eval(compile(ast.Expression(printer), path, "eval"), scope)  # noqa: S307
-            reach()
-            value = eval(compile(ast.Expression(argument), path, "eval"), scope)  # noqa: S307
-            keep(value)
+            os.write(ends.events, REACHED)
+            try:
+                value = eval(compile(ast.Expression(argument), path, "eval"), scope)  # noqa: S307
+            except NameError as error:
+                if isinstance(argument, ast.Call) and ast.unparse(argument.func) == error.name:
+                    os.write(ends.events, UNKNOWN)
+                raise
+            os.write(ends.events, RETURNED)
+            with contextlib.suppress(Exception):  # too large, nested too deep, no room: not sent
+                ends.returned.write(encode(value).encode("utf-8", "backslashreplace"))
+                ends.returned.flush()
             show(value)
         case _:
             exec(whole, scope)  # noqa: S102
@@ -206,17 +210,13 @@ def read_literal(text: str) -> Any:
 def _replace_arrays(text: str, keep: Callable[[Any], str]) -> str:
     position = 0
     while found := _ARRAY.search(text, position):
-        end = _closing(text, found.end())
-        if end is None:
-            position = found.end()
+        position = found.end()
+        if (end := _closing(text, position)) is None:
             continue
-        try:
+        with contextlib.suppress(Exception):  # the published rule: what cannot be evaluated stays
             placeholder = keep(_array(text[found.start() : end]))
-        except Exception:  # noqa: BLE001 - the published rule: what cannot be evaluated stays
-            position = found.end()
-            continue
-        text = text[: found.start()] + placeholder + text[end:]
-        position = found.start() + len(placeholder)
+            text = text[: found.start()] + placeholder + text[end:]
+            position = found.start() + len(placeholder)
     return text
 
 
@@ -242,20 +242,15 @@ def _array(expression: str) -> Any:
 
 
 def _replace_elements(text: str, pattern: re.Pattern[str], keep: Callable[[Any], str]) -> str:
-    def pieces() -> Iterator[str]:
-        position = 0
-        for found in pattern.finditer(text):
-            from pymatgen.core import Element  # noqa: PLC0415 - only where there is one
+    def kept(found: re.Match[str]) -> str:
+        from pymatgen.core import Element  # noqa: PLC0415 - only where there is one
 
-            yield text[position : found.start()]
-            try:
-                yield keep(Element(found[1]))
-            except ValueError:
-                yield found[0]
-            position = found.end()
-        yield text[position:]
+        try:
+            return keep(Element(found[1]))
+        except ValueError:
+            return found[0]
 
-    return "".join(pieces())
+    return pattern.sub(kept, text)
 
 
 def _restore(value: Any, known: dict[str, Any]) -> Any:

@@ -49,18 +49,15 @@ class MatToolsQA:
 
         Raises
         ------
-        UsageError
+        QAError
             When the file is missing, empty, or something in it is not a question.
+        UsageError
+            When there is no such package to make questions of.
         """
         file = Path(self.path) if self.path is not None else self._by_rules()
-        if not file.is_file():
-            raise UsageError(f"benchmark.path={file}: no such file")
-        try:
-            samples = [self._sample(n, question) for n, question in enumerate(read_questions(file))]
-        except QAError as error:
-            raise UsageError(f"benchmark.path: {error}") from error
+        samples = [self._sample(n, question) for n, question in enumerate(read_questions(file))]
         if not samples:
-            raise UsageError(f"benchmark.path={file}: contains no question")
+            raise QAError(f"{file}: contains no question")
         return samples
 
     def _sample(self, number: int, question: QAQuestion) -> Sample:

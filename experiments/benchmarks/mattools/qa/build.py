@@ -12,13 +12,12 @@ import asyncio
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, field_validator
 from rich.console import Console
@@ -30,10 +29,11 @@ from docgen.facts import render_facts
 from docgen.library import read_library
 from docgen.sources import SourceError
 from docgen.symbols import Symbol
+from experiments.benchmarks.mattools.journal import Journal
 from experiments.benchmarks.mattools.qa.questions import QAQuestion, stored_line
 from experiments.benchmarks.mattools.qa.rules import write_by_rules
 from experiments.benchmarks.mattools.qa.wording import generation_prompt, read_generated
-from experiments.store import write_json
+from experiments.store import write_json, write_text
 from sandbox.base import SandboxError
 from sandbox.command import UsageError, read_group, run
 from sandbox.environments import cache_folder, site_packages
@@ -70,128 +70,30 @@ class Options(BaseModel):
         return value.split(",") if isinstance(value, str) else value
 
 
-class Made:
-    """What a model has made so far: one line per symbol and kind, kept at once."""
+class Made(BaseModel):
+    """What a model made of one symbol: a line of the file that makes the command resumable."""
 
-    def __init__(self, path: Path) -> None:
-        self.counts: Counter[str] = Counter()
-        self.rejected: Counter[str] = Counter()
-        self.finished: set[tuple[str, str]] = set()
-        self._file = path.open("a+b")
-        self._file.seek(0)
-        whole, end, _ = self._file.read().rpartition(b"\n")
-        self._file.truncate(len(whole) + len(end))
-        for line in whole.splitlines():
-            self._count(json.loads(line))
-
-    def _count(self, row: dict[str, Any]) -> None:
-        self.finished.add((row["symbol"], row["kind"]))
-        self.counts[row["kind"]] += len(row["questions"])
-        self.rejected.update(row["rejected"])
-
-    def add(
-        self, symbol: str, kind: str, questions: Sequence[QAQuestion], rejected: Sequence[str]
-    ) -> None:
-        """Keep the questions of a symbol."""
-        row = {
-            "symbol": symbol, "kind": kind, "questions": [q.plain() for q in questions],
-            "rejected": list(rejected),
-        }  # fmt: skip
-        self._file.write(json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
-        self._file.flush()
-        self._count(row)
-
-    def write(self, out: Path) -> None:
-        """Write all questions, replacing the file at once."""
-        fresh = out.with_name(f".{out.name}.new")
-        self._file.seek(0)
-        with fresh.open("w", encoding="utf-8") as file:
-            for line in self._file:
-                file.writelines(stored_line(QAQuestion(**q)) for q in json.loads(line)["questions"])
-        fresh.replace(out)
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._file.close()
-
-
-async def write_by_model(
-    items: Sequence[tuple[Symbol, Kind, str]],
-    chat: BaseChatModel,
-    made: Made,
-    package: str,
-    *,
-    concurrency: int,
-    console: Console,
-) -> list[str]:
-    """Ask a chat model for the questions of each item that is not finished.
-
-    Parameters
-    ----------
-    items
-        Symbol, kind of question, and the content that is shown.
-    package
-        What the questions are about, for the prompt.
-
-    Returns
-    -------
-    list of str
-        Why symbols have no questions; after `FAILURES` of them the rest is not asked.
-    """
-    waiting: Iterator[tuple[Symbol, Kind, str]] = iter(
-        [item for item in items if (item[0].qualname, item[1]) not in made.finished]
-    )
-    failures: list[str] = []
-    done = sum((symbol.qualname, kind) in made.finished for symbol, kind, _ in items)
-
-    async def work() -> None:
-        for symbol, kind, content in waiting:
-            if len(failures) >= FAILURES:
-                return
-            prompt = generation_prompt(kind, package=package, path=symbol.path, content=content)
-            try:
-                reply = await chat.ainvoke([HumanMessage(prompt)])
-            except ModelError as error:
-                failures.append(f"{symbol.qualname}, {kind}: {error}")
-                continue
-            source = f"{symbol.path}/{symbol.qualname}"
-            made.add(
-                symbol.qualname, kind, *read_generated(str(reply.text), kind=kind, source=source)
-            )
-            progress.advance(note=f"{made.counts.total()} questions")
-
-    with meter("requests", len(items), done=done, console=console) as progress:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(concurrency):
-                group.create_task(work())
-    return failures
+    symbol: str
+    kind: Kind
+    questions: list[QAQuestion]
+    rejected: list[str]
 
 
 def contents(
     symbols: Sequence[Symbol], kinds: Sequence[Kind], docs: Path | None
 ) -> list[tuple[Symbol, Kind, str]]:
-    """What a model is shown of each symbol; symbols without any content are left out.
-
-    Raises
-    ------
-    UsageError
-        When ``docs`` cannot be read.
-    """
+    """What a model is shown of each symbol; symbols without any content are left out."""
     texts = {} if docs is None else _read_docs(docs)
-    items: list[tuple[Symbol, Kind, str]] = []
-    for symbol in symbols:
-        for kind in kinds:
-            if kind == "code":
-                content = symbol.source if symbol.kind != "module" else ""
-            elif docs is not None:
-                content = texts.get(symbol.qualname, "")
-            else:
-                content = (
-                    f"{render_facts(symbol)}\n\n{symbol.docstring}" if symbol.docstring else ""
-                )
-            if content.strip():
-                items.append((symbol, kind, content))
-    return items
+
+    def content(symbol: Symbol, kind: Kind) -> str:
+        if kind == "code":
+            return symbol.source
+        if docs is not None:
+            return texts.get(symbol.qualname, "")
+        return f"{render_facts(symbol)}\n\n{symbol.docstring}" if symbol.docstring else ""
+
+    items = ((symbol, kind, content(symbol, kind)) for symbol in symbols for kind in kinds)
+    return [item for item in items if item[2].strip()]
 
 
 def _read_docs(path: Path) -> dict[str, str]:
@@ -222,7 +124,8 @@ def _action(options: Options) -> int:
         counts = write_by_rules(library, symbols, options.out, console, kinds=options.kinds)
     else:
         made, failures, usage = asyncio.run(_by_model(options, config, symbols, console))
-        counts, rejected = made.counts, made.rejected
+        counts = Counter(row.kind for row in made for _ in row.questions)
+        rejected = Counter(reason for row in made for reason in row.rejected)
     facts = {
         "model": config["name"], "versions": dict(library.versions), "source": library.digest,
         "questions": dict(counts), "rejected": dict(rejected), "failed": len(failures),
@@ -244,22 +147,58 @@ def _action(options: Options) -> int:
 
 async def _by_model(
     options: Options, config: Mapping[str, Any], symbols: Sequence[Symbol], console: Console
-) -> tuple[Made, list[str], Usage]:
+) -> tuple[list[Made], list[str], Usage]:
+    """Ask a chat model for the questions of each symbol that has none yet.
+
+    Returns
+    -------
+    rows, failures, usage
+        What is made so far, why symbols have no questions (after `FAILURES` of them the rest is
+        not asked), and what was spent.
+    """
     items = contents(symbols, options.kinds, options.docs)
     opened = open_chat(config, concurrency=options.concurrency, cache=cache_folder())
+    failures: list[str] = []
     async with AsyncExitStack() as stack:
         try:
             chat = await stack.enter_async_context(opened)
         except ValueError as error:
             raise UsageError(f"model={options.model}: {error}") from error
-        made = Made(options.out.with_name(f"{options.out.name}.made"))
+        made = Journal(options.out.with_name(f"{options.out.name}.made"), Made)
         stack.callback(made.close)
-        failures = await write_by_model(
-            items, chat, made, ", ".join(options.package),
-            concurrency=options.concurrency, console=console,
-        )  # fmt: skip
-        made.write(options.out)
-    return made, failures, chat.usage
+        finished = {(row.symbol, row.kind) for row in made.rows}
+        todo = [item for item in items if (item[0].qualname, item[1]) not in finished]
+        progress = stack.enter_context(
+            meter("requests", len(items), done=len(items) - len(todo), console=console)
+        )
+        waiting = iter(todo)
+        count = sum(len(row.questions) for row in made.rows)
+
+        async def work() -> None:
+            nonlocal count
+            for symbol, kind, content in waiting:
+                if len(failures) >= FAILURES:
+                    return
+                package = ", ".join(options.package)
+                prompt = generation_prompt(kind, package=package, path=symbol.path, content=content)
+                try:
+                    reply = await chat.ainvoke([HumanMessage(prompt)])
+                except ModelError as error:
+                    failures.append(f"{symbol.qualname}, {kind}: {error}")
+                    continue
+                source = f"{symbol.path}/{symbol.qualname}"
+                valid, rejected = read_generated(str(reply.text), kind=kind, source=source)
+                row = Made(symbol=symbol.qualname, kind=kind, questions=valid, rejected=rejected)
+                made.add(row)
+                count += len(valid)
+                progress.advance(note=f"{count} questions")
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(options.concurrency):
+                group.create_task(work())
+    lines = (stored_line(question) for row in made.rows for question in row.questions)
+    write_text(options.out, "".join(lines))
+    return made.rows, failures, chat.usage
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -106,10 +106,9 @@ class RulesWriter:
         for make in (self._code_questions, self._doc_questions):
             seen: set[tuple[str, ...]] = set()
             for question in make(symbol):
-                kind = "code" if question.kind == "code" else "doc"
                 # One and the same sentence can describe several members.
                 content = (question.question, *question.choices.values())
-                if fault(question, kind=kind) is None and content not in seen:  # type: ignore[arg-type]
+                if fault(question, kind=question.kind) is None and content not in seen:
                     seen.add(content)
                     yield question
                 if len(seen) == PER_SYMBOL:
@@ -213,12 +212,7 @@ class RulesWriter:
             ]  # fmt: skip
             yield from _offer(text, symbol.name, names, symbol)
         others = [text for text in described.values() if text != summary]
-        yield from _offer(
-            f"What is {_called(symbol)} for?",
-            summary,
-            others,
-            symbol,
-        )
+        yield from _offer(f"What is {_called(symbol)} for?", summary, others, symbol)
 
 
 def _by_parameter(symbol: Symbol, siblings: Sequence[Symbol]) -> Iterator[QAQuestion]:
@@ -247,23 +241,20 @@ def _offer(
     """The question with three of the others; none when a choice would stand in its text."""
     shown = set(_WORD.findall(text))
     wrong = _pick([other for other in others if other not in shown], 3, text, right)
-    if right not in shown and len({right, *wrong}) == len(LETTERS):
-        yield _choose(text, right, wrong, kind=kind, source=f"{symbol.path}/{symbol.qualname}")
-
-
-def _choose(text: str, right: str, wrong: Sequence[str], *, kind: str, source: str) -> QAQuestion:
-    place = int(hashlib.sha256(f"{text}\0{right}".encode()).hexdigest(), 16) % len(LETTERS)
-    texts = [*wrong[:place], right, *wrong[place:]]
-    return QAQuestion(text, dict(zip(LETTERS, texts, strict=True)), LETTERS[place], kind, source)
+    if right in shown or len({right, *wrong}) < len(LETTERS):
+        return
+    place = int(_digest(text, right), 16) % len(LETTERS)
+    choices = dict(zip(LETTERS, [*wrong[:place], right, *wrong[place:]], strict=True))
+    yield QAQuestion(text, choices, LETTERS[place], kind, f"{symbol.path}/{symbol.qualname}")
 
 
 def _pick(names: Sequence[str], count: int, *salt: str) -> list[str]:
     """``count`` of the names, the same ones every time, in no order that tells anything."""
+    return sorted(set(names), key=lambda name: _digest(*salt, name))[:count]
 
-    def rank(name: str) -> str:
-        return hashlib.sha256("\0".join([*salt, name]).encode()).hexdigest()
 
-    return sorted(set(names), key=rank)[:count]
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
 # --- reading code ----------------------------------------------------------------------------

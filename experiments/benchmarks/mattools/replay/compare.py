@@ -1,4 +1,4 @@
-"""Runs of the paper beside their replay: which published values are accounted for.
+"""A replay as a whole, and its runs beside the paper: which published values are accounted for.
 
 A replay cannot find what depends on input files that are not here. So a published value agrees
 when it lies between what was replayed and that plus everything that those questions could add.
@@ -21,13 +21,39 @@ from experiments.samples import Sample
 
 
 @dataclass(frozen=True)
+class Replayed:
+    """Recorded functions, their questions, and what became of them by key and scorer.
+
+    The first of the ``scorers`` is the one that is compared with what is recorded.
+    """
+
+    rows: Sequence[Recorded]
+    samples: Mapping[str, Sample]
+    results: dict[tuple[str, str], Graded]
+    scorers: Sequence[str]
+
+    def graded(
+        self, rows: Sequence[Recorded] | None = None, scorer: str = ""
+    ) -> list[tuple[Recorded, Graded]]:
+        """Those rows that have a result, with it."""
+        found = ((row, self.results.get((row.key, scorer or self.scorers[0])))
+                 for row in (self.rows if rows is None else rows))  # fmt: skip
+        return [(row, graded) for row, graded in found if graded is not None]
+
+    def runs(self) -> dict[str, list[Recorded]]:
+        """The rows of each run; the last answer to a question counts."""
+        runs: dict[str, dict[str, Recorded]] = defaultdict(dict)
+        for row in self.rows:
+            runs[row.run][row.question_id] = row
+        return {run: list(of.values()) for run, of in runs.items()}
+
+
+@dataclass(frozen=True)
 class Compared:
     """One run, replayed and published.
 
     Attributes
     ----------
-    run, key
-        Its folder or labels, and what of the paper it is (``None``: not told).
     replayed
         Runnable functions and properties passed.
     missing
@@ -41,7 +67,6 @@ class Compared:
     """
 
     run: str
-    key: RunKey | None
     replayed: Figures
     missing: Figures
     published: Figures | None
@@ -50,64 +75,52 @@ class Compared:
 
     @property
     def inside(self) -> tuple[bool, ...]:
-        """For each published value whether the replay accounts for it; empty without any."""
-        if self.published is None:
-            return ()
-        return tuple(
-            low <= value <= low + more
-            for low, value, more in zip(self.replayed, self.published, self.missing, strict=True)
-        )
+        """For each published value whether the replay accounts for it."""
+        figures = zip(self.replayed, self.published or self.replayed, self.missing, strict=True)
+        return tuple(low <= value <= low + more for low, value, more in figures)
+
+    @property
+    def verdict(self) -> str:
+        """What that means, in words."""
+        outside = [name for name, inside in zip(Figures._fields, self.inside, strict=True)
+                   if not inside]  # fmt: skip
+        if self.replayed == self.published:
+            return "the same"
+        return f"outside: {', '.join(outside)}" if outside else "within what files could add"
 
 
-def compare(
-    rows: Sequence[Recorded],
-    samples: Mapping[str, Sample],
-    results: Mapping[tuple[str, str], Graded],
-    scorer: str,
-) -> list[Compared]:
-    """Compare every run; the last answer to a question counts."""
-    runs: dict[str, dict[str, Recorded]] = defaultdict(dict)
-    for row in rows:
-        runs[row.run][row.question_id] = row
-    return [_run(run, list(of.values()), samples, results, scorer) for run, of in runs.items()]
+def compare(replayed: Replayed) -> list[Compared]:
+    """Compare every run."""
+    return [_compare(run, rows, replayed) for run, rows in replayed.runs().items()]
 
 
-def _run(
-    run: str,
-    rows: Sequence[Recorded],
-    samples: Mapping[str, Sample],
-    results: Mapping[tuple[str, str], Graded],
-    scorer: str,
-) -> Compared:
-    known = [(samples[row.question_id], graded) for row in rows
-             if (graded := results.get((row.key, scorer))) is not None]  # fmt: skip
+def _compare(run: str, rows: Sequence[Recorded], replayed: Replayed) -> Compared:
+    known = [(replayed.samples[row.question_id], graded) for row, graded in replayed.graded(rows)]
     missing = [sample for sample, _ in known if sample.unavailable is not None]
-    broken: Counter[str] = Counter()
-    for sample, graded in known:
-        if graded.outcome == "not_runnable":
-            broken["files missing" if sample.unavailable is not None else graded.reason] += 1
-    key = rows[0].run_key if len({row.run_key for row in rows}) == 1 else None
+    broken = Counter(
+        graded.reason if sample.unavailable is None else "files missing"
+        for sample, graded in known
+        if graded.outcome == "not_runnable"
+    )
+    keys: set[RunKey | None] = {row.run_key for row in rows}
+    key = keys.pop() if len(keys) == 1 else None
     figures = published().get(key) if key is not None else None
     why_not = ""
     if key is None:
         why_not = "not matched: its folder names do not give system, model and round"
     elif figures is None:
         why_not = "not in the tables"
-    elif scorer != "published":
+    elif replayed.scorers[0] != "published":
         why_not = "compared by scorer=published only"
     elif len(known) != QUESTIONS:
         why_not = f"{len(known)} of {QUESTIONS} questions"
     return Compared(
-        run=run,
-        key=key,
-        replayed=Figures(
-            sum(graded.outcome != "not_runnable" for _, graded in known),
-            sum(graded.passed for _, graded in known),
-        ),
-        missing=Figures(len(missing), sum(len(sample.properties) for sample in missing)),
-        published=None if why_not else figures,
-        why_not=why_not,
-        broken=broken,
+        run,
+        Figures(len(known) - broken.total(), sum(graded.passed for _, graded in known)),
+        Figures(len(missing), sum(len(sample.properties) for sample in missing)),
+        None if why_not else figures,
+        why_not,
+        broken,
     )
 
 
@@ -115,23 +128,19 @@ def print_compared(runs: Sequence[Compared], console: Console) -> None:
     """Print runs beside the paper, and why the rest cannot be compared."""
     known = [run for run in runs if run.published is not None]
     if known:
-        table = Table(title="next to the paper: runnable | properties", show_lines=False)
-        table.add_column("run", overflow="fold")
-        for name in ("replayed", "published", "files missing"):
-            table.add_column(name, justify="right")
-        table.add_column("published is")
-        table.add_column("not runnable because", overflow="fold")
+        shown = table(
+            "next to the paper: runnable | properties",
+            "run", ">replayed", ">published", ">files missing", "published is",
+            "not runnable because",
+        )  # fmt: skip
         for run in known:
-            assert run.published is not None
-            table.add_row(
-                escape(run.run),
-                _pair(run.replayed),
-                _pair(run.published),
-                _pair(run.missing) if run.missing.runnable else "",
-                _verdict(run),
-                ", ".join(f"{name} {count}" for name, count in sorted(run.broken.items())),
+            replayed, published, missing = (
+                f"{found.runnable} | {found.properties}" if found else ""
+                for found in (run.replayed, run.published, any(run.missing) and run.missing)
             )
-        console.print(table)
+            broken = ", ".join(f"{name} {count}" for name, count in sorted(run.broken.items()))
+            shown.add_row(escape(run.run), replayed, published, missing, run.verdict, broken)
+        console.print(shown)
         exact = sum(run.replayed == run.published for run in known)
         inside = sum(all(run.inside) for run in known)
         console.print(
@@ -144,21 +153,19 @@ def print_compared(runs: Sequence[Compared], console: Console) -> None:
         if run.published is None:
             others[run.why_not].append(run.run)
     for reason, names in others.items():
-        shown = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
+        few = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
         console.print(
-            f"not compared with the paper ({reason}): {len(names)} runs: {shown}",
+            f"not compared with the paper ({reason}): {len(names)} runs: {few}",
             markup=False,
             highlight=False,
         )
 
 
-def _pair(figures: Figures) -> str:
-    return f"{figures.runnable} | {figures.properties}"
-
-
-def _verdict(run: Compared) -> str:
-    if run.replayed == run.published:
-        return "the same"
-    names = ("runnable", "properties")
-    outside = [name for name, inside in zip(names, run.inside, strict=True) if not inside]
-    return f"outside: {', '.join(outside)}" if outside else "within what files could add"
+def table(title: str, *columns: str) -> Table:
+    """An empty table; a column whose heading begins with ``>`` is aligned to the right."""
+    made = Table(title=title)
+    for name in columns:
+        made.add_column(
+            name.removeprefix(">"), overflow="fold", justify="right" if name[0] == ">" else "left"
+        )
+    return made

@@ -66,9 +66,7 @@ def published() -> Mapping[RunKey, Figures]:
     return {
         RunKey(entry.system, entry.model, entry.retrieval, number): Figures(*figures)
         for entry in entries
-        for number, figures in enumerate(
-            zip(entry.runnable, entry.properties, strict=True), start=1
-        )
+        for number, figures in enumerate(zip(entry.runnable, entry.properties, strict=True), 1)
     }
 
 

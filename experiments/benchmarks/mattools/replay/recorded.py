@@ -43,10 +43,8 @@ class Recorded:
     ----------
     key
         File and line: its name in the results.
-    run
-        Which run of which system it belongs to.
-    run_key
-        System, model, retrieval and round of that run, ``None`` when they are not told.
+    run, run_key
+        Which run it belongs to, and that of the paper, ``None`` when that is not told.
     question_id
         The question that it answers.
     code, entry
@@ -65,13 +63,7 @@ class Recorded:
 
 
 class QuestionIds:
-    """Finds the question that a recorded path or id means.
-
-    Parameters
-    ----------
-    known
-        Ids of the questions that are here.
-    """
+    """Finds the question of those that are here that a recorded path or id means."""
 
     def __init__(self, known: Iterable[str]) -> None:
         self._known = set(known)
@@ -89,35 +81,23 @@ class QuestionIds:
         """
         parts = [part for part in PurePosixPath(path.strip().replace("\\", "/")).parts if part]
         names = [name for part in reversed(parts) for name in (part, PurePosixPath(part).stem)]
-        for name in names:
-            if name in self._known:
-                return name
-        for name in names:
-            if name.casefold() in self._folded:
-                return self._folded[name.casefold()]
-        folders = [part for part in parts if not PurePosixPath(part).suffix]
-        return folders[-1] if folders else path
+        exact = (name for name in names if name in self._known)
+        folded = (found for name in names if (found := self._folded.get(name.casefold())))
+        folders = (part for part in reversed(parts) if not PurePosixPath(part).suffix)
+        return next(exact, None) or next(folded, None) or next(folders, path)
 
 
 def read_recorded(path: Path, known: Iterable[str]) -> list[Recorded]:
-    """Read a file, or every published file below a folder.
-
-    Parameters
-    ----------
-    path
-        File or folder.
-    known
-        Ids of the questions that are here.
+    """Read a file, or every published file below a folder; ``known`` are ids of questions.
 
     Raises
     ------
     RecordedError
         When there is nothing, or a line is not a generation.
     """
+    files = [path]
     if path.is_dir():
         files = sorted(path.rglob(PUBLISHED_NAME)) or sorted(path.glob("*.jsonl"))
-    else:
-        files = [path]
     if not files or not all(file.is_file() for file in files):
         raise RecordedError(
             f"recorded={path}: no such file, and no folder with {PUBLISHED_NAME} in it"
@@ -143,52 +123,30 @@ def _read_file(file: Path, root: Path, ids: QuestionIds) -> Iterator[Recorded]:
             if not line.strip():
                 continue
             try:
-                yield _row(
-                    json.loads(line.decode("utf-8-sig")), f"{name}:{number}", run, run_key, ids
-                )
+                plain = json.loads(line.decode("utf-8-sig"))
+                yield _row(plain, f"{name}:{number}", run, run_key, ids)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
+                reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+                if isinstance(error, ValidationError):
+                    reason = error.errors()[0]["msg"]
                 raise RecordedError(
-                    f"{file}, line {number}: is not a generation ({_reason(error)})"
+                    f"{file}, line {number}: is not a generation ({reason})"
                 ) from error
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, ValidationError):
-        return error.errors()[0]["msg"]
-    return f"it has no {error}" if isinstance(error, KeyError) else str(error)
 
 
 def _row(
     plain: Mapping[str, Any], key: str, run: str, run_key: RunKey | None, ids: QuestionIds
 ) -> Recorded:
-    if "question_file_path" in plain:
-        question, code = str(plain["question_file_path"]), plain.get("function")
-    else:
-        question, code = str(plain["task"]), plain.get("code")
-        labels = [str(plain[name]) for name in ("system", "model", "retrieval") if name in plain]
-        if "round" in plain:
-            labels.append(f"round {plain['round']}")
+    question, code = plain.get("question_file_path"), plain.get("function")
+    if question is None:
+        question, code = plain["task"], plain.get("code")
+        told = {name: str(plain[name]) for name in RunKey._fields if name in plain}
+        labels = [f"round {text}" if name == "round" else text for name, text in told.items()]
         run = " ".join(labels) or run
-        run_key = _labelled(plain) or run_key
-    return Recorded(
-        key, run, run_key, ids.find(question), _text(code), _text(plain.get("function_name")),
-        _outcome(plain),
-    )  # fmt: skip
-
-
-def _labelled(plain: Mapping[str, Any]) -> RunKey | None:
-    if not all(name in plain for name in ("system", "model", "retrieval", "round")):
-        return None
-    return RunKey(
-        str(plain["system"]), str(plain["model"]), str(plain["retrieval"]), int(plain["round"])
-    )
-
-
-def _text(value: object) -> str:
-    """A model may have given nothing (null) or something that is not text."""
-    return "" if value is None else str(value)
-
-
-def _outcome(plain: Mapping[str, Any]) -> Outcome | None:
+        if len(told) == len(RunKey._fields):
+            run_key = RunKey(**{**told, "round": int(told["round"])})  # type: ignore[arg-type]
+    # A model may have given nothing (null) or something that is not text.
+    code, entry = ("" if text is None else str(text) for text in (code, plain.get("function_name")))
     found = plain.get("replayed")
-    return None if found is None else Outcome.model_validate(found)
+    outcome = None if found is None else Outcome.model_validate(found)
+    return Recorded(key, run, run_key, ids.find(str(question)), code, entry, outcome)

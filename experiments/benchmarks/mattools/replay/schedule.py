@@ -32,12 +32,7 @@ def groups(rows: Iterable[Recorded]) -> list[Group]:
 class Schedule:
     """Hands out groups: `PILOTS` of each question, then the slowest question first.
 
-    Parameters
-    ----------
-    waiting
-        Groups that have to run.
-    known
-        Question to the seconds that functions of it took earlier.
+    ``known`` are the seconds that functions of a question took earlier.
     """
 
     def __init__(self, waiting: Iterable[Group], known: Mapping[str, Sequence[float]]) -> None:
