@@ -119,9 +119,9 @@ def render(runs: Sequence[Run], pages: Mapping[str, str]) -> str:
         title=_title(runs),
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         css=Markup(css),  # noqa: S704 -- our own file, no input
-        css_hash=_hash(css),
+        css_hash=content_hash(css),
         js=Markup(js),  # noqa: S704 -- our own file, no input
-        js_hash=_hash(js),
+        js_hash=content_hash(js),
         texts=texts,
         long=lambda text: _long(str(text), texts),
         runs=runs,
@@ -148,7 +148,7 @@ def render(runs: Sequence[Run], pages: Mapping[str, str]) -> str:
     )
 
 
-def _hash(text: str) -> Markup:
+def content_hash(text: str) -> Markup:
     """What a Content-Security-Policy allows by."""
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return Markup(f"sha256-{digest}")  # noqa: S704 -- base64 of a file of ours

@@ -23,6 +23,7 @@ print("imported:", *sorted(set({heavy!r}) & set(sys.modules)))
     "module",
     [
         "experiments.run",
+        "experiments.curves",
         "docgen",
         "indexes.build",
         "agents.assistant",
