@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from rich.console import Console
+
 from experiments.benchmarks import question_gates as gates
 from experiments.benchmarks.question_format import (
     QuestionError,
@@ -25,6 +27,8 @@ from experiments.benchmarks.question_format import (
 from sandbox.base import Execution, Mount, Outcome, Sandbox, SandboxConfig
 from sandbox.environments import installed_versions
 from sandbox.factory import get_sandbox
+from sandbox.progress import meter
+from sandbox.terminal import printable
 
 #: Seconds a reference may take; a first run also pays for importing the library.
 TIMEOUT = 60.0
@@ -52,6 +56,14 @@ class Report:
     properties: int
     seconds: tuple[float, ...] = ()
     written: bool = False
+
+    @property
+    def text(self) -> str:
+        """What a user reads of it: a line, and one per finding."""
+        times = "/".join(f"{seconds:.1f}" for seconds in self.seconds)
+        state = "findings" if self.findings else "written" if self.written else "ok"
+        head = f"{self.question_id}: {self.properties} properties, {times or '-'} s, {state}"
+        return "\n".join([head, *(f"    {finding}" for finding in self.findings)])
 
 
 class Checker:
@@ -108,12 +120,15 @@ class Checker:
             source = (folder / "reference.py").read_text(encoding="utf-8")
         except (QuestionError, OSError) as error:
             return Report(folder.name, (str(error),), 0)
-        findings = [*gates.check_reference(source), *gates.check_scaffold(spec)]
+        findings = gates.check_reference(source)
+        if spec.scaffold:
+            findings += gates.check_scaffold(spec)
         if findings:
             return Report(folder.name, tuple(findings), len(spec.properties))
         findings += gates.check_goal(spec, source)
-        prompt = build_prompt(spec, "scaffold")
-        findings += gates.check_announcement(prompt, spec.scaffold)
+        if spec.scaffold:
+            prompt = build_prompt(spec, "scaffold")
+            findings += gates.check_announcement(prompt, spec.scaffold)
         runs = await self.run(source, folder)
         seconds = tuple(run.seconds for run in runs)
         if spec.masks:
@@ -136,6 +151,29 @@ class Checker:
         """Run a source in each of the two sandboxes, with the input files of ``folder``."""
         runs = (_run(sandbox, folder, source, entry) for sandbox in self._sandboxes)
         return await asyncio.gather(*runs)
+
+
+async def check_all(
+    checker: Checker, folders: Sequence[Path], *, write: bool, console: Console
+) -> list[Report]:
+    """Check questions one after the other, and show each report as it comes."""
+    reports = []
+    with meter("references", len(folders), show=True) as progress:
+        for folder in folders:
+            reports.append(await checker.check(folder, write=write))
+            console.print(
+                printable(reports[-1].text), markup=False, highlight=False, soft_wrap=True
+            )
+            progress.advance()
+    return reports
+
+
+def conclude(reports: Sequence[Report]) -> int:
+    """Print the sums; returns the exit code: 1 when anything was found."""
+    bad = sum(bool(report.findings) for report in reports)
+    total = sum(report.properties for report in reports)
+    print(f"{len(reports)} questions, {total} properties, {bad} questions with findings")
+    return 1 if bad else 0
 
 
 def _write_gold(folder: Path, versions: Mapping[str, str], values: Mapping[str, Any]) -> None:

@@ -30,6 +30,9 @@ PACKAGES = ("pymatgen", "matminer", "robocrys", "phonopy")
 #: Stands beside ``questions/``; ``python -m experiments.benchmarks.live difficulty`` writes it.
 DIFFICULTY = "difficulty.json"
 
+#: Stands beside ``questions/`` in a folder of somebody's own (``benchmark=folder``).
+MANIFEST = "benchmark.yaml"
+
 _ELEMENTARY = r"(?:bool|int|float|str)"
 _INNER = rf"(?:{_ELEMENTARY}|list\[{_ELEMENTARY}\]|dict\[str, {_ELEMENTARY}\])"
 _FORMAT = re.compile(
@@ -120,7 +123,7 @@ class TaskSpec(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    area: Annotated[str, Field(pattern=r"^[a-z][a-z_]*$")]
+    area: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
     packages: list[str] = []
     masks: dict[str, str] = {}
     properties: Annotated[list[PropertySpec], Field(min_length=2, max_length=5)]
@@ -158,12 +161,15 @@ def read_spec(folder: Path, form: type[TaskSpec] = TaskSpec) -> TaskSpec:
     try:
         return form.model_validate(content)
     except ValidationError as error:
-        faults = "; ".join(
-            f"{'.'.join(map(str, fault['loc'])) or 'top level'}: {fault['msg']}"
-            for fault in error.errors()
-        )
-        msg = f"{path}: {faults}"
-        raise QuestionError(msg) from error
+        raise QuestionError(f"{path}: {faults(error)}") from error
+
+
+def faults(error: ValidationError) -> str:
+    """What is wrong with a file, on one line."""
+    found = [
+        (".".join(map(str, fault["loc"])) or "top level", fault["msg"]) for fault in error.errors()
+    ]
+    return "; ".join(f"{where}: {what.removeprefix('Value error, ')}" for where, what in found)
 
 
 def read_gold(folder: Path, spec: TaskSpec) -> dict[str, Any]:
@@ -175,7 +181,7 @@ def read_gold(folder: Path, spec: TaskSpec) -> dict[str, Any]:
         When ``gold.json`` is absent or does not hold exactly the properties of ``spec``.
     """
     path = folder / "gold.json"
-    rewrite = f"run: python -m experiments.benchmarks.live check ids={folder.name} write=true"
+    rewrite = f"run: {check_command(folder)} ids={folder.name} write=true"
     try:
         gold = json.loads(path.read_text(encoding="utf-8"))["properties"]
     except FileNotFoundError:
@@ -189,6 +195,14 @@ def read_gold(folder: Path, spec: TaskSpec) -> dict[str, Any]:
         msg = f"{path}: its properties are not those of task.yaml ({sorted(names)}); {rewrite}"
         raise QuestionError(msg)
     return gold
+
+
+def check_command(folder: Path) -> str:
+    """The command that checks the question in ``folder``, as a user types it."""
+    root = folder.parent.parent
+    if (root / MANIFEST).is_file():
+        return f"python -m experiments.benchmarks.folder check {root}"
+    return "python -m experiments.benchmarks.live check"
 
 
 def data_files(folder: Path) -> dict[str, str]:
@@ -286,7 +300,8 @@ def read_task(
     """
     spec = read_spec(folder, form)
     if not getattr(spec, level):
-        msg = f"{folder}: has no text of level {level} (rules write only scaffold)"
+        there = [f"benchmark.level={name}" for name in _LEVEL_INTRO if getattr(spec, name)]
+        msg = f"{folder / 'task.yaml'}: no text of level {level}; there is {' and '.join(there)}"
         raise QuestionError(msg)
     mounts = data_files(folder)
     question = Question(
@@ -300,6 +315,7 @@ def read_task(
         properties=make_properties(spec, read_gold(folder, spec)),
         environment=environment,
         labels={
+            **{name: str(value) for name, value in (spec.model_extra or {}).items()},
             "area": spec.area,
             "level": level,
             "package": "+".join(spec.packages) or "pymatgen",

@@ -1,1 +1,1 @@
-"""A benchmark made from a library's own unit tests."""
+"""A benchmark of one's own: questions written by hand, or made from a library's unit tests."""

@@ -1,4 +1,4 @@
-"""A folder of samples that `python -m experiments.build_tasks` made from a library's unit tests.
+"""A folder of questions: written by hand, or made of unit tests (`experiments.build_tasks`).
 
 ``benchmark.yaml`` says which package and environment they are for; ``questions/<id>/`` is a
 question as :mod:`experiments.benchmarks.question_format` reads it.
@@ -9,18 +9,21 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from experiments.benchmarks.question_format import (
+    MANIFEST,
     Level,
     PropertySpec,
     QuestionError,
     TaskSpec,
     check_level,
+    faults,
     question_folders,
     read_task,
 )
@@ -28,7 +31,7 @@ from experiments.benchmarks.question_gold import ReferenceGold
 from experiments.samples import Sample
 from experiments.scorers.properties import PropertyScorer
 
-MANIFEST = "benchmark.yaml"
+SHORTEST = 40  # characters of a text that can be a question
 _ROLE = (
     "You solve tasks in Python with the package {package}. Write one function that computes these "
     "properties:"
@@ -36,10 +39,29 @@ _ROLE = (
 
 
 class BuiltSpec(TaskSpec):
-    """A ``task.yaml`` made from a unit test: one property is enough, the goal may be missing."""
+    """A ``task.yaml`` of one's own: one property is enough, and one of the two texts.
+
+    Other keys are allowed; they become labels of the answers.
+    """
+
+    model_config = ConfigDict(extra="allow")
 
     properties: Annotated[list[PropertySpec], Field(min_length=1, max_length=40)]
+    scaffold: str = ""
     goal: str = ""
+
+    @model_validator(mode="after")
+    def _some_text(self) -> Self:
+        near = {key: get_close_matches(key, type(self).model_fields, n=1, cutoff=0.8)
+                for key in self.model_extra or {}}  # fmt: skip
+        for key, known in near.items():
+            if known and known[0] not in self.model_fields_set:
+                msg = f"{key}: no such key; did you mean {known[0]}? Other keys are labels"
+                raise ValueError(msg)
+        if max(len(self.scaffold.strip()), len(self.goal.strip())) < SHORTEST:
+            msg = f"write a scaffold or a goal, of {SHORTEST} characters or more"
+            raise ValueError(msg)
+        return self
 
 
 class Manifest(BaseModel):
@@ -48,22 +70,22 @@ class Manifest(BaseModel):
     Attributes
     ----------
     package, packages
-        Import name under test, and those whose documentation is retrieved.
+        Import name under test, and those whose documentation is retrieved (without: that one).
     environment
         Name of a sandbox environment, or a path relative to this file.
     versions
         Of the distributions that the golds were computed with.
     writer
-        ``rules`` or the name of the chat model.
+        ``rules``, the name of the chat model, or ``hand``.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     package: str
-    packages: tuple[str, ...]
-    environment: str
-    versions: dict[str, str]
-    writer: str
+    packages: tuple[str, ...] = ()
+    environment: str = "live"
+    versions: dict[str, str] = {}
+    writer: str = "hand"
 
     def environment_seen_from(self, folder: Path) -> str:
         """The environment as `sandbox.environments` takes it."""
@@ -93,11 +115,16 @@ def read_manifest(folder: Path) -> Manifest:
         content: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
         return Manifest.model_validate(content)
     except FileNotFoundError:
-        msg = f"{path}: not found; `python -m experiments.build_tasks ... out={folder}` makes it"
+        msg = (
+            f"{path}: not found; write it by hand (docs/questions.md), or let"
+            f" `python -m experiments.build_tasks tests=PATH package=NAME out={folder}` make it"
+        )
         raise QuestionError(msg) from None
-    except (OSError, yaml.YAMLError, ValidationError) as error:
+    except (OSError, yaml.YAMLError) as error:
         msg = f"{path}: cannot be read: {error}"
         raise QuestionError(msg) from error
+    except ValidationError as error:
+        raise QuestionError(f"{path}: {faults(error)}") from error
 
 
 class FolderBenchmark:
@@ -119,13 +146,13 @@ class FolderBenchmark:
         self, path: Path | None = None, level: Level = "scaffold", name: str = "folder"
     ) -> None:
         if path is None:
-            msg = "benchmark.path=DIR must be given: what experiments.benchmarks.folder.build wrote"
+            msg = "benchmark.path=DIR must be given: a folder with benchmark.yaml and questions/"
             raise QuestionError(msg)
         self.name = name
         self._level: Level = level
         self._path = Path(path)
         self._manifest = read_manifest(self._path)
-        self.packages: Sequence[str] = self._manifest.packages
+        self.packages: Sequence[str] = self._manifest.packages or (self._manifest.package,)
 
     def load(self) -> list[Sample]:
         """All samples, sorted by question id.
@@ -138,7 +165,10 @@ class FolderBenchmark:
         check_level(self._level)
         folders = question_folders(self._path / "questions")
         if not folders:
-            msg = f"{self._path}: no questions (see {self._path / 'rejected.jsonl'})"
+            why = (
+                f" (see {rejected})" if (rejected := self._path / "rejected.jsonl").exists() else ""
+            )
+            msg = f"{self._path / 'questions'}: no folder with a task.yaml in it{why}"
             raise QuestionError(msg)
         return [
             read_task(

@@ -11,10 +11,9 @@ from rich.console import Console
 
 from experiments.benchmarks.live import difficulty, drift
 from experiments.benchmarks.live.selection import RECORDED, select
-from experiments.benchmarks.question_check import Checker, Report
+from experiments.benchmarks.question_check import Checker, check_all, conclude
 from experiments.benchmarks.question_format import ENVIRONMENT, QuestionError
 from sandbox.command import Command, Commas, run_one_of
-from sandbox.progress import meter
 
 _ABOUT = """\
 Runs every reference twice in the sandbox (different hash seeds) and proves that its values pass and
@@ -35,25 +34,8 @@ class Options(BaseModel):
 async def _check(options: Options) -> int:
     folders = select(list(options.ids))
     console = Console(stderr=True)
-    reports: list[Report] = []
-    with meter("references", len(folders), show=True) as progress:
-        async with Checker(options.backend, env=ENVIRONMENT, recorded=RECORDED) as checker:
-            for folder in folders:
-                report = await checker.check(folder, write=options.write)
-                console.print(_line(report), markup=False, highlight=False, soft_wrap=True)
-                progress.advance()
-                reports.append(report)
-    bad = sum(bool(report.findings) for report in reports)
-    total = sum(report.properties for report in reports)
-    print(f"{len(reports)} questions, {total} properties, {bad} questions with findings")
-    return 1 if bad else 0
-
-
-def _line(report: Report) -> str:
-    times = "/".join(f"{seconds:.1f}" for seconds in report.seconds)
-    state = "findings" if report.findings else "written" if report.written else "ok"
-    head = f"{report.question_id}: {report.properties} properties, {times or '-'} s, {state}"
-    return "\n".join([head, *(f"    {finding}" for finding in report.findings)])
+    async with Checker(options.backend, env=ENVIRONMENT, recorded=RECORDED) as checker:
+        return conclude(await check_all(checker, folders, write=options.write, console=console))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

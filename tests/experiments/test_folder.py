@@ -1,0 +1,120 @@
+"""Questions that somebody wrote by hand, as docs/questions.md says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from experiments.benchmarks.folder.__main__ import main
+from experiments.benchmarks.folder.benchmark import FolderBenchmark
+from experiments.benchmarks.question_format import QuestionError
+from sandbox import bubblewrap
+
+REFERENCE = """
+from pathlib import Path
+
+def reference():
+    numbers = [float(line) for line in Path("data/heights.txt").read_text().split()]
+    return {"mean_height": sum(numbers) / len(numbers)}
+"""
+TASK = {
+    "area": "orchards2",
+    "properties": [
+        {
+            "name": "mean_height", "format": "float", "compare": "close",
+            "description": "Mean height of all trees in the file, in metres.",
+        }
+    ],
+    "goal": "The file data/heights.txt has the height of a tree in every line, in metres.",
+    "difficulty": 3,
+}  # fmt: skip
+
+
+def write(root: Path, **changes: object) -> Path:
+    folder = root / "questions" / "heights"
+    (folder / "data").mkdir(parents=True, exist_ok=True)
+    (folder / "data" / "heights.txt").write_text("3.25\n4.5\n6.125\n")
+    (folder / "reference.py").write_text(REFERENCE)
+    task = {key: value for key, value in {**TASK, **changes}.items() if value is not None}
+    (folder / "task.yaml").write_text(yaml.safe_dump(task))
+    (root / "benchmark.yaml").write_text("package: numpy\n")
+    return folder
+
+
+@pytest.mark.skipif(bubblewrap.problem() is not None, reason=str(bubblewrap.problem()))
+def test_from_a_hand_written_folder_to_samples(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write(tmp_path)
+    with pytest.raises(QuestionError, match=rf"benchmarks\.folder check {tmp_path} ids=heights"):
+        FolderBenchmark(tmp_path, level="goal").load()
+    assert main(["check", str(tmp_path)]) == 1
+    assert "no gold yet; run: python -m experiments.benchmarks.folder" in " ".join(
+        capsys.readouterr().err.split()
+    )
+    assert main(["check", str(tmp_path), "write=true"]) == 0
+    gold = json.loads((folder / "gold.json").read_text())
+    assert gold["properties"] == {"mean_height": pytest.approx(4.625)}
+    assert "numpy" in gold["versions"]
+    assert main(["check", str(tmp_path), "ids=heights"]) == 0
+    (sample,) = FolderBenchmark(tmp_path, level="goal").load()
+    assert sample.labels["difficulty"] == "3"
+    assert sample.labels["area"] == "orchards2"
+    assert list(sample.question.mounts) == ["data/heights.txt"]
+    assert FolderBenchmark(tmp_path).packages == ("numpy",)
+    with pytest.raises(
+        QuestionError, match=r"no text of level scaffold; there is benchmark\.level=goal"
+    ):
+        FolderBenchmark(tmp_path).load()
+    (folder / "reference.py").write_text(REFERENCE.replace("sum(numbers)", "1.1 * sum(numbers)"))
+    assert main(["check", str(tmp_path)]) == 1
+    assert "no longer what the reference returns" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"goal": None}, "write a scaffold or a goal"),
+        ({"scafold": "x" * 50}, "scafold: no such key; did you mean scaffold?"),
+        ({"area": "Orchards"}, "area: "),
+        ({"properties": []}, "properties: "),
+    ],
+)
+def test_a_wrong_task_says_what_and_where(
+    changes: dict[str, object], told: str, tmp_path: Path
+) -> None:
+    folder = write(tmp_path, **changes)
+    with pytest.raises(QuestionError) as error:
+        FolderBenchmark(tmp_path, level="goal").load()
+    assert str(error.value).startswith(f"{folder / 'task.yaml'}: ")
+    assert told in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_mistakes_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = tmp_path / "mine"
+    root.mkdir()
+    for words, told in (
+        (["check"], "path=...: is required"),
+        (["prove", str(root)], "there are: check"),
+        (["check", str(root)], "benchmark.yaml: not found; write it by hand (docs/questions.md)"),
+    ):
+        assert main(words) == 2
+        assert told in capsys.readouterr().err
+    (root / "benchmark.yaml").write_text("packages: [numpy]\ncolour: red\n")
+    assert main(["check", str(root)]) == 2
+    told = capsys.readouterr().err
+    assert "package: Field required; colour: Extra inputs are not permitted" in told
+    (root / "benchmark.yaml").write_text("package: numpy\n")
+    assert main(["check", str(root)]) == 2
+    assert "questions: no folder with a task.yaml in it" in capsys.readouterr().err
+    write(root)
+    for words, told in (
+        (["ids=absent"], "has heights"),
+        (["colour=red"], "colour: no such key"),
+    ):
+        assert main(["check", str(root), *words]) == 2
+        assert told in capsys.readouterr().err
