@@ -12,9 +12,11 @@ from experiments.benchmarks.question_format import (
     question_folders,
     read_spec,
 )
+from experiments.benchmarks.unseen import gates, text_gates
 from experiments.benchmarks.unseen.benchmark import UnseenBenchmark
 from experiments.benchmarks.unseen.build import UnseenLibrary
-from experiments.benchmarks.unseen.questions import read_questions
+from experiments.benchmarks.unseen.package_level import package_spec
+from experiments.benchmarks.unseen.questions import read_questions, translate_words
 from experiments.benchmarks.unseen.ready import RENAMED, ready, report_of
 from sandbox import environments
 from sandbox.base import Outcome, SandboxConfig
@@ -78,7 +80,7 @@ def look():
     assert asyncio.run(run()) == {"originals": [], "add-on": True, "map": [], "metadata": []}
 
 
-@pytest.mark.parametrize("level", ["goal", "scaffold"])
+@pytest.mark.parametrize("level", ["goal", "scaffold", "package"])
 def test_the_benchmark_asks_about_it(level: str) -> None:
     benchmark = UnseenBenchmark(level=level, seed=1)  # type: ignore[arg-type]
     tasks = benchmark.load()
@@ -98,6 +100,17 @@ def test_the_benchmark_asks_about_it(level: str) -> None:
             "/data/" in path for path in task.question.mounts.values()
         )
     assert named == set(new)
+
+
+def test_the_texts_of_the_package_level_hold_no_old_name(library: UnseenLibrary) -> None:
+    asked, _ = read_questions(QUESTIONS, RENAMED)
+    for source in asked:
+        spec = package_spec(source.folder.name, source.spec)
+        words = translate_words(spec, source.reference.text, library.names)
+        for text in (words.goal, *(prop.description for prop in words.properties)):
+            assert list(gates.scan_text(text, library.names)) == []
+            assert list(text_gates.changed_words(text, library.names)) == []
+            assert "add-on" not in text
 
 
 def test_a_prompt_names_the_packages_of_its_reference_and_no_other(library: UnseenLibrary) -> None:

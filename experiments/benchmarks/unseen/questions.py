@@ -126,12 +126,7 @@ def translate_question(
     vocabulary, modules
         As for :func:`experiments.benchmarks.unseen.rewrite.rewrite`.
     """
-    properties = {prop.name for prop in source.spec.properties}
-    answer = dataclasses.replace(
-        names,
-        identifiers={old: new for old, new in names.identifiers.items() if old not in properties},
-        keys={old: new for old, new in names.keys.items() if old not in properties},
-    )
+    answer = _answer_names(source.spec, names)
     done = {
         name: rewrite(
             script.text,
@@ -146,10 +141,7 @@ def translate_question(
         for name, script in source.scripts.items()
     }
     reference, scaffold = done.values()
-    imported = list(_imported_modules(source.reference.text))
-    used = [
-        new for old, new in names.packages.items() if any(_inside(name, [old]) for name in imported)
-    ]
+    used = _used(source.reference.text, names)
     masks = {
         mask: scaffold.unmasked.get(mask, names.identifiers.get(old, old))
         for mask, old in source.spec.masks.items()
@@ -160,9 +152,10 @@ def translate_question(
     ]
     if masks:
         content["masks"] = masks
-    for item in content["properties"]:
-        item["description"] = _prose(item["description"], answer, used)
-    content["goal"] = _with_packages(_prose(content["goal"], answer, used), used)
+    words = translate_words(source.spec, source.reference.text, names)
+    for item, prop in zip(content["properties"], words.properties, strict=True):
+        item["description"] = prop.description
+    content["goal"] = words.goal
     content["scaffold"] = _with_packages(
         _scaffold(content["scaffold"], scaffold.text, set(masks), answer, used), used
     )
@@ -170,6 +163,35 @@ def translate_question(
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
     (target / "task.yaml").write_text(text, encoding="utf-8")
     (target / "reference.py").write_text(reference.text, encoding="utf-8")
+
+
+def translate_words(spec: TaskSpec, reference: str, names: NameMap) -> TaskSpec:
+    """A specification whose descriptions and goal speak of the new names; its code is as it was."""
+    answer, used = _answer_names(spec, names), _used(reference, names)
+    properties = [
+        prop.model_copy(update={"description": _prose(prop.description, answer, used)})
+        for prop in spec.properties
+    ]
+    goal = _with_packages(_prose(spec.goal, answer, used), used)
+    return spec.model_copy(update={"goal": goal, "properties": properties})
+
+
+def _answer_names(spec: TaskSpec, names: NameMap) -> NameMap:
+    """Names without those of the properties, which an answer must repeat."""
+    properties = {prop.name for prop in spec.properties}
+    return dataclasses.replace(
+        names,
+        identifiers={old: new for old, new in names.identifiers.items() if old not in properties},
+        keys={old: new for old, new in names.keys.items() if old not in properties},
+    )
+
+
+def _used(reference: str, names: NameMap) -> list[str]:
+    """New names of the packages that a reference imports."""
+    imported = list(_imported_modules(reference))
+    return [
+        new for old, new in names.packages.items() if any(_inside(name, [old]) for name in imported)
+    ]
 
 
 def _with_packages(text: str, packages: Sequence[str]) -> str:
