@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.command import compose_plain, expand, groups, parse
-from experiments.config import RunConfig, effective, validate
-from experiments.run import INTERRUPTED, USER_ERRORS
+from agents.composition import expand, groups, parse
+from experiments.config import RunConfig, compose, validate
+from retrieval.base import RetrievalError
+from sandbox.base import SandboxError
+from sandbox.command import HELP, INTERRUPTED, UsageError, guarded
 from sandbox.terminal import printable
 
 if TYPE_CHECKING:  # slow to import
@@ -68,7 +70,7 @@ def cells(words: Sequence[str]) -> tuple[Path, list[Cell]]:
 
     Raises
     ------
-    ConfigError
+    UsageError
         For a key or value that does not exist, in any of the cells.
     """
     given = [word for word in words if not word.startswith("out=")]
@@ -77,7 +79,7 @@ def cells(words: Sequence[str]) -> tuple[Path, list[Cell]]:
     runs = [
         (
             {_short(key): value for key, _, value in (line.partition("=") for line in lines)},
-            effective(validate(compose_plain(lines))),
+            validate(compose(lines)),
         )
         for lines in expand(overrides, multirun=True)
     ]
@@ -120,7 +122,7 @@ async def sweep(grid: Sequence[Cell], console: Console) -> dict[Path, str]:
         console.rule(f"cell {number} of {len(runs)}: {printable(cell.name)}")
         try:
             write_report([await execute(cell.config, console)], folder / "report.html")
-        except USER_ERRORS as error:
+        except (UsageError, SandboxError, RetrievalError) as error:
             failed[folder] = str(error)
         except Exception as error:  # noqa: BLE001 - shown, and the other cells have a right to run
             failed[folder] = f"{type(error).__name__}: {error}"
@@ -133,29 +135,24 @@ async def sweep(grid: Sequence[Cell], console: Console) -> dict[Path, str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Command line; returns 0 (all verdicts), 1 (some are missing), 2 (a mistake), 130."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if not words or {"-h", "--help"} & set(words):
+    if not words or HELP & set(words):
         sys.stdout.write(USAGE)
         return 0 if words else 2
-    try:
-        out, grid = cells(words)
-        return _run(out, grid)
-    except USER_ERRORS as error:
-        sys.stderr.write(f"error: {printable(error)}\n")
-        return 2
+    return guarded(lambda: _run(*cells(words)), (RetrievalError,))
 
 
 def _run(out: Path, grid: Sequence[Cell]) -> int:
     # They take seconds to import: not for --help or a wrong argument.
     from rich.console import Console  # noqa: PLC0415
 
-    from experiments.build import check_price  # noqa: PLC0415
     from experiments.report.curves import write_curves  # noqa: PLC0415
+    from experiments.setup import check_prices  # noqa: PLC0415
 
     console = Console()
     if not console.is_terminal:
         console = Console(width=100)  # a log file has room for the tables
     for cell in grid:
-        check_price(cell.config)
+        check_prices(cell.config)
     failed: dict[Path, str] = {}
     interrupted = False
     try:

@@ -16,7 +16,6 @@ import pytest
 from agents.base import Question, Trajectory
 from agents.episode import Parts
 from experiments import curves
-from experiments.config import ConfigError
 from experiments.report import curves as page
 from experiments.report.lines import Point, lines
 from experiments.report.runs import load_runs
@@ -25,6 +24,7 @@ from experiments.scorers.properties import PropertyScorer
 from experiments.stats import Interval
 from experiments.store import read_rows
 from sandbox.base import SandboxError
+from sandbox.command import UsageError
 from sandbox.runner import dumps
 from tests.experiments.tiny import Scripted
 
@@ -249,5 +249,5 @@ def test_nothing_known_is_not_zero(tmp_path: Path) -> None:
     (row,) = table(tmp_path)
     assert row["problem"] == "not run"
     assert {row[key] for key in ("share", "passed", "tokens per answer", "US dollars")} == {""}
-    with pytest.raises(ConfigError):
+    with pytest.raises(UsageError):
         curves.cells(["benchmark=nowhere"])
