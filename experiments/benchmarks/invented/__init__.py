@@ -1,0 +1,1 @@
+"""Invented libraries: packages whose content no model can know, with questions about them."""

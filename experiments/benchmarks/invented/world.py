@@ -1,0 +1,100 @@
+"""A world: an invented package, and questions about it. Pure: the same knobs, the same bytes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from experiments.benchmarks.invented.entries import Entry
+from experiments.benchmarks.invented.graph import KnobError, Knobs, Symbol
+from experiments.benchmarks.invented.grow import Grower
+from experiments.benchmarks.invented.package import outdated, write_package
+from experiments.benchmarks.invented.questions import InventedQuestion, WorldError, draw_questions
+
+#: What of a world a caller may see, and what no sandbox of an answer ever does.
+PACKAGE, PRIVATE = "package", "private"
+
+
+@dataclass(frozen=True)
+class World:
+    """A package with questions.
+
+    Attributes
+    ----------
+    package
+        Its import name.
+    files
+        File name -> text of the package.
+    symbols
+        By dotted name.
+    by_term
+        Term -> the entry that gives it.
+    told
+        Entries that the documentation tells in a way that is no longer true.
+    """
+
+    knobs: Knobs
+    package: str
+    files: Mapping[str, str]
+    symbols: Mapping[str, Symbol]
+    by_term: Mapping[str, Entry]
+    told: Mapping[str, Entry]
+    questions: tuple[InventedQuestion, ...]
+
+
+def generate(knobs: Knobs) -> World:
+    """The world of these knobs.
+
+    Raises
+    ------
+    WorldError
+        When no question passes its gates.
+    """
+    grower = Grower(knobs)
+    grower.grow()
+    symbols, by_term = grower.symbols, grower.by_term
+    return World(
+        knobs=knobs,
+        package=grower.package,
+        files=write_package(grower.package, grower.modules, symbols, by_term, knobs),
+        symbols=symbols,
+        by_term=by_term,
+        told=outdated(symbols, knobs),
+        questions=tuple(draw_questions(knobs, grower.package, symbols, by_term)),
+    )
+
+
+def write(world: World, out: Path) -> None:
+    """Write ``package/`` and ``private/questions/``, without golds: a checker writes those."""
+    for name, text in world.files.items():
+        path = out / PACKAGE / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    for question in world.questions:
+        folder = out / PRIVATE / "questions" / question.id
+        folder.mkdir(parents=True, exist_ok=True)
+        spec = {
+            "area": "invented",
+            "depth": question.depth,
+            "breadth": question.breadth,
+            "properties": [
+                {
+                    "name": one.name,
+                    "description": one.description,
+                    "format": one.format,
+                    "compare": "close" if "float" in one.format else "equal",
+                }
+                for one in question.asked
+            ],
+            "goal": question.goal,
+        }  # JSON is YAML
+        text = json.dumps(spec, indent=1, ensure_ascii=False) + "\n"
+        (folder / "task.yaml").write_text(text, encoding="utf-8")
+        (folder / "reference.py").write_text(question.reference, encoding="utf-8")
+    facts = {"package": world.package, "symbols": len(world.symbols), "knobs": asdict(world.knobs)}
+    (out / PRIVATE / "world.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+
+
+__all__ = ["KnobError", "Knobs", "World", "WorldError", "generate", "write"]
