@@ -50,7 +50,12 @@ class Crystal:
 
     def element(self, rule: str) -> str:
         """The element that a rule of the lexicon names."""
-        place, sign = {"heaviest": (1, 1), "lightest": (1, -1), "negative": (2, 1), "positive": (2, -1)}[rule]
+        place, sign = {
+            "heaviest": (1, 1),
+            "lightest": (1, -1),
+            "negative": (2, 1),
+            "positive": (2, -1),
+        }[rule]
         return max(self.elements, key=lambda e: sign * ELEMENTS[e][place])
 
     def scaled(self, factor: float) -> Crystal:
@@ -155,7 +160,11 @@ def draw_crystal(draw: Draw) -> Crystal:
         found = Crystal((a, a, c), right, tuple(sites))
     elif kind == 1:  # as a distorted perovskite
         corners = ((0.5, 0.5, 0.0), (0.5, 0.0, 0.5), (0.0, 0.5, 0.5))
-        sites = [(first, (0.0, 0.0, 0.0)), (second, (0.5, 0.5, 0.5)), *((anion, p) for p in corners)]
+        sites = [
+            (first, (0.0, 0.0, 0.0)),
+            (second, (0.5, 0.5, 0.5)),
+            *((anion, p) for p in corners),
+        ]
         found = Crystal((a, b, c), right, tuple(sites))
     elif kind == 2:  # as a layered iodide
         layers = ((1 / 3, 2 / 3, u), (2 / 3, 1 / 3, 1 - u))

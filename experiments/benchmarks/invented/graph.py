@@ -165,7 +165,9 @@ def compute(call: Call, crystal: Crystal, symbols: Mapping[str, Symbol]) -> Any:
     for need in entry.needs:
         if need.param in formula.inputs:
             usual, exponent = formula.inputs[need.param]
-            value *= power(_plain(given[need.param], need.convention.sense, need.reciprocal) / usual, exponent)
+            value *= power(
+                _plain(given[need.param], need.convention.sense, need.reciprocal) / usual, exponent
+            )
     if formula.inner is not None:
         path, usual, exponent = formula.inner
         inner = compute(Call(symbols[path].entry, (), ()), crystal, symbols)
@@ -190,7 +192,7 @@ def power(value: float, exponent: float) -> float:
     return math.copysign(abs(value) ** exponent, value)
 
 
-def _plain(value: Any, sense: int, reciprocal: bool) -> float:  # noqa: FBT001 - a convention
+def _plain(value: Any, sense: int, reciprocal: bool) -> float:
     number = float(value.partition("-")[2]) if isinstance(value, str) else float(value)
     number = 1.0 / number if reciprocal else number
     return -number if sense else number

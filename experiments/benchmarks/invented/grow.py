@@ -54,7 +54,12 @@ class Grower:
     def grow(self) -> None:
         """Draw the core, then others until the package has its size."""
         depth = self.knobs.depth
-        kinds: list[tuple[Kind, int]] = [("constant", 0), ("constant", 0), ("table", 0), ("table", 0)]
+        kinds: list[tuple[Kind, int]] = [
+            ("constant", 0),
+            ("constant", 0),
+            ("table", 0),
+            ("table", 0),
+        ]
         kinds += [("function", -1), ("function", -1)]  # what makes structures
         classes = 6 if depth > 1 else 0  # two, and two members of each
         leaves = _CORE_LEAVES if depth > 1 else _CORE - _DEPRECATED - len(kinds)
@@ -143,8 +148,14 @@ class Grower:
             convention = Convention(family, unit, polarity, sense)
         noun = draw.choice(lexicon.NOUNS["strain" if makes_structure else convention.family])
         choices, effects = self._choices(draw, kind, values, makes_structure=makes_structure)
-        raw_reference = _round(_middle([RAWS[raw].value(probe) for probe in self.probes])) if raw else 1.0
-        inner = self._inner(draw, number, subject) if kind == "function" and layer > 1 and not prepared else None
+        raw_reference = (
+            _round(_middle([RAWS[raw].value(probe) for probe in self.probes])) if raw else 1.0
+        )
+        inner = (
+            self._inner(draw, number, subject)
+            if kind == "function" and layer > 1 and not prepared
+            else None
+        )
         table = {}
         if kind == "table":
             sign = -1 if convention.sense else 1
@@ -181,7 +192,9 @@ class Grower:
     def _path(
         self, draw: Draw, number: int, word: str, noun: str, opaque: str, kind: Kind, owner: Symbol | None
     ) -> str:  # fmt: skip
-        generic = draw.choice(_GENERIC) if draw.chance(0.15) and kind in {"function", "method"} else ""
+        generic = (
+            draw.choice(_GENERIC) if draw.chance(0.15) and kind in {"function", "method"} else ""
+        )
         name = opaque if self.knobs.names == "opaque" else f"{word}_{noun}"
         home = owner.entry.path if owner is not None else f"{self.package}.{self._module(number)}"
         if generic and f"{home}.{generic}" not in self.symbols:
@@ -191,7 +204,9 @@ class Grower:
         return f"{home}.{name}"
 
     def _module(self, number: int) -> str:
-        return self.modules[number % (_CORE_MODULES if number < _FIRST_OTHER else len(self.modules))]
+        return self.modules[
+            number % (_CORE_MODULES if number < _FIRST_OTHER else len(self.modules))
+        ]
 
     def _choices(
         self, draw: Draw, kind: Kind, values: Sequence[str], *, makes_structure: bool
@@ -239,11 +254,25 @@ class Grower:
         pool = [s for s in pool if s.core] if core else pool
         if prepared:
             source = draw.choice([s for s in pool if s.entry.result == "structure"])
-            raw = draw.choice([n for n, one in RAWS.items() if one.geometric and n not in {"density", "electrons"}])
+            raw = draw.choice(
+                [
+                    n
+                    for n, one in RAWS.items()
+                    if one.geometric and n not in {"density", "electrons"}
+                ]
+            )
             need = Need("structure", source.entry.term, self._settings(draw, source.entry))
             return [need], {}, raw, "structure"
         values = [s for s in pool if s.entry.result != "structure"]
-        sources = [draw.choice([s for s in values if s.layer == layer - 1 and s.entry.kind not in {"constant", "table"}])]
+        sources = [
+            draw.choice(
+                [
+                    s
+                    for s in values
+                    if s.layer == layer - 1 and s.entry.kind not in {"constant", "table"}
+                ]
+            )
+        ]
         if draw.chance(0.5):
             low = [s for s in values if s.layer <= 1 and s is not sources[0]]
             sources.append(draw.choice(low))
@@ -297,7 +326,10 @@ class Grower:
         if not leaves or not subject or draw.chance(0.4):
             return None
         leaf = draw.choice(leaves).entry
-        usual = [abs(evaluate(plan(Wanted(leaf.term), p, self.by_term), p, self.symbols)) for p in self.probes]
+        usual = [
+            abs(evaluate(plan(Wanted(leaf.term), p, self.by_term), p, self.symbols))
+            for p in self.probes
+        ]
         return leaf.path, _round(_middle(usual)), draw.choice((0.5, 1.0, -0.5))
 
     # --- classes, deprecated variants ------------------------------------------------------------
@@ -338,11 +370,19 @@ class Grower:
     def _deprecate(self, number: int) -> None:
         """Old variants of functions of the core, under other names and with other results."""
         draw = Draw(self.knobs.seed, "deprecated", self.knobs.depth)
-        able = [s for s in self.symbols.values() if s.entry.kind == "function" and s.entry.result == "float"]
+        able = [
+            s
+            for s in self.symbols.values()
+            if s.entry.kind == "function" and s.entry.result == "float"
+        ]
         for place, symbol in enumerate(draw.shuffled(able)[:_DEPRECATED]):
             coin = Coin(self.knobs.seed, (number + place) * _WORDS_EACH)
             home, _, name = symbol.entry.path.rpartition(".")
-            old = coin.word() if self.knobs.names == "opaque" else f"{symbol.entry.term.split()[0]}_legacy"
+            old = (
+                coin.word()
+                if self.knobs.names == "opaque"
+                else f"{symbol.entry.term.split()[0]}_legacy"
+            )
             entry = replace(symbol.entry, path=f"{home}.{old}", successor=name)
             formula = replace(symbol.formula, scale=round(symbol.formula.scale * 1.37, 4))
             self._keep(replace(symbol, entry=entry, formula=formula))
@@ -386,7 +426,11 @@ def plan_need(need: Need, crystal: Crystal, by_term: Mapping[str, Entry], given:
     """What a need is handed, before it is inverted."""
     key: int | str | None = None
     if need.pick:
-        key = crystal.element(need.pick) if need.pick in lexicon.RULES else {"first": 0, "last": -1}[need.pick]
+        key = (
+            crystal.element(need.pick)
+            if need.pick in lexicon.RULES
+            else {"first": 0, "last": -1}[need.pick]
+        )
     factor = 1.0
     if need.convention.family:
         factor = by_term[need.term].convention.factor_to(need.convention)
@@ -394,7 +438,10 @@ def plan_need(need: Need, crystal: Crystal, by_term: Mapping[str, Entry], given:
 
 
 def unmoved(
-    given: Given, crystal: Crystal, symbols: Mapping[str, Symbol], others: Mapping[str, Sequence[Entry]]
+    given: Given,
+    crystal: Crystal,
+    symbols: Mapping[str, Symbol],
+    others: Mapping[str, Sequence[Entry]],
 ) -> list[str]:
     """Mistakes that do not show in the value."""
     right = evaluate(given, crystal, symbols)
@@ -440,7 +487,9 @@ def _renamed(
     choices = tuple(replace(c, param=names.get(c.param, c.param)) for c in entry.choices)
     inputs = {names.get(k, k): v for k, v in formula.inputs.items()}
     effects = {names.get(k, k): v for k, v in formula.effects.items()}
-    return replace(entry, needs=needs, choices=choices), replace(formula, inputs=inputs, effects=effects)
+    return replace(entry, needs=needs, choices=choices), replace(
+        formula, inputs=inputs, effects=effects
+    )
 
 
 def _middle(values: Sequence[float]) -> float:

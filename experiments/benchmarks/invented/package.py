@@ -47,21 +47,32 @@ def outdated(symbols: Mapping[str, Symbol], knobs: Knobs) -> dict[str, Entry]:
         draw = Draw(knobs.seed, "outdated", entry.term, entry.name)
         modes = [choice for choice in entry.choices if choice.kind == "mode"]
         able = bool(entry.convention.family) or bool(modes)
-        if not able or entry.successor or entry.kind in {"constant", "table"} or not draw.chance(0.12):
+        if (
+            not able
+            or entry.successor
+            or entry.kind in {"constant", "table"}
+            or not draw.chance(0.12)
+        ):
             continue
         if modes and (draw.chance(0.5) or not entry.convention.family):
             mode = modes[0]
             if draw.chance(0.5):
-                default = draw.choice([value for value, _ in mode.meanings if value != mode.default])
+                default = draw.choice(
+                    [value for value, _ in mode.meanings if value != mode.default]
+                )
                 wrong = replace(mode, default=default)
             else:  # the values had other names
                 former = {value: value[::-1] + "a" for value, _ in mode.meanings}
                 known = tuple((former[value], meaning) for value, meaning in mode.meanings)
                 wrong = replace(mode, meanings=known, default=former[str(mode.default)])
-            told[path] = replace(entry, choices=tuple(wrong if c is mode else c for c in entry.choices))
+            told[path] = replace(
+                entry, choices=tuple(wrong if c is mode else c for c in entry.choices)
+            )
         else:
             family = lexicon.UNITS[entry.convention.family]
-            unit = draw.choice([unit.symbol for unit in family if unit.symbol != entry.convention.unit])
+            unit = draw.choice(
+                [unit.symbol for unit in family if unit.symbol != entry.convention.unit]
+            )
             told[path] = replace(entry, convention=replace(entry.convention, unit=unit))
     return told
 
@@ -92,7 +103,9 @@ def write_package(
             files[f"{package}/{module}.py"] = _module(own, by_term, told, knobs, module)
             listed.append(module)
     names = "\n".join(f"- `{module}`" for module in listed)
-    files[f"{package}/__init__.py"] = f'"""Quantities of crystals, as our group defines them.\n\nModules:\n\n{names}\n"""\n'
+    files[f"{package}/__init__.py"] = (
+        f'"""Quantities of crystals, as our group defines them.\n\nModules:\n\n{names}\n"""\n'
+    )
     return dict(sorted(files.items()))
 
 
@@ -107,29 +120,46 @@ def _module(
             facts = facts_of(symbol, entry, by_term, draw)
             text = " ".join(draw.shuffled([facts.summary, facts.returns, facts.use]))
             rows.append((entry.name, text))
-            comment = [] if knobs.docs in {"full", "outdated"} else textwrap.wrap(text, 90, initial_indent="# ", subsequent_indent="# ")
+            comment = (
+                []
+                if knobs.docs in {"full", "outdated"}
+                else textwrap.wrap(text, 90, initial_indent="# ", subsequent_indent="# ")
+            )
             constants.append("\n".join([*comment, f"{entry.name} = {_value(symbol)}"]))
         elif not entry.owner:
             definitions.append(_definition(symbol, entry, own, by_term, told, knobs))
     draw = Draw(knobs.seed, "module", name)
-    head = draw.choice(("Quantities of one kind", "A part of the package", "Functions of daily use")) + "."
+    head = (
+        draw.choice(("Quantities of one kind", "A part of the package", "Functions of daily use"))
+        + "."
+    )
     if rows and knobs.docs in {"full", "outdated"}:
         listed = "\n".join(
-            textwrap.fill(f"{constant}: {text}", 92, initial_indent="    ", subsequent_indent=" " * 8)
+            textwrap.fill(
+                f"{constant}: {text}", 92, initial_indent="    ", subsequent_indent=" " * 8
+            )
             for constant, text in rows
         )
         head += f"\n\nAttributes:\n{listed}\n"
     return (
         f'"""{head}"""\n\nfrom __future__ import annotations\n\nimport math\nimport warnings\n\n'
         "from pymatgen.core import Composition, Element, Lattice, Structure\n\n"
-        "from ._helpers import chosen, power\n\n" + "\n\n".join(constants) + "\n\n\n" + "\n\n\n".join(definitions) + "\n"
+        "from ._helpers import chosen, power\n\n"
+        + "\n\n".join(constants)
+        + "\n\n\n"
+        + "\n\n\n".join(definitions)
+        + "\n"
     )
 
 
 def _value(symbol: Symbol) -> str:
     if symbol.entry.kind == "constant":
-        return repr(-symbol.formula.scale if symbol.entry.convention.sense else symbol.formula.scale)
-    rows = "".join(f'    "{element}": {value!r},\n' for element, value in symbol.formula.values.items())
+        return repr(
+            -symbol.formula.scale if symbol.entry.convention.sense else symbol.formula.scale
+        )
+    rows = "".join(
+        f'    "{element}": {value!r},\n' for element, value in symbol.formula.values.items()
+    )
     return f"{{\n{rows}}}"
 
 
@@ -146,21 +176,31 @@ def _definition(
     lines = [f"class {entry.name}{bases}:", *documentation, ""]
     if not symbol.base:
         lines.append(f"    def __init__(self, {_parameters(entry, by_term)}) -> None:")
-        lines += [f"        self.{name} = {name}" for name in ("structure", *(n.param for n in entry.needs))]
+        lines += [
+            f"        self.{name} = {name}"
+            for name in ("structure", *(n.param for n in entry.needs))
+        ]
         lines.append("")
     for path, member in own.items():
         if member.entry.owner != entry.path:
             continue
         member_told = all_told.get(path, member.entry)
-        head = [f"def {member.entry.name}({_parameters(member.entry, by_term)}) -> {TYPES[member.entry.result]}:"]
+        head = [
+            f"def {member.entry.name}({_parameters(member.entry, by_term)}) -> {TYPES[member.entry.result]}:"
+        ]
         head = ["@property", *head] if member.entry.kind == "property" else head
-        body = [*_documentation(member, member_told, by_term, knobs), *_body(member, member_told, by_term)]
+        body = [
+            *_documentation(member, member_told, by_term, knobs),
+            *_body(member, member_told, by_term),
+        ]
         lines += [f"    {line}" if line else "" for line in (*head, *body)]
         lines.append("")
     return "\n".join(lines).rstrip()
 
 
-def _documentation(symbol: Symbol, told: Entry, by_term: Mapping[str, Entry], knobs: Knobs) -> list[str]:
+def _documentation(
+    symbol: Symbol, told: Entry, by_term: Mapping[str, Entry], knobs: Knobs
+) -> list[str]:
     draw = Draw(knobs.seed, "prose", symbol.entry.term, symbol.entry.name)
     text = docstring(symbol, told, by_term, draw)
     comments = [f"    # {line}".rstrip() for line in text.splitlines()]
@@ -248,7 +288,11 @@ def _since(entry: Entry, told: Entry) -> list[str]:
             return [
                 f'# since version 3, "{choice.default}" is the default of {choice.param}'
                 + ("; its values were renamed:" if renamed else ""),
-                *([f'# "{value}" means that {meaning}' for value, meaning in choice.meanings] if renamed else []),
+                *(
+                    [f'# "{value}" means that {meaning}' for value, meaning in choice.meanings]
+                    if renamed
+                    else []
+                ),
             ]
     return []
 
@@ -280,8 +324,10 @@ def _result(entry: Entry, tick: float, prefix: str) -> list[str]:
     if entry.result == "float":
         return [f"return {sign}value"]
     place = "Z" if entry.order == "atomic number" else "X"
-    ordered = "sorted(composition.elements, key=lambda one: one.Z)" if not entry.order else (
-        f"sorted(composition.elements, key=lambda one: one.{place})"
+    ordered = (
+        "sorted(composition.elements, key=lambda one: one.Z)"
+        if not entry.order
+        else (f"sorted(composition.elements, key=lambda one: one.{place})")
     )
     if entry.result == "list":
         return [f"return [{sign}value * one.X / 2.0 for one in {ordered}]"]

@@ -93,7 +93,11 @@ def _call(
         source = _call(by_term[need.term], need.settings, crystal, by_term)
         key: int | str | None = None
         if need.pick:
-            key = crystal.element(need.pick) if need.pick in RULES else {"first": 0, "last": -1}[need.pick]
+            key = (
+                crystal.element(need.pick)
+                if need.pick in RULES
+                else {"first": 0, "last": -1}[need.pick]
+            )
         factor = _factor(source.entry.convention, need.convention)
         inputs.append(Given(need.param, source, key, factor, need.reciprocal))
     return Call(entry, tuple((choice.param, value) for choice, value in given), tuple(inputs))
@@ -162,7 +166,7 @@ def mistakes(
         choice = next(choice for choice in entry.choices if choice.param == param)
         for what, other in _other_values(choice, value, crystal):
             changed = list(call.settings)
-            changed[position:position + 1] = [] if other is None else [(param, other)]
+            changed[position : position + 1] = [] if other is None else [(param, other)]
             yield f"{where}: {what}", replace(given, call=replace(call, settings=tuple(changed)))
     for other in others.get(entry.path, ()):
         changed = call.settings if other.successor else ()
@@ -245,7 +249,11 @@ class _Writer:
         found = self._call(given.call)
         entry = given.call.entry
         if given.key is not None:
-            found = f"{found}[{given.key!r}]" if isinstance(given.key, int) else f'{found}["{given.key}"]'
+            found = (
+                f"{found}[{given.key!r}]"
+                if isinstance(given.key, int)
+                else f'{found}["{given.key}"]'
+            )
         factor = {1.0: "", -1.0: " * -1"}.get(given.factor, f" * {given.factor!r}")
         if factor and given.key is None and entry.result == "list":
             return f"[item{factor} for item in {found}]"
@@ -258,7 +266,9 @@ class _Writer:
         if entry.kind in {"constant", "table"}:
             return self._name(entry.path)
         inputs = {one.param: self.value(one) for one in call.inputs}
-        subject = {"": [], "structure": ["crystal"]}.get(entry.subject, [f"crystal.{entry.subject}"])
+        subject = {"": [], "structure": ["crystal"]}.get(
+            entry.subject, [f"crystal.{entry.subject}"]
+        )
         if "structure" in inputs:
             subject = [inputs.pop("structure")]
         needs = [f"{param}={value}" for param, value in inputs.items()]

@@ -79,9 +79,13 @@ def facts_of(symbol: Symbol, told: Entry, sources: Mapping[str, Entry], draw: Dr
         kind = {"mode": "str", "number": "float", "element": "Element", "flag": "bool"}[choice.kind]
         params[choice.param] = (kind, choice_phrase(choice, draw))
     if told.kind == "class":
-        made = draw.choice(("Holds what its members share.", "Built once, then asked for its members."))
+        made = draw.choice(
+            ("Holds what its members share.", "Built once, then asked for its members.")
+        )
         return Facts(f"{gloss(symbol).capitalize()}: what can be computed of it.", made, "", params)
-    return Facts(_summary(symbol, told, draw), _use(symbol, draw), returns_phrase(told, draw), params)
+    return Facts(
+        _summary(symbol, told, draw), _use(symbol, draw), returns_phrase(told, draw), params
+    )
 
 
 # --- phrases ---------------------------------------------------------------------------------------
@@ -153,11 +157,19 @@ def need_phrase(need: Need, source: Entry, draw: Draw) -> str:
         text = draw.choice((f"the crystal after its {need.term}", f"the {need.term} of the crystal, not the crystal itself",
                             f"what the {need.term} makes of the crystal"))  # fmt: skip
         return " ".join([text, *(setting_phrase(s, draw) for s in need.settings)])
-    own = "" if source.kind in {"constant", "table"} else draw.choice(("", " of the same crystal", " found for this crystal"))
-    text = draw.choice((f"the {need.term}{own}", f"the {need.term}{own}", f"what is called {need.term}{own}"))
+    own = (
+        ""
+        if source.kind in {"constant", "table"}
+        else draw.choice(("", " of the same crystal", " found for this crystal"))
+    )
+    text = draw.choice(
+        (f"the {need.term}{own}", f"the {need.term}{own}", f"what is called {need.term}{own}")
+    )
     if need.pick in lexicon.RULES:
         rule = draw.choice(lexicon.RULES[need.pick])
-        text = draw.choice((f"{text}, read at the {rule}", f"the entry that belongs to the {rule} in {text}"))
+        text = draw.choice(
+            (f"{text}, read at the {rule}", f"the entry that belongs to the {rule} in {text}")
+        )
     elif need.pick:
         text = f"the {draw.choice(lexicon.PICKS[need.pick])} of {text}"
     if need.reciprocal:
@@ -166,10 +178,14 @@ def need_phrase(need: Need, source: Entry, draw: Draw) -> str:
     if need.convention.family:
         unit = unit_phrase(need.convention, draw)
         if need.reciprocal:
-            text += draw.choice((f" (inverted after it was brought to {unit}", f" (itself in {unit}"))
+            text += draw.choice(
+                (f" (inverted after it was brought to {unit}", f" (itself in {unit}")
+            )
             text += f"{sign_phrase(need.convention, draw)})"
         else:
-            text += draw.choice((f", in {unit}", f", to be given in {unit}", f", as a number of {unit}"))
+            text += draw.choice(
+                (f", in {unit}", f", to be given in {unit}", f", as a number of {unit}")
+            )
             text += sign_phrase(need.convention, draw)
     return text
 
@@ -180,7 +196,9 @@ def choice_phrase(choice: Choice, draw: Draw) -> str:
         return draw.choice(("the element in question.", "element that it is computed for."))
     if choice.kind == "flag":
         meaning = choice.meanings[0][1]
-        return draw.choice((f"when true, {meaning}; off by default.", f"switched on, {meaning}. Off as a rule."))
+        return draw.choice(
+            (f"when true, {meaning}; off by default.", f"switched on, {meaning}. Off as a rule.")
+        )
     if choice.kind == "number":
         units = {unit.symbol: unit.words for family in lexicon.UNITS.values() for unit in family}
         unit = draw.choice((choice.unit, units[choice.unit]))
@@ -188,8 +206,12 @@ def choice_phrase(choice: Choice, draw: Draw) -> str:
                             f"{choice.role}, a number of {unit}. Without it, {choice.default:g} is taken.",
                             f"which {choice.role} is assumed, in {unit} (default {choice.default:g})."))  # fmt: skip
     form = draw.choice(('"{}" means that {}', 'with "{}", {}', '"{}" says that {}'))
-    known = "; ".join(form.format(value, meaning) for value, meaning in draw.shuffled(choice.meanings))
-    default = draw.choice(('"{}" if left out', 'by default "{}"', '"{}" is the default')).format(choice.default)
+    known = "; ".join(
+        form.format(value, meaning) for value, meaning in draw.shuffled(choice.meanings)
+    )
+    default = draw.choice(('"{}" if left out', 'by default "{}"', '"{}" is the default')).format(
+        choice.default
+    )
     return draw.choice((f"{known}; {default}.", f"{default}; {known}."))
 
 
@@ -198,9 +220,19 @@ def returns_phrase(told: Entry, draw: Draw) -> str:
     if told.result == "structure":
         return draw.choice(("The result is a new structure.", "A changed copy is returned."))
     if told.result == "int":
-        return draw.choice(("Returned is the number of whole steps, rounded down.", "The result is a whole number, a count of steps."))
+        return draw.choice(
+            (
+                "Returned is the number of whole steps, rounded down.",
+                "The result is a whole number, a count of steps.",
+            )
+        )
     if told.result == "str":
-        return draw.choice(("The result is a label: letters, a dash, digits.", "Returned as a label of letters, a dash and digits."))
+        return draw.choice(
+            (
+                "The result is a label: letters, a dash, digits.",
+                "Returned as a label of letters, a dash and digits.",
+            )
+        )
     unit, sign = unit_phrase(told.convention, draw), sign_phrase(told.convention, draw)
     if told.result == "list":
         return draw.choice((
@@ -238,7 +270,10 @@ def _google(facts: Facts, draw: Draw) -> str:
     if draw.chance(0.6):
         parts.append(facts.use)
     if facts.params:
-        rows = [_block(f"{name} ({kind}): {text}", hang=4) for name, (kind, text) in facts.params.items()]
+        rows = [
+            _block(f"{name} ({kind}): {text}", hang=4)
+            for name, (kind, text) in facts.params.items()
+        ]
         parts.append("\n".join(["Args:", *rows]))
     if facts.returns:
         parts.append(f"Returns:\n{_block(facts.returns)}")
@@ -260,7 +295,14 @@ def _told(facts: Facts, draw: Draw) -> list[str]:
     """Sentences that name their parameter."""
     rows = []
     for name, (_, text) in facts.params.items():
-        start = draw.choice((f"`{name}` is ", f"As `{name}`, it takes ", f"Give it as `{name}`: ", f"For `{name}`: "))
+        start = draw.choice(
+            (
+                f"`{name}` is ",
+                f"As `{name}`, it takes ",
+                f"Give it as `{name}`: ",
+                f"For `{name}`: ",
+            )
+        )
         rows.append(start + text)
     return draw.shuffled(rows)
 
@@ -278,7 +320,9 @@ def _prose(facts: Facts, draw: Draw) -> str:
 def _mixed(facts: Facts, draw: Draw) -> str:
     """Bare parameters, and everything about them in the notes."""
     rows = [f"{name} : {kind}\n    See the notes." for name, (kind, _) in facts.params.items()]
-    notes = draw.shuffled([*_told(facts, draw), *([facts.returns] if facts.returns else []), facts.use])
+    notes = draw.shuffled(
+        [*_told(facts, draw), *([facts.returns] if facts.returns else []), facts.use]
+    )
     listed = ["\n".join(["Parameters", "----------", *rows])] if rows else []
     text = textwrap.fill(" ".join(notes), _WIDTH - 4)
     return "\n\n".join([facts.summary, *listed, f"Notes\n-----\n{text}"])
@@ -288,4 +332,6 @@ _STYLES: Sequence[Callable[[Facts, Draw], str]] = (_numpy, _google, _sphinx, _pr
 
 
 def _block(text: str, hang: int = 0) -> str:
-    return textwrap.fill(text, _WIDTH - 4, initial_indent="    ", subsequent_indent=" " * (4 + hang))
+    return textwrap.fill(
+        text, _WIDTH - 4, initial_indent="    ", subsequent_indent=" " * (4 + hang)
+    )

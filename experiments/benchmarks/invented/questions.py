@@ -15,7 +15,13 @@ from experiments.benchmarks.invented.entries import Entry
 from experiments.benchmarks.invented.graph import Knobs, Symbol, evaluate
 from experiments.benchmarks.invented.grow import differs, draw_settings, unmoved
 from experiments.benchmarks.invented.plans import Given, Wanted, depth_of, plan, program, symbols_of
-from experiments.benchmarks.invented.prose import gloss, setting_phrase, sign_phrase, unit_phrase, use
+from experiments.benchmarks.invented.prose import (
+    gloss,
+    setting_phrase,
+    sign_phrase,
+    unit_phrase,
+    use,
+)
 
 _MOST = 5  # properties of a question
 _ATTEMPTS = 400
@@ -75,15 +81,23 @@ def draw_questions(
         When none can be found.
     """
     core = [s for s in symbols.values() if s.core and by_term.get(s.entry.term) is s.entry]
-    askable = [s for s in core if s.entry.kind in {"function", "method", "property"} and s.entry.result != "structure"]
+    askable = [
+        s
+        for s in core
+        if s.entry.kind in {"function", "method", "property"} and s.entry.result != "structure"
+    ]
     others = _mistakable([s for s in symbols.values() if s.core])
     times: dict[str, int] = {s.entry.term: 0 for s in askable}
     found = []
     for number in range(1, knobs.questions + 1):
         for attempt in range(_ATTEMPTS):
-            draw = Draw(knobs.seed, "question", knobs.depth, knobs.breadth, knobs.results, number, attempt)
+            draw = Draw(
+                knobs.seed, "question", knobs.depth, knobs.breadth, knobs.results, number, attempt
+            )
             even = {**times} if attempt < _EVEN else dict.fromkeys(times, 0)
-            question = _draw(draw, knobs, f"{package}_{number:02d}", askable, symbols, by_term, even, others)
+            question = _draw(
+                draw, knobs, f"{package}_{number:02d}", askable, symbols, by_term, even, others
+            )
             if question is not None:
                 break
         else:
@@ -110,13 +124,22 @@ def _draw(
         term = symbol.entry.term
         if any(one.wanted.term == term for one in asked):
             continue
-        one = _ask(Draw(knobs.seed, name, term, draw.number()), f"value_{len(asked) + 1}", symbol, crystal, knobs, by_term)
+        one = _ask(
+            Draw(knobs.seed, name, term, draw.number()),
+            f"value_{len(asked) + 1}",
+            symbol,
+            crystal,
+            knobs,
+            by_term,
+        )
         needed = used | symbols_of(one.plan)
         if asked and (len(needed) > knobs.breadth and len(asked) >= 2):
             continue
         value = evaluate(one.plan, crystal, symbols)
         one = replace(one, gold=value)
-        if not _fit(value, f"{goal} {one.description}") or unmoved(one.plan, crystal, symbols, others):
+        if not _fit(value, f"{goal} {one.description}") or unmoved(
+            one.plan, crystal, symbols, others
+        ):
             if not asked:
                 return None
             continue
@@ -149,18 +172,25 @@ def describe(symbol: Symbol, wanted: Wanted, gap: int, draw: Draw) -> str:
     if gap == 0:
         what = f"The {wanted.term} of the crystal"
     elif gap == 1:
-        what = f"The quantity of this package that expresses the {gloss(symbol, 1)}, for the crystal"
+        what = (
+            f"The quantity of this package that expresses the {gloss(symbol, 1)}, for the crystal"
+        )
     else:
         what = f"The quantity of this package that serves to {use(symbol, 1)}, for the crystal"
     text = " ".join([what, *(setting_phrase(setting, draw) for setting in wanted.settings)])
     if wanted.convention.family:
         text += f", in {unit_phrase(wanted.convention, draw)}{sign_phrase(wanted.convention, draw)}"
-    ending = {"list": ", as the package orders its entries", "dict": ", under the symbols of the elements"}
+    ending = {
+        "list": ", as the package orders its entries",
+        "dict": ", under the symbols of the elements",
+    }
     return f"{text}{ending.get(symbol.entry.result, '')}. Options that are not mentioned keep their defaults."
 
 
 def _goal(crystal: Crystal, package: str) -> str:
-    lengths = ", ".join(f"{name} = {value}" for name, value in zip("abc", crystal.lengths, strict=True))
+    lengths = ", ".join(
+        f"{name} = {value}" for name, value in zip("abc", crystal.lengths, strict=True)
+    )
     angles = ", ".join(map(str, crystal.angles))
     sites = "\n".join(f"{e} {x} {y} {z}" for e, (x, y, z) in crystal.sites)
     return (
@@ -180,7 +210,9 @@ def _fit(value: Any, text: str) -> bool:
         return 200 <= value < 1_000_000_000 and float(value) not in shown
     leaves = list(_leaves(value))
     sizes = [abs(leaf) for leaf in leaves]
-    hidden = not any(math.isclose(leaf, number, rel_tol=2e-3) for leaf in leaves for number in shown)
+    hidden = not any(
+        math.isclose(leaf, number, rel_tol=2e-3) for leaf in leaves for number in shown
+    )
     return hidden and all(1e-5 < size < 1e8 for size in sizes)
 
 

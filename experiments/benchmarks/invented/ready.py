@@ -1,0 +1,150 @@
+"""Makes a world into the cache, proves its references, and keeps it."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+import time
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from experiments.benchmarks.invented.gates import check_references
+from experiments.benchmarks.invented.world import (
+    PACKAGE,
+    PRIVATE,
+    Knobs,
+    World,
+    WorldError,
+    generate,
+    write,
+)
+from indexes.corpus import building, replaced_folder
+from sandbox import environments
+
+BASE = "live"
+log = logging.getLogger(__name__)
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A world in a folder.
+
+    Attributes
+    ----------
+    folder
+        Holds ``package/`` (what a caller imports) and ``private/`` (questions, references, golds).
+    package
+        Import name.
+    environment
+        Name of the sandbox environment: an overlay on `BASE`.
+    """
+
+    folder: Path
+    package: str
+    environment: str
+
+    @property
+    def questions(self) -> Path:
+        """One folder per question, never shown to a sandbox."""
+        return self.folder / PRIVATE / "questions"
+
+
+def ready(
+    knobs: Knobs, *, backend: str = "auto", say: Callable[[str], None] = lambda _: None
+) -> Ready:
+    """The world of these knobs, made into the cache if need be.
+
+    Raises
+    ------
+    WorldError
+        When it cannot be made, or its references fail.
+    SandboxError
+        When no sandbox works here.
+    """
+    kept = (
+        environments.cache_folder()
+        / "invented"
+        / f"{'-'.join(map(str, astuple(knobs)))}-{_digest()}"
+    )
+    with building(kept):  # a second process waits, then finds it done
+        if not kept.is_dir():
+            with replaced_folder(kept) as fresh:  # an interrupted one leaves nothing
+                make(knobs, fresh, backend=backend, say=say)
+    return _load(kept)
+
+
+def make(
+    knobs: Knobs, out: Path, *, backend: str = "auto", say: Callable[[str], None] = lambda _: None
+) -> World:
+    """Write a world with its golds.
+
+    Raises
+    ------
+    WorldError
+        When it cannot be made, or its references fail.
+    SandboxError
+        When no sandbox works here.
+    """
+    began = time.perf_counter()
+    say("drawing symbols and questions")
+    world = generate(knobs)
+    write(world, out)
+    drawn = time.perf_counter()
+    say("environment")
+    environment = _load(out).environment
+    environments.build(environment, say=say)
+    built = time.perf_counter()
+    say("running the references")
+    findings = wait(check_references(world, out / PRIVATE / "questions", environment, backend))
+    refuse(out, findings)
+    log.info(
+        "invented: drawn in %.1f s, environment in %.1f s, references twice in %.1f s",
+        drawn - began, built - drawn, time.perf_counter() - built,
+    )  # fmt: skip
+    return world
+
+
+def refuse(out: Path, findings: list[str]) -> None:
+    """Raise a `WorldError` that shows findings, if there are any."""
+    if findings:
+        shown = "\n  ".join(findings[:20])
+        more = f"\n  and {len(findings) - 20} more" if len(findings) > 20 else ""
+        msg = f"{out}: the world failed its gates:\n  {shown}{more}"
+        raise WorldError(msg)
+
+
+def ready_with_progress(knobs: Knobs) -> Ready:
+    """As :func:`ready`, with a line on stderr that says what it is at."""
+    columns = (SpinnerColumn(), TextColumn("invented package: {task.description}", markup=False))
+    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as shown:
+        task = shown.add_task("starting")
+        return ready(knobs, say=lambda line: shown.update(task, description=line))
+
+
+def wait(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
+    """Run to the end, also when the caller is inside of an event loop."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()
+
+
+def _load(folder: Path) -> Ready:
+    package = json.loads((folder / PRIVATE / "world.json").read_text(encoding="utf-8"))["package"]
+    environment = environments.overlay(package, base=BASE, folder=folder / PACKAGE)
+    return Ready(folder, package, environment)
+
+
+def _digest() -> str:
+    """Key of what decides a world besides its knobs: this program, and the library beneath."""
+    digest = hashlib.sha256(environments.lock_file(BASE).read_bytes())
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()[:12]
