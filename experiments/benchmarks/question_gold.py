@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from docgen.sources import read_sources, sources_digest
@@ -99,7 +100,7 @@ class ReferenceGold:
         missing = [folder for folder, path in kept.items() if not path.is_file()]
         if missing:
             usage = Usage(sources)
-            traced = asyncio.run(self._traced(missing)) if self._trace else {}
+            traced = self._calls(missing) if self._trace else {}
             for folder in missing:
                 seen = usage.known(traced.get(folder.name, ()))
                 names = public_symbols({**usage.symbols(_reference(folder)), **seen})
@@ -114,6 +115,11 @@ class ReferenceGold:
             found[f"{folder.name}/reference"] = _reference(folder)
             found[f"{folder.name}/gold"] = (folder / "gold.json").read_text(encoding="utf-8")
         return found
+
+    def _calls(self, folders: Sequence[Path]) -> dict[str, list[str]]:
+        """What the references call; in a thread, as the caller may be inside of an event loop."""
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(asyncio.run, self._traced(folders)).result()
 
     async def _traced(self, folders: Sequence[Path]) -> dict[str, list[str]]:
         config = SandboxConfig(env=self.environment, workers=_WORKERS, timeout=_TIMEOUT)
