@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import json
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
 
+from experiments.benchmarks.invented.grow import differs
+from experiments.benchmarks.invented.plans import mistakes, plan, program
+from experiments.benchmarks.invented.prose import gloss, use
+from experiments.benchmarks.invented.questions import mistakable
+from experiments.benchmarks.invented.reader import UnreadableError, documents, read, restored, solve
 from experiments.benchmarks.invented.world import World
 from experiments.benchmarks.question_check import compare_runs
 from experiments.benchmarks.question_format import TaskSpec, read_spec
@@ -63,8 +70,9 @@ async def run_programs(
 async def check_references(
     world: World, questions: Path, environment: str, backend: str = "auto"
 ) -> list[str]:
-    """References run under two hash seeds, agree with the evaluation of the graph, and are not
-    vacuous; golds are written.
+    """References run under two hash seeds, and agree with each other and with the graph.
+
+    Golds that tell right from wrong are written.
 
     Raises
     ------
@@ -96,6 +104,104 @@ async def check_references(
         gold = {"versions": versions, "properties": values}
         text = json.dumps(gold, indent=2, ensure_ascii=False) + "\n"
         (folder / "gold.json").write_text(text, encoding="utf-8")
+    return findings
+
+
+async def check_mistakes(
+    world: World, sandbox: Sandbox, say: Callable[[str], None] = lambda _: None
+) -> tuple[int, list[str]]:
+    """Each single mistake of a caller raises, or moves its value by more than one per cent.
+
+    Returns
+    -------
+    count, findings
+        Number of mistakes that were made.
+
+    Raises
+    ------
+    SandboxError
+        When the sandbox fails.
+    """
+    others = mistakable([symbol for symbol in world.symbols.values() if symbol.core])
+    count, findings = 0, []
+    for number, question in enumerate(world.questions, 1):
+        programs = {
+            f"{one.name}: {what} ({place})": program({one.name: wrong}, question.crystal)
+            for one in question.asked
+            for place, (what, wrong) in enumerate(mistakes(one.plan, question.crystal, others))
+        }
+        values, _ = await run_programs(sandbox, programs)
+        golds = {one.name: one.gold for one in question.asked}
+        findings += [
+            f"{question.id}: {what} does not show"
+            for what, returned in values.items()
+            if not all(differs(golds[name], value, 0.01) for name, value in returned.items())
+        ]
+        count += len(programs)
+        say(f"single mistakes: question {number} of {len(world.questions)}, {count} made")
+    return count, findings
+
+
+async def check_reader(world: World, sandbox: Sandbox) -> list[str]:
+    """A program that reads only documents (or only the code) answers every question.
+
+    Where a document says what is no longer true, it must fail, and nowhere else.
+
+    Raises
+    ------
+    SandboxError
+        When the sandbox fails.
+    UnreadableError
+        When a document leaves out what a caller needs.
+    """
+    files = world.files
+    if world.knobs.docs in {"source", "signatures"}:
+        files = {name: restored(text) for name, text in files.items()}
+    manual = read(documents(files))
+    told = {e.term: world.told.get(e.path, e) for e in world.by_term.values()}
+    findings, programs = [], {}
+    for question in world.questions:
+        texts = {one.name: one.description for one in question.asked}
+        crystal, plans = solve(question.goal, texts, manual)
+        for name, found in plans.items():
+            if isinstance(found, UnreadableError):
+                findings.append(f"{question.id}: {name}: {found}")
+            else:
+                programs[f"{question.id} {name}"] = program({"value": found}, crystal)
+    values, errors = await run_programs(sandbox, programs)
+    for question in world.questions:
+        for one in question.asked:
+            key = f"{question.id} {one.name}"
+            if key not in programs:
+                continue
+            right = key not in errors and not differs(one.gold, values[key]["value"], 1e-3)
+            believed = program({"value": plan(one.wanted, question.crystal, told)}, question.crystal)
+            misled = believed != program({"value": one.plan}, question.crystal)
+            if right is misled:
+                what = "is answered in spite of" if right else "is not answered by"
+                findings.append(f"{key}: {what} the documents: {errors.get(key, '')}")
+    return findings
+
+
+def check_words(world: World) -> list[str]:
+    """No term, name or paraphrase is ambiguous, and every module is Python."""
+    findings = []
+    symbols = [s for s in world.symbols.values() if not s.entry.successor and s.entry.term]
+    for what, keys in (
+        ("term", [s.entry.term for s in symbols]),
+        ("paraphrase", [gloss(s, wording) for s in symbols for wording in (0, 1)]),
+        ("use", [use(s, wording) for s in symbols for wording in (0, 1)]),
+    ):
+        findings += [f"{what} {key!r} stands for two" for key, n in Counter(keys).items() if n > 1]
+    for path, symbol in world.symbols.items():
+        names = [n.param for n in symbol.entry.needs] + [c.param for c in symbol.entry.choices]
+        if len(set(names)) < len(names):
+            findings.append(f"{path}: two parameters of one name")
+    for name, text in world.files.items():
+        try:
+            ast.parse(text)
+        except SyntaxError as error:
+            findings.append(f"{name}: {error}")
     return findings
 
 

@@ -240,7 +240,7 @@ class Grower:
                 effects["element"] = {"power": draw.choice((1.0, -1.0, 1.5))}
             else:
                 param = draw.choice(list(lexicon.FLAGS))
-                choices.append(Choice(param, "flag", ((param, lexicon.FLAGS[param]),)))
+                choices.append(Choice(param, "flag", (("on", lexicon.FLAGS[param]),)))
                 effects[param] = {"on": draw.choice((0.45, 1.6, 2.2))}
         return choices, effects
 
@@ -277,8 +277,10 @@ class Grower:
             low = [s for s in values if s.layer <= 1 and s is not sources[0]]
             sources.append(draw.choice(low))
         needs, inputs = [], {}
-        for position, source in enumerate(sources):
+        for source in sources:
             need = self._need(draw, source.entry)
+            if any(other.param == need.param for other in needs):
+                need = replace(need, param=source.entry.term.split()[0])
             needs.append(need)
             inputs[need.param] = (self._usual(need), draw.choice((1.0, 1.0, -1.0, 1.2, 0.85)))
         subject = draw.choice(("", "structure", "composition"))
@@ -296,7 +298,7 @@ class Grower:
             sense = draw.below(2) if convention.polarity >= 0 else 0
             convention = replace(convention, unit=unit, sense=sense)
         reciprocal = bool(convention.family) and draw.chance(0.12)
-        param = source.term.replace(" ", "_")
+        param = source.term.split()[1]
         return Need(param, source.term, self._settings(draw, source), pick, convention, reciprocal)
 
     def _settings(self, draw: Draw, entry: Entry) -> tuple[Setting, ...]:
@@ -456,17 +458,18 @@ def unmoved(
     return found
 
 
-def differs(right: object, wrong: object) -> bool:
-    """Whether two values differ by more than one per cent, in any of their entries."""
+def differs(right: object, wrong: object, share: float = MOVED) -> bool:
+    """Whether two values differ by more than a share, in any of their entries."""
     if isinstance(right, dict) and isinstance(wrong, dict):
-        return set(right) != set(wrong) or any(differs(right[key], wrong[key]) for key in right)
+        return set(right) != set(wrong) or any(differs(right[k], wrong[k], share) for k in right)
     if isinstance(right, list) and isinstance(wrong, list):
-        return len(right) != len(wrong) or any(map(differs, right, wrong))
+        pairs = zip(right, wrong, strict=False)
+        return len(right) != len(wrong) or any(differs(one, two, share) for one, two in pairs)
     if isinstance(right, str) and isinstance(wrong, str):
-        numbers = [int(text.partition("-")[2]) for text in (right, wrong)]
-        return differs(*numbers) if right.split("-")[0] == wrong.split("-")[0] else True
+        (label, _, count), (other, _, wrong_count) = right.partition("-"), wrong.partition("-")
+        return label != other or differs(int(count), int(wrong_count), share)
     if isinstance(right, int | float) and isinstance(wrong, int | float):
-        return not math.isfinite(wrong) or abs(wrong - right) > MOVED * abs(right)
+        return not math.isfinite(wrong) or abs(wrong - right) > share * abs(right)
     return True
 
 

@@ -41,7 +41,7 @@ UNITS: Mapping[str, tuple[Unit, ...]] = {
 NOUNS: Mapping[str, tuple[str, ...]] = {
     "energy": ("barrier", "penalty", "gain", "threshold", "balance"),
     "length": ("span", "offset", "reach", "clearance", "excursion"),
-    "share": ("ratio", "yield", "coverage", "contrast", "surplus"),
+    "share": ("ratio", "quota", "coverage", "contrast", "surplus"),
     "time": ("delay", "period", "lifetime", "lag", "interval"),
     "stress": ("stiffness", "load", "tension", "backlash", "stress"),
     "": ("tally", "grade", "rating", "standing"),  # whole numbers and labels

@@ -13,7 +13,7 @@ from experiments.benchmarks.invented.crystals import Crystal, draw_crystal
 from experiments.benchmarks.invented.draw import Draw
 from experiments.benchmarks.invented.entries import Entry
 from experiments.benchmarks.invented.graph import Knobs, Symbol, evaluate
-from experiments.benchmarks.invented.grow import differs, draw_settings, unmoved
+from experiments.benchmarks.invented.grow import draw_settings, unmoved
 from experiments.benchmarks.invented.plans import Given, Wanted, depth_of, plan, program, symbols_of
 from experiments.benchmarks.invented.prose import (
     gloss,
@@ -86,7 +86,7 @@ def draw_questions(
         for s in core
         if s.entry.kind in {"function", "method", "property"} and s.entry.result != "structure"
     ]
-    others = _mistakable([s for s in symbols.values() if s.core])
+    others = mistakable([s for s in symbols.values() if s.core])
     times: dict[str, int] = {s.entry.term: 0 for s in askable}
     found = []
     for number in range(1, knobs.questions + 1):
@@ -224,7 +224,7 @@ def _leaves(value: Any) -> Iterator[float]:
         yield value
 
 
-def _mistakable(core: Sequence[Symbol]) -> dict[str, list[Entry]]:
+def mistakable(core: Sequence[Symbol]) -> dict[str, list[Entry]]:
     """What may be taken for a symbol: its deprecated variants, and another leaf of the same call."""
     found: dict[str, list[Entry]] = {}
     leaves = [s.entry for s in core if s.entry.kind == "function" and s.layer == 1 and not s.entry.successor
@@ -236,6 +236,3 @@ def _mistakable(core: Sequence[Symbol]) -> dict[str, list[Entry]]:
                  and (leaf.subject, leaf.result) == (entry.subject, entry.result)]  # fmt: skip
         found[entry.path] = [*variants, *alike[:2]] if not entry.successor else []
     return found
-
-
-__all__ = ["Asked", "InventedQuestion", "WorldError", "differs", "draw_questions"]

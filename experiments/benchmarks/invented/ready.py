@@ -16,7 +16,13 @@ from typing import Any, TypeVar
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from experiments.benchmarks.invented.gates import check_references
+from experiments.benchmarks.invented.gates import (
+    check_mistakes,
+    check_reader,
+    check_references,
+    check_words,
+)
+from experiments.benchmarks.invented.reader import UnreadableError
 from experiments.benchmarks.invented.world import (
     PACKAGE,
     PRIVATE,
@@ -28,6 +34,8 @@ from experiments.benchmarks.invented.world import (
 )
 from indexes.corpus import building, replaced_folder
 from sandbox import environments
+from sandbox.base import SandboxConfig
+from sandbox.factory import get_sandbox
 
 BASE = "live"
 log = logging.getLogger(__name__)
@@ -111,6 +119,36 @@ def make(
         drawn - began, built - drawn, time.perf_counter() - built,
     )  # fmt: skip
     return world
+
+
+def prove(
+    knobs: Knobs, out: Path, *, backend: str = "auto", say: Callable[[str], None] = lambda _: None
+) -> tuple[World, int]:
+    """Write a world and put it through all gates; also the number of mistakes that were made.
+
+    Raises
+    ------
+    WorldError
+        When it cannot be made, or fails a gate.
+    SandboxError
+        When no sandbox works here.
+    """
+    world = make(knobs, out, backend=backend, say=say)
+
+    async def check() -> tuple[int, list[str]]:
+        config = SandboxConfig(backend, _load(out).environment, workers=1)
+        async with get_sandbox(config) as sandbox:
+            say("answering from the documents alone")
+            findings = [*check_words(world), *await check_reader(world, sandbox)]
+            count, unseen = await check_mistakes(world, sandbox, say)
+        return count, [*findings, *unseen]
+
+    try:
+        count, findings = wait(check())
+    except UnreadableError as error:
+        raise WorldError(f"{out}: a document leaves something out: {error}") from error
+    refuse(out, findings)
+    return world, count
 
 
 def refuse(out: Path, findings: list[str]) -> None:
