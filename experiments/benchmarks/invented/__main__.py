@@ -43,7 +43,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     began = time.perf_counter()
     try:
         knobs, out, backend = _parse(words)
-        columns = (SpinnerColumn(), TextColumn("invented package: {task.description}", markup=False))
+        columns = (
+            SpinnerColumn(),
+            TextColumn("invented package: {task.description}", markup=False),
+        )
         with Progress(*columns, TimeElapsedColumn(), console=console) as shown:
             task = shown.add_task("starting")
             world, count = prove(

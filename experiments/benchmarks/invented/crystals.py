@@ -105,14 +105,14 @@ class Raw:
         As an expression of the library.
     value
         The same, independently.
-    geometric
-        Whether it changes when the cell does.
+    power_of_length
+        How it grows with the cell.
     """
 
     subject: str
     code: str
     value: Callable[[Crystal], float]
-    geometric: bool = True
+    power_of_length: int = 1
 
 
 def _shortest(crystal: Crystal) -> float:
@@ -122,27 +122,27 @@ def _shortest(crystal: Crystal) -> float:
 
 RAWS: Mapping[str, Raw] = {
     "volume per site": Raw("structure", "structure.volume / len(structure)",
-                           lambda c: c.volume() / len(c.sites)),
+                           lambda c: c.volume() / len(c.sites), 3),
     "density": Raw("structure", "float(structure.density)",
-                   lambda c: c.mean(1) * len(c.sites) * _AMU / c.volume()),
+                   lambda c: c.mean(1) * len(c.sites) * _AMU / c.volume(), -3),
     "shortest": Raw("structure", "min(structure.get_distance(i, j) for i in range(len(structure))"
                     " for j in range(i))", _shortest),
     "first to last": Raw("structure", "structure.get_distance(0, len(structure) - 1)",
                          lambda c: c.distance(0, len(c.sites) - 1)),
     "electrons": Raw("structure", "sum(site.specie.Z for site in structure) / structure.volume",
-                     lambda c: c.mean(0) * len(c.sites) / c.volume()),
+                     lambda c: c.mean(0) * len(c.sites) / c.volume(), -3),
     "longest": Raw("lattice", "max(lattice.abc)", lambda c: max(c.lengths)),
-    "cell": Raw("lattice", "lattice.volume", lambda c: c.volume()),
+    "cell": Raw("lattice", "lattice.volume", lambda c: c.volume(), 3),
     "base": Raw("lattice", "lattice.a * lattice.b * math.sin(math.radians(lattice.gamma))",
-                lambda c: c.lengths[0] * c.lengths[1] * math.sin(math.radians(c.angles[2]))),
+                lambda c: c.lengths[0] * c.lengths[1] * math.sin(math.radians(c.angles[2])), 2),
     "diagonal": Raw("lattice", "math.dist((0, 0, 0), lattice.get_cartesian_coords((1, 1, 1)))",
                     lambda c: math.sqrt(c.product((1, 1, 1), (1, 1, 1)))),
     "mean mass": Raw("composition", "float(composition.weight) / composition.num_atoms",
-                     lambda c: c.mean(1), geometric=False),
+                     lambda c: c.mean(1), power_of_length=0),
     "mean number": Raw("composition", "composition.total_electrons / composition.num_atoms",
-                       lambda c: c.mean(0), geometric=False),
+                       lambda c: c.mean(0), power_of_length=0),
     "mean electronegativity": Raw("composition", "composition.average_electroneg",
-                                  lambda c: c.mean(2), geometric=False),
+                                  lambda c: c.mean(2), power_of_length=0),
 }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from experiments.benchmarks.invented.lexicon import UNITS, Unit
 
-Kind = Literal["function", "class", "method", "property", "constant", "table"]
+Kind = Literal["function", "class", "method", "property", "constant"]
 Result = Literal["float", "int", "str", "list", "dict", "structure"]
 ChoiceKind = Literal["mode", "number", "element", "flag"]
 

@@ -13,11 +13,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from experiments.benchmarks.invented.grow import differs
 from experiments.benchmarks.invented.plans import mistakes, plan, program
 from experiments.benchmarks.invented.prose import gloss, use
 from experiments.benchmarks.invented.questions import mistakable
 from experiments.benchmarks.invented.reader import UnreadableError, documents, read, restored, solve
+from experiments.benchmarks.invented.sensitivity import differs
 from experiments.benchmarks.invented.world import World
 from experiments.benchmarks.question_check import compare_runs
 from experiments.benchmarks.question_format import TaskSpec, read_spec
@@ -175,7 +175,9 @@ async def check_reader(world: World, sandbox: Sandbox) -> list[str]:
             if key not in programs:
                 continue
             right = key not in errors and not differs(one.gold, values[key]["value"], 1e-3)
-            believed = program({"value": plan(one.wanted, question.crystal, told)}, question.crystal)
+            believed = program(
+                {"value": plan(one.wanted, question.crystal, told)}, question.crystal
+            )
             misled = believed != program({"value": one.plan}, question.crystal)
             if right is misled:
                 what = "is answered in spite of" if right else "is not answered by"

@@ -154,7 +154,7 @@ def compute(call: Call, crystal: Crystal, symbols: Mapping[str, Symbol]) -> Any:
     """What one call gives: a number, text, list, dict, or for a structure a `Crystal`."""
     symbol = symbols[call.entry.path]
     entry, formula = symbol.entry, symbol.formula
-    if entry.kind == "table":
+    if formula.values:
         return dict(formula.values)
     given = {one.param: evaluate(one, crystal, symbols) for one in call.inputs}
     subject = given.pop("structure", crystal)

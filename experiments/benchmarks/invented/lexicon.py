@@ -52,6 +52,13 @@ ROLES: Mapping[str, str] = {
     "energy": "excitation energy", "length": "film thickness", "share": "filling",
     "time": "dwell time", "stress": "clamping pressure",
 }  # fmt: skip
+
+
+def family_of(role: str) -> str:
+    """The family of units of a role."""
+    return next(family for family, name in ROLES.items() if name == role)
+
+
 POLARITIES = (
     ("inwards", "outwards"),
     ("towards the surface", "towards the core"),

@@ -47,12 +47,7 @@ def outdated(symbols: Mapping[str, Symbol], knobs: Knobs) -> dict[str, Entry]:
         draw = Draw(knobs.seed, "outdated", entry.term, entry.name)
         modes = [choice for choice in entry.choices if choice.kind == "mode"]
         able = bool(entry.convention.family) or bool(modes)
-        if (
-            not able
-            or entry.successor
-            or entry.kind in {"constant", "table"}
-            or not draw.chance(0.12)
-        ):
+        if not able or entry.successor or entry.kind == "constant" or not draw.chance(0.12):
             continue
         if modes and (draw.chance(0.5) or not entry.convention.family):
             mode = modes[0]
@@ -112,48 +107,41 @@ def write_package(
 def _module(
     own: Mapping[str, Symbol], by_term: Mapping[str, Entry], told: Mapping[str, Entry], knobs: Knobs, name: str
 ) -> str:  # fmt: skip
-    constants, definitions, rows = [], [], []
+    constants, definitions = [], []
     for path, symbol in own.items():
         entry = told.get(path, symbol.entry)
-        draw = Draw(knobs.seed, "prose", entry.term, entry.name)
-        if entry.kind in {"constant", "table"}:
-            facts = facts_of(symbol, entry, by_term, draw)
-            text = " ".join(draw.shuffled([facts.summary, facts.returns, facts.use]))
-            rows.append((entry.name, text))
-            comment = (
-                []
-                if knobs.docs in {"full", "outdated"}
-                else textwrap.wrap(text, 90, initial_indent="# ", subsequent_indent="# ")
-            )
-            constants.append("\n".join([*comment, f"{entry.name} = {_value(symbol)}"]))
+        if entry.kind == "constant":
+            constants.append(_constant(symbol, by_term, knobs))
         elif not entry.owner:
             definitions.append(_definition(symbol, entry, own, by_term, told, knobs))
-    draw = Draw(knobs.seed, "module", name)
-    head = (
-        draw.choice(("Quantities of one kind", "A part of the package", "Functions of daily use"))
-        + "."
-    )
-    if rows and knobs.docs in {"full", "outdated"}:
-        listed = "\n".join(
-            textwrap.fill(
-                f"{constant}: {text}", 92, initial_indent="    ", subsequent_indent=" " * 8
-            )
-            for constant, text in rows
-        )
-        head += f"\n\nAttributes:\n{listed}\n"
+    heads = ("Quantities of one kind", "A part of the package", "Functions of daily use")
+    head = Draw(knobs.seed, "module", name).choice(heads)
     return (
-        f'"""{head}"""\n\nfrom __future__ import annotations\n\nimport math\nimport warnings\n\n'
+        f'"""{head}."""\n\nfrom __future__ import annotations\n\nimport math\nimport warnings\n\n'
         "from pymatgen.core import Composition, Element, Lattice, Structure\n\n"
         "from ._helpers import chosen, power\n\n"
-        + "\n\n".join(constants)
-        + "\n\n\n"
-        + "\n\n\n".join(definitions)
+        + "\n\n\n".join(["\n\n".join(constants), *definitions])
         + "\n"
     )
 
 
+def _constant(symbol: Symbol, by_term: Mapping[str, Entry], knobs: Knobs) -> str:
+    """A constant or table, with its documentation before or after it."""
+    entry = symbol.entry
+    draw = Draw(knobs.seed, "prose", entry.term)
+    facts = facts_of(symbol, entry, by_term, draw)
+    text = " ".join([facts.summary, *draw.shuffled([facts.returns, facts.use])])
+    told = knobs.docs in {"full", "outdated"}
+    mark = "#: " if told else "# "
+    before = textwrap.fill(text, 92, initial_indent=mark, subsequent_indent=mark)
+    value = f"{entry.name} = {_value(symbol)}"
+    if told and draw.chance(0.5):
+        return f'{value}\n"""{textwrap.fill(text, 92)}"""'
+    return f"{before}\n{value}"
+
+
 def _value(symbol: Symbol) -> str:
-    if symbol.entry.kind == "constant":
+    if not symbol.formula.values:
         return repr(
             -symbol.formula.scale if symbol.entry.convention.sense else symbol.formula.scale
         )

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from experiments.benchmarks.invented.crystals import Crystal
-from experiments.benchmarks.invented.entries import Choice, Convention, Entry, Setting
-from experiments.benchmarks.invented.lexicon import ROLES, RULES, UNITS
+from experiments.benchmarks.invented.entries import Choice, Convention, Entry, Need, Setting
+from experiments.benchmarks.invented.lexicon import RULES, UNITS, family_of
 
 
 @dataclass(frozen=True)
@@ -88,19 +88,19 @@ def _call(
         for (choice, _), (_, value) in zip(stated, values, strict=True)
         if choice.kind != "mode" or value != choice.default
     )
-    inputs = []
-    for need in entry.needs:
-        source = _call(by_term[need.term], need.settings, crystal, by_term)
-        key: int | str | None = None
-        if need.pick:
-            key = (
-                crystal.element(need.pick)
-                if need.pick in RULES
-                else {"first": 0, "last": -1}[need.pick]
-            )
-        factor = _factor(source.entry.convention, need.convention)
-        inputs.append(Given(need.param, source, key, factor, need.reciprocal))
-    return Call(entry, tuple((choice.param, value) for choice, value in given), tuple(inputs))
+    inputs = tuple(handed_over(need, crystal, by_term) for need in entry.needs)
+    return Call(entry, tuple((choice.param, value) for choice, value in given), inputs)
+
+
+def handed_over(need: Need, crystal: Crystal, by_term: Mapping[str, Entry]) -> Given:
+    """What a parameter is given."""
+    source = _call(by_term[need.term], need.settings, crystal, by_term)
+    key: int | str | None = None
+    if need.pick:
+        places = {"first": 0, "last": -1}
+        key = crystal.element(need.pick) if need.pick in RULES else places[need.pick]
+    factor = _factor(source.entry.convention, need.convention)
+    return Given(need.param, source, key, factor, need.reciprocal)
 
 
 def resolve(choice: Choice, setting: Setting, crystal: Crystal) -> Any:
@@ -126,7 +126,7 @@ def symbols_of(given: Given) -> set[str]:
 
 def depth_of(given: Given) -> int:
     """Number of calls in the longest chain; what is only read counts as none."""
-    own = 0 if given.call.entry.kind in {"constant", "table"} else 1
+    own = 0 if given.call.entry.kind == "constant" else 1
     return own + max((depth_of(one) for one in given.call.inputs), default=0)
 
 
@@ -194,7 +194,7 @@ def _other_values(choice: Choice, value: Any, crystal: Crystal) -> Iterator[tupl
             if element != value:
                 yield f"{choice.param}={element}", element
     elif choice.kind == "number":
-        family = UNITS[next(f for f in UNITS if ROLES.get(f) == choice.role)]
+        family = UNITS[family_of(choice.role)]
         own = next(unit for unit in family if unit.symbol == choice.unit)
         wrong = next(unit for unit in family if unit.symbol != choice.unit)
         yield f"{choice.param}: unit", value * own.size / wrong.size
@@ -263,7 +263,7 @@ class _Writer:
 
     def _call(self, call: Call) -> str:
         entry = call.entry
-        if entry.kind in {"constant", "table"}:
+        if entry.kind == "constant":
             return self._name(entry.path)
         inputs = {one.param: self.value(one) for one in call.inputs}
         subject = {"": [], "structure": ["crystal"]}.get(

@@ -159,7 +159,7 @@ def need_phrase(need: Need, source: Entry, draw: Draw) -> str:
         return " ".join([text, *(setting_phrase(s, draw) for s in need.settings)])
     own = (
         ""
-        if source.kind in {"constant", "table"}
+        if source.kind == "constant"
         else draw.choice(("", " of the same crystal", " found for this crystal"))
     )
     text = draw.choice(

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from experiments.benchmarks.invented import lexicon
 from experiments.benchmarks.invented.crystals import Crystal, draw_crystal
 from experiments.benchmarks.invented.draw import Draw
 from experiments.benchmarks.invented.entries import Entry
-from experiments.benchmarks.invented.graph import Knobs, Symbol, evaluate
-from experiments.benchmarks.invented.grow import draw_settings, unmoved
+from experiments.benchmarks.invented.graph import Symbol, evaluate
 from experiments.benchmarks.invented.plans import Given, Wanted, depth_of, plan, program, symbols_of
 from experiments.benchmarks.invented.prose import (
     gloss,
@@ -22,6 +21,8 @@ from experiments.benchmarks.invented.prose import (
     unit_phrase,
     use,
 )
+from experiments.benchmarks.invented.sensitivity import draw_settings, unmoved
+from experiments.benchmarks.invented.symbols import Draft, respelled
 
 _MOST = 5  # properties of a question
 _ATTEMPTS = 400
@@ -70,9 +71,7 @@ class InventedQuestion:
         return program({one.name: one.plan for one in self.asked}, self.crystal)
 
 
-def draw_questions(
-    knobs: Knobs, package: str, symbols: Mapping[str, Symbol], by_term: Mapping[str, Entry]
-) -> list[InventedQuestion]:
+def draw_questions(draft: Draft) -> list[InventedQuestion]:
     """The questions of a world; each passes its gates as far as they need no library.
 
     Raises
@@ -80,72 +79,57 @@ def draw_questions(
     WorldError
         When none can be found.
     """
-    core = [s for s in symbols.values() if s.core and by_term.get(s.entry.term) is s.entry]
-    askable = [
-        s
-        for s in core
-        if s.entry.kind in {"function", "method", "property"} and s.entry.result != "structure"
-    ]
-    others = mistakable([s for s in symbols.values() if s.core])
-    times: dict[str, int] = {s.entry.term: 0 for s in askable}
+    knobs = draft.knobs
+    core = [s for s in draft.symbols.values() if s.core]
+    askable = [s for s in core if s.entry.term and not s.entry.successor
+               and s.entry.kind != "constant" and s.entry.result != "structure"]  # fmt: skip
+    others = mistakable(core)
+    times = Counter[str]()  # that a term was asked for
     found = []
     for number in range(1, knobs.questions + 1):
         for attempt in range(_ATTEMPTS):
-            draw = Draw(
-                knobs.seed, "question", knobs.depth, knobs.breadth, knobs.results, number, attempt
-            )
-            even = {**times} if attempt < _EVEN else dict.fromkeys(times, 0)
-            question = _draw(
-                draw, knobs, f"{package}_{number:02d}", askable, symbols, by_term, even, others
-            )
+            purpose = (knobs.depth, knobs.breadth, knobs.results, number, attempt)
+            draw = Draw(knobs.seed, "question", *purpose)
+            # Terms that were asked for less often come first, unless none of them passes.
+            order = draw.shuffled(askable)
+            if attempt < _EVEN:
+                order.sort(key=lambda symbol: times[symbol.entry.term])
+            order.sort(key=lambda symbol: symbol.layer != knobs.depth)
+            question = _draw(draft, draw, f"{draft.package}_{number:02d}", order, others)
             if question is not None:
                 break
         else:
             msg = f"seed={knobs.seed} depth={knobs.depth}: no question passes its gates; take another seed"
             raise WorldError(msg)
-        for one in question.asked:
-            times[one.wanted.term] += 1
+        times.update(one.wanted.term for one in question.asked)
         found.append(question)
     return found
 
 
 def _draw(
-    draw: Draw, knobs: Knobs, name: str, askable: Sequence[Symbol], symbols: Mapping[str, Symbol],
-    by_term: Mapping[str, Entry], times: Mapping[str, int], others: Mapping[str, Sequence[Entry]],
-) -> InventedQuestion | None:  # fmt: skip
+    draft: Draft,
+    draw: Draw,
+    name: str,
+    order: Sequence[Symbol],
+    others: Mapping[str, Sequence[Entry]],
+) -> InventedQuestion | None:
+    """One question: the deepest quantity first, then others until it is broad enough."""
     crystal = draw_crystal(draw)
-    goal = _goal(crystal, package=name.rpartition("_")[0])
-    deep = [s for s in askable if s.layer == knobs.depth]
-    order = sorted(draw.shuffled(deep), key=lambda s: times[s.entry.term])[:1]
-    order += sorted(draw.shuffled(askable), key=lambda s: times[s.entry.term] // 2)
+    goal = _goal(crystal, draft.package)
     asked: list[Asked] = []
     used: set[str] = set()
-    for symbol in order:
-        term = symbol.entry.term
-        if any(one.wanted.term == term for one in asked):
-            continue
-        one = _ask(
-            Draw(knobs.seed, name, term, draw.number()),
-            f"value_{len(asked) + 1}",
-            symbol,
-            crystal,
-            knobs,
-            by_term,
-        )
+    for symbol in (order[0], *sorted(order[1:], key=lambda _: draw.number())):
+        one = _ask(draft, draw, f"value_{len(asked) + 1}", symbol, crystal)
         needed = used | symbols_of(one.plan)
-        if asked and (len(needed) > knobs.breadth and len(asked) >= 2):
+        if len(asked) >= 2 and len(needed) > draft.knobs.breadth:
             continue
-        value = evaluate(one.plan, crystal, symbols)
-        one = replace(one, gold=value)
-        if not _fit(value, f"{goal} {one.description}") or unmoved(
-            one.plan, crystal, symbols, others
-        ):
-            if not asked:
-                return None
-            continue
-        asked.append(one)
-        used = needed
-        if len(asked) == _MOST or (len(asked) >= 2 and len(used) >= knobs.breadth):
+        fits = _fit(one.gold, f"{goal} {one.description}")
+        if fits and not unmoved(one.plan, crystal, draft.symbols, others):
+            asked.append(one)
+            used = needed
+        elif not asked:
+            return None
+        if len(asked) == _MOST or (len(asked) >= 2 and len(used) >= draft.knobs.breadth):
             break
     if len(asked) < 2:
         return None
@@ -153,18 +137,15 @@ def _draw(
     return InventedQuestion(name, crystal, tuple(asked), goal, depth, len(used))
 
 
-def _ask(
-    draw: Draw, name: str, symbol: Symbol, crystal: Crystal, knobs: Knobs, by_term: Mapping[str, Entry]
-) -> Asked:  # fmt: skip
+def _ask(draft: Draft, draw: Draw, name: str, symbol: Symbol, crystal: Crystal) -> Asked:
     entry = symbol.entry
-    convention = entry.convention
-    if convention.family:
-        unit = draw.choice(lexicon.UNITS[convention.family]).symbol
-        sense = draw.below(2) if convention.polarity >= 0 else 0
-        convention = replace(convention, unit=unit, sense=sense)
-    wanted = Wanted(entry.term, draw_settings(draw, entry), convention)
-    return Asked(name, wanted, plan(wanted, crystal, by_term), None,
-                 describe(symbol, wanted, knobs.gap, draw), FORMATS[entry.result])  # fmt: skip
+    wanted = Wanted(entry.term, draw_settings(draw, entry), respelled(draw, entry.convention))
+    given = plan(wanted, crystal, draft.by_term)
+    words = Draw(draft.knobs.seed, name, wanted.term, draw.number())  # gap moves nothing else
+    text = describe(symbol, wanted, draft.knobs.gap, words)
+    return Asked(
+        name, wanted, given, evaluate(given, crystal, draft.symbols), text, FORMATS[entry.result]
+    )
 
 
 def describe(symbol: Symbol, wanted: Wanted, gap: int, draw: Draw) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from docgen.facts import render_document, render_facts
 from docgen.library import build_library
@@ -31,7 +31,7 @@ _SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z`\"])")
 _UNREAD = frozenset({"Relations", "Example", "Raises"})
 _RESULTS: Mapping[str, Result] = {
     "float": "float", "int": "int", "str": "str", "list[float]": "list",
-    "dict[str, float]": "dict", "Structure": "structure",
+    "dict[str, float]": "dict", "dict": "dict", "Structure": "structure",
 }  # fmt: skip
 _CLASSES = ("Structure", "Lattice", "Composition")
 
@@ -72,7 +72,9 @@ def documents(files: Mapping[str, str]) -> dict[str, str]:
         sources.append(SourceFile(module, path, parts[0], None, text, is_package=is_package))
     library = build_library(sources).public()
     return {
-        name: render_document(render_facts(symbol), write_by_rules(build_prompt(symbol, library, {}, ())))
+        name: render_document(
+            render_facts(symbol), write_by_rules(build_prompt(symbol, library, {}, ()))
+        )
         for name, symbol in library.symbols.items()
     }
 
@@ -94,12 +96,11 @@ def restored(text: str) -> str:
                 block.append(lines[position].removeprefix(f"{indent}#").removeprefix(" "))
                 position += 1
             if block:
-                found += [f'{indent}"""{block[0]}', *(f"{indent}{row}".rstrip() for row in block[1:]), f'{indent}"""']
-    constants = re.findall(r"((?:^# .*\n)+)^([A-Z_]+) = ", text, re.MULTILINE)
-    if constants:
-        rows = [f"    {name}: " + block.replace("# ", "        ").strip() for block, name in constants]
-        end = next(i for i, line in enumerate(found) if line.endswith('"""'))
-        found[end] = found[end].removesuffix('"""') + "\n\nAttributes:\n" + "\n".join(rows) + '\n"""'
+                found += [
+                    f'{indent}"""{block[0]}',
+                    *(f"{indent}{row}".rstrip() for row in block[1:]),
+                    f'{indent}"""',
+                ]
     return "\n".join(found) + "\n"
 
 
@@ -114,25 +115,16 @@ def read(texts: Mapping[str, str]) -> Manual:
     pages = {path: _Page(path, text) for path, text in texts.items()}
     terms: dict[str, str] = {}  # path -> term
     phrases: dict[str, str] = {}
-    constants: dict[str, str] = {}
     for path, page in pages.items():
-        if page.kind == "module":
-            constants |= {f"{path}.{name}": text for name, text in page.constants()}
-        elif page.kind != "class":
+        if page.kind not in {"module", "class", "attribute"}:
             terms[path] = _own_term(path, page.summary)
-    terms |= {path: _own_term(path, text) for path, text in constants.items()}
+            said = f"{page.summary} {page.free}"
+            phrases |= dict.fromkeys(_phrases(said), terms[path])
     known = {term: path for path, term in terms.items()}
-    for path, term in terms.items():
-        said = constants.get(path) or f"{pages[path].summary} {pages[path].free}"
-        phrases |= dict.fromkeys(_phrases(said), term)
     entries: dict[str, Entry] = {}
     for path, page in sorted(pages.items(), key=lambda item: item[1].kind != "class"):
-        if page.kind != "module":
+        if page.kind not in {"module", "attribute"}:
             entries[path] = page.entry(terms.get(path, ""), known, entries)
-    for path, text in constants.items():
-        kind = "table" if "element" in text and "maps" in text or "symbols of the elements" in text else "constant"
-        result: Result = "dict" if kind == "table" else "float"
-        entries[path] = Entry(path, kind, terms[path], result=result, convention=_convention(_told_result(text)))  # type: ignore[arg-type]
     by_term = {e.term: e for e in entries.values() if e.term and not e.successor}
     return Manual(by_term, phrases)
 
@@ -142,7 +134,9 @@ class _Page:
 
     def __init__(self, path: str, text: str) -> None:
         head, _, body = text.partition("\n---\n")
-        facts = dict(line.split(": ", 1) for line in head.splitlines() if ": " in line and line[0] != " ")
+        facts = dict(
+            line.split(": ", 1) for line in head.splitlines() if ": " in line and line[0] != " "
+        )
         self.path, self.kind = path, facts["kind"]
         self.signature = facts.get("signature", "")
         sections = dict(re.findall(r"^## (.+)\n((?:(?!## ).*\n?)*)", body, re.MULTILINE))
@@ -152,16 +146,12 @@ class _Page:
         self.free = " ".join(" ".join(t if t.endswith(".") else f"{t}." for t in rest).split())
         self.deprecated = "deprecated" in body.lower()
 
-    def constants(self) -> Iterator[tuple[str, str]]:
-        """Constants that a module lists."""
-        blocks = re.split(r"^(?=[A-Z_]+(?: \(.*\))?: )", self.listed, flags=re.MULTILINE)
-        for block in blocks:
-            name, _, text = block.partition(":")
-            if name.strip().isupper():
-                yield name.split()[0], " ".join(text.split())
-
     def _arguments(self) -> ast.FunctionDef:
-        text = self.signature if "(" in self.signature.partition("->")[0] else self.signature.replace(" ->", "() ->", 1)
+        text = (
+            self.signature
+            if "(" in self.signature.partition("->")[0]
+            else self.signature.replace(" ->", "() ->", 1)
+        )
         node = ast.parse(f"def {text}: ...").body[0]
         assert isinstance(node, ast.FunctionDef)
         return node
@@ -184,19 +174,34 @@ class _Page:
                 if term_of_it is None:
                     raise UnreadableError(f"{self.path}: where {argument.arg} comes from: {text!r}")
                 needs.append(_need(argument.arg, term_of_it, text))
-        defaults = dict(zip((a.arg for a in node.args.kwonlyargs), node.args.kw_defaults, strict=True))
+        defaults = dict(
+            zip((a.arg for a in node.args.kwonlyargs), node.args.kw_defaults, strict=True)
+        )
         choices = []
         for argument in node.args.kwonlyargs:
             annotation = ast.unparse(argument.annotation) if argument.annotation else ""
-            choices.append(_choice(argument.arg, annotation, told.get(argument.arg, ""), defaults[argument.arg]))
+            choices.append(
+                _choice(
+                    argument.arg, annotation, told.get(argument.arg, ""), defaults[argument.arg]
+                )
+            )
         owner = ""
         if self.kind in {"method", "property"}:
             owner = self.path.rpartition(".")[0]
             needs, subject = list(entries[owner].needs), entries[owner].subject
         result = _RESULTS[returns] if self.kind != "class" else "float"
-        said = told.get("", "")
-        convention = _convention(said) if result in {"float", "list", "dict"} and self.kind != "class" else Convention()
-        order = next((o for o in ("atomic number", "electronegativity") if result == "list" and o in said), "")
+        said = told[""]
+        if self.kind == "constant":
+            said, owner = f"{self.summary} {self.free}", ""
+        convention = (
+            _convention(said)
+            if result in {"float", "list", "dict"} and self.kind != "class"
+            else Convention()
+        )
+        order = next(
+            (o for o in ("atomic number", "electronegativity") if result == "list" and o in said),
+            "",
+        )
         return Entry(self.path, self.kind, term, subject, owner, tuple(needs), tuple(choices), result,  # type: ignore[arg-type]
                      convention, order, successor="its successor" if self.deprecated else "")  # fmt: skip
 
@@ -208,7 +213,7 @@ class _Page:
             start = re.match(r"(\w+)\s*(?:\([^)]*\))?\s*:", line)
             if start and start[1] in told:
                 current = start[1]
-                line = line[start.end():]
+                line = line[start.end() :]
             if current is not None:
                 told[current] += f" {line.strip()}"
         owner: str | None = None
@@ -331,7 +336,13 @@ def _choice(param: str, annotation: str, text: str, default: ast.expr | None) ->
         given = re.search(r"([\d.]+) unless given|, ([\d.]+) is taken|default ([\d.]+)\)", text)
         if role is None or unit is None or given is None:
             raise UnreadableError(f"{param}: role, unit or default: {text!r}")
-        return Choice(param, "number", default=float(next(filter(None, given.groups()))), role=role, unit=_UNITS[unit[1]][1])
+        return Choice(
+            param,
+            "number",
+            default=float(next(filter(None, given.groups()))),
+            role=role,
+            unit=_UNITS[unit[1]][1],
+        )
     meanings = []
     for meaning in _MEANINGS:
         value = re.search(rf'"(\w+)"(?: means that| says that|,) {meaning}', text)
@@ -346,7 +357,9 @@ def _choice(param: str, annotation: str, text: str, default: ast.expr | None) ->
 # --- questions ---------------------------------------------------------------------------------------
 
 
-def solve(goal: str, descriptions: Mapping[str, str], manual: Manual) -> tuple[Crystal, dict[str, Given | UnreadableError]]:
+def solve(
+    goal: str, descriptions: Mapping[str, str], manual: Manual
+) -> tuple[Crystal, dict[str, Given | UnreadableError]]:
     """The plan of each property of a question, from its text and a manual alone."""
     crystal = read_crystal(goal)
     plans: dict[str, Given | UnreadableError] = {}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from experiments.benchmarks.invented.entries import Entry
 from experiments.benchmarks.invented.graph import KnobError, Knobs, Symbol
-from experiments.benchmarks.invented.grow import Grower
+from experiments.benchmarks.invented.grow import grow
 from experiments.benchmarks.invented.package import outdated, write_package
 from experiments.benchmarks.invented.questions import InventedQuestion, WorldError, draw_questions
 
@@ -52,17 +52,16 @@ def generate(knobs: Knobs) -> World:
     WorldError
         When no question passes its gates.
     """
-    grower = Grower(knobs)
-    grower.grow()
-    symbols, by_term = grower.symbols, grower.by_term
+    draft = grow(knobs)
+    symbols, by_term = draft.symbols, draft.by_term
     return World(
         knobs=knobs,
-        package=grower.package,
-        files=write_package(grower.package, grower.modules, symbols, by_term, knobs),
+        package=draft.package,
+        files=write_package(draft.package, draft.modules, symbols, by_term, knobs),
         symbols=symbols,
         by_term=by_term,
         told=outdated(symbols, knobs),
-        questions=tuple(draw_questions(knobs, grower.package, symbols, by_term)),
+        questions=tuple(draw_questions(draft)),
     )
 
 
