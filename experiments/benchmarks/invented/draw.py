@@ -49,6 +49,10 @@ class Draw:
         """One of them."""
         return options[self.below(len(options))]
 
+    def of(self, *options: T) -> T:
+        """One of the arguments."""
+        return self.choice(options)
+
     def shuffled(self, options: Sequence[T]) -> list[T]:
         """All of them in another order."""
         rest = list(options)

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from experiments.benchmarks.invented.crystals import ELEMENTS, RAWS, Crystal
+from experiments.benchmarks.invented.crystals import ELEMENTS, Crystal, measure
 from experiments.benchmarks.invented.draw import SEEDS
-from experiments.benchmarks.invented.entries import Entry
+from experiments.benchmarks.invented.entries import Entry, Need
 from experiments.benchmarks.invented.plans import Call, Given
 
 SMALLEST, LARGEST, DEEPEST = 60, 3000, 10
@@ -160,14 +160,12 @@ def compute(call: Call, crystal: Crystal, symbols: Mapping[str, Symbol]) -> Any:
     subject = given.pop("structure", crystal)
     value = formula.scale
     if formula.raw:
-        raw = RAWS[formula.raw].value(subject)
+        raw = measure(formula.raw, subject)
         value *= power(raw / formula.raw_reference, formula.raw_power)
     for need in entry.needs:
         if need.param in formula.inputs:
             usual, exponent = formula.inputs[need.param]
-            value *= power(
-                _plain(given[need.param], need.convention.sense, need.reciprocal) / usual, exponent
-            )
+            value *= power(_plain(given[need.param], need) / usual, exponent)
     if formula.inner is not None:
         path, usual, exponent = formula.inner
         inner = compute(Call(symbols[path].entry, (), ()), crystal, symbols)
@@ -192,10 +190,11 @@ def power(value: float, exponent: float) -> float:
     return math.copysign(abs(value) ** exponent, value)
 
 
-def _plain(value: Any, sense: int, reciprocal: bool) -> float:
-    number = float(value.partition("-")[2]) if isinstance(value, str) else float(value)
-    number = 1.0 / number if reciprocal else number
-    return -number if sense else number
+def _plain(value: Any, need: Need) -> float:
+    """A value as the formula takes it: a number, positive in the first sense, not inverted."""
+    number = float(value.partition("-")[2] if isinstance(value, str) else value)
+    number = 1.0 / number if need.reciprocal else number
+    return -number if need.convention.sense else number
 
 
 def _effects(call: Call, symbol: Symbol) -> float:
@@ -209,7 +208,7 @@ def _effects(call: Call, symbol: Symbol) -> float:
         elif choice.kind == "flag":
             factor *= effect["on"] if value else 1.0
         elif choice.kind == "number":
-            factor *= 1.0 + effect["slope"] * float(value)
+            factor *= 1.0 + effect["slope"] * float(value or 0.0)
         else:
             factor *= power(ELEMENTS[str(value)][2] / 2.0, effect["power"])
     return factor

@@ -84,13 +84,16 @@ def _add(draft: Draft, number: int, role: Role, layer: int, *, core: bool) -> No
 def _add_classes(draft: Draft, number: int, *, core: bool) -> None:
     """A class that is built from a crystal and a value, one that inherits from it, and members."""
     base: Entry | None = None
+    roles: tuple[tuple[int, Role], ...] = ((1, "method"), (2, "property"))
     for first in (number, number + _IN_CLASSES // 2):
         for attempt in range(_ATTEMPTS):
             made = _draw_class(draft, number, first, base, core=core, attempt=attempt)
             members = [
-                draw_symbol(draft, first + 1 + place, role, 2, core=core, attempt=attempt, owner=made.entry)
-                for place, role in enumerate(("method", "property"))
-            ]  # fmt: skip
+                draw_symbol(
+                    draft, first + place, role, 2, core=core, attempt=attempt, owner=made.entry
+                )
+                for place, role in roles
+            ]
             if not core or all(_sensitive(draft, member) for member in members):
                 break
         for symbol in (made, *members):
@@ -107,9 +110,9 @@ def _draw_class(
     if base is not None:
         needs = base.needs
     else:
-        leaves = [s.entry for s in draft.sources(core=core)
-                  if s.layer == 1 and s.entry.kind == "function" and s.entry.result != "structure"]  # fmt: skip
-        needs = (draw_need(draft, draw, draw.choice(leaves)),)
+        pool = (s for s in draft.sources(core=core) if s.layer == 1 and s.entry.kind == "function")
+        leaves = [s.entry for s in pool if s.entry.result != "structure"]
+        needs = (draw_need(draw, draw.choice(leaves)),)
         if draft.knobs.names == "opaque":
             needs = (replace(needs[0], param=words[2]),)
     name = words[0].capitalize() + ("" if draft.knobs.names == "opaque" else "Model")

@@ -9,9 +9,10 @@ from dataclasses import replace
 from experiments.benchmarks.invented import lexicon
 from experiments.benchmarks.invented.crystals import RAWS
 from experiments.benchmarks.invented.draw import Draw
-from experiments.benchmarks.invented.entries import Choice, Entry, Need
+from experiments.benchmarks.invented.entries import Choice, Entry
 from experiments.benchmarks.invented.graph import Knobs, Symbol
 from experiments.benchmarks.invented.prose import TYPES, docstring, facts_of
+from experiments.benchmarks.invented.symbols import Draft
 
 _HELPERS = '''"""Helpers of the package."""
 
@@ -72,72 +73,103 @@ def outdated(symbols: Mapping[str, Symbol], knobs: Knobs) -> dict[str, Entry]:
     return told
 
 
-def write_package(
-    package: str,
-    modules: Sequence[str],
-    symbols: Mapping[str, Symbol],
-    by_term: Mapping[str, Entry],
-    knobs: Knobs,
-) -> dict[str, str]:
-    """File name -> text of the package.
-
-    Parameters
-    ----------
-    package, modules
-        Import name, and names of its modules.
-    symbols
-        By dotted name, in an order in which each needs only earlier ones.
-    """
-    told = outdated(symbols, knobs)
+def write_package(draft: Draft) -> dict[str, str]:
+    """File name -> text of the package of a world."""
+    package, writer = draft.package, _Writer(draft)
     files = {f"{package}/_helpers.py": _HELPERS}
-    listed = []
-    for module in modules:
-        prefix = f"{package}.{module}."
-        own = {path: s for path, s in symbols.items() if path.startswith(prefix)}
+    for name in draft.modules:
+        prefix = f"{package}.{name}."
+        own = [symbol for path, symbol in draft.symbols.items() if path.startswith(prefix)]
         if own:
-            files[f"{package}/{module}.py"] = _module(own, by_term, told, knobs, module)
-            listed.append(module)
-    names = "\n".join(f"- `{module}`" for module in listed)
-    files[f"{package}/__init__.py"] = (
-        f'"""Quantities of crystals, as our group defines them.\n\nModules:\n\n{names}\n"""\n'
-    )
+            files[f"{package}/{name}.py"] = writer.module(name, own)
+    listed = "\n".join(f"- `{name}`" for name in draft.modules if f"{package}/{name}.py" in files)
+    about = "Quantities of crystals, as our group defines them."
+    files[f"{package}/__init__.py"] = f'"""{about}\n\nModules:\n\n{listed}\n"""\n'
     return dict(sorted(files.items()))
 
 
-def _module(
-    own: Mapping[str, Symbol], by_term: Mapping[str, Entry], told: Mapping[str, Entry], knobs: Knobs, name: str
-) -> str:  # fmt: skip
-    constants, definitions = [], []
-    for path, symbol in own.items():
-        entry = told.get(path, symbol.entry)
-        if entry.kind == "constant":
-            constants.append(_constant(symbol, by_term, knobs))
-        elif not entry.owner:
-            definitions.append(_definition(symbol, entry, own, by_term, told, knobs))
-    heads = ("Quantities of one kind", "A part of the package", "Functions of daily use")
-    head = Draw(knobs.seed, "module", name).choice(heads)
-    return (
-        f'"""{head}."""\n\nfrom __future__ import annotations\n\nimport math\nimport warnings\n\n'
-        "from pymatgen.core import Composition, Element, Lattice, Structure\n\n"
-        "from ._helpers import chosen, power\n\n"
-        + "\n\n\n".join(["\n\n".join(constants), *definitions])
-        + "\n"
-    )
+class _Writer:
+    """Writes modules; knows what the documentation says of every symbol."""
 
+    def __init__(self, draft: Draft) -> None:
+        self._knobs, self._by_term = draft.knobs, draft.by_term
+        self._told = outdated(draft.symbols, draft.knobs)
 
-def _constant(symbol: Symbol, by_term: Mapping[str, Entry], knobs: Knobs) -> str:
-    """A constant or table, with its documentation before or after it."""
-    entry = symbol.entry
-    draw = Draw(knobs.seed, "prose", entry.term)
-    facts = facts_of(symbol, entry, by_term, draw)
-    text = " ".join([facts.summary, *draw.shuffled([facts.returns, facts.use])])
-    told = knobs.docs in {"full", "outdated"}
-    mark = "#: " if told else "# "
-    before = textwrap.fill(text, 92, initial_indent=mark, subsequent_indent=mark)
-    value = f"{entry.name} = {_value(symbol)}"
-    if told and draw.chance(0.5):
-        return f'{value}\n"""{textwrap.fill(text, 92)}"""'
-    return f"{before}\n{value}"
+    def module(self, name: str, own: Sequence[Symbol]) -> str:
+        """The text of a module."""
+        constants = [self._constant(one) for one in own if one.entry.kind == "constant"]
+        functions = [self._function(one) for one in own if one.entry.kind == "function"]
+        classes = [self._class(one, own) for one in own if one.entry.kind == "class"]
+        heads = ("Quantities of one kind", "A part of the package", "Functions of daily use")
+        head = Draw(self._knobs.seed, "module", name).choice(heads)
+        return (
+            f'"""{head}."""\n\nfrom __future__ import annotations\n\nimport math\n'
+            "import warnings\n\n"
+            "from pymatgen.core import Composition, Element, Lattice, Structure\n\n"
+            "from ._helpers import chosen, power\n\n"
+            + "\n\n\n".join(["\n\n".join(constants), *functions, *classes])
+            + "\n"
+        )
+
+    def _constant(self, symbol: Symbol) -> str:
+        """A constant or table, with its documentation before or after it."""
+        entry = symbol.entry
+        draw = Draw(self._knobs.seed, "prose", entry.term)
+        facts = facts_of(symbol, entry, self._by_term, draw)
+        text = " ".join([facts.summary, *draw.shuffled([facts.returns, facts.use])])
+        documented = self._knobs.docs in {"full", "outdated"}
+        value = f"{entry.name} = {_value(symbol)}"
+        if documented and draw.chance(0.5):
+            return f'{value}\n"""{textwrap.fill(text, 92)}"""'
+        mark = "#: " if documented else "# "
+        return f"{textwrap.fill(text, 92, initial_indent=mark, subsequent_indent=mark)}\n{value}"
+
+    def _function(self, symbol: Symbol) -> str:
+        """A function, method or property."""
+        entry = symbol.entry
+        told = self._told.get(entry.path, entry)
+        decorator = ["@property"] if entry.kind == "property" else []
+        parameters = ", ".join(
+            [*(["self"] if entry.owner else self._inputs(entry)), *_options(entry)]
+        )
+        header = f"def {entry.name}({parameters}) -> {TYPES[entry.result]}:"
+        lines = [*self._documentation(symbol, told), *_body(symbol, told, self._by_term)]
+        return "\n".join([*decorator, header, *lines])
+
+    def _class(self, symbol: Symbol, own: Sequence[Symbol]) -> str:
+        entry = symbol.entry
+        bases = f"({symbol.base.rpartition('.')[2]})" if symbol.base else ""
+        lines = [f"class {entry.name}{bases}:", *self._documentation(symbol, entry), ""]
+        if not symbol.base:
+            stored = ("structure", *(need.param for need in entry.needs))
+            lines.append(f"    def __init__(self, {', '.join(self._inputs(entry))}) -> None:")
+            lines += [*(f"        self.{name} = {name}" for name in stored), ""]
+        for member in own:
+            if member.entry.owner == entry.path:
+                lines += [textwrap.indent(self._function(member), "    "), ""]
+        return "\n".join(lines).rstrip()
+
+    def _documentation(self, symbol: Symbol, told: Entry) -> list[str]:
+        """The docstring; all or most of it as comments, where the knob says so."""
+        draw = Draw(self._knobs.seed, "prose", symbol.entry.term, symbol.entry.name)
+        text = docstring(symbol, told, self._by_term, draw)
+        lines = text.splitlines()
+        comments = [f"    # {line}".rstrip() for line in lines]
+        if self._knobs.docs == "source":
+            return comments
+        if self._knobs.docs == "signatures":
+            return [f'    """{lines[0]}"""', *comments]
+        if len(lines) == 1:
+            return [f'    """{lines[0]}"""']
+        return [f'    """{lines[0]}', *(f"    {line}".rstrip() for line in lines[1:]), '    """']
+
+    def _inputs(self, entry: Entry) -> list[str]:
+        """Parameters that are no options."""
+        found = [f"{entry.subject}: {entry.subject.capitalize()}"] if entry.subject else []
+        for need in entry.needs:
+            kind = "float" if need.pick else TYPES[self._by_term[need.term].result]
+            found += [f"{need.param}: {kind}"] if need.param != "structure" else []
+        return found
 
 
 def _value(symbol: Symbol) -> str:
@@ -151,72 +183,8 @@ def _value(symbol: Symbol) -> str:
     return f"{{\n{rows}}}"
 
 
-def _definition(
-    symbol: Symbol, told: Entry, own: Mapping[str, Symbol], by_term: Mapping[str, Entry],
-    all_told: Mapping[str, Entry], knobs: Knobs,
-) -> str:  # fmt: skip
-    entry = symbol.entry
-    documentation = _documentation(symbol, told, by_term, knobs)
-    if entry.kind == "function":
-        header = f"def {entry.name}({_parameters(entry, by_term)}) -> {TYPES[entry.result]}:"
-        return "\n".join([header, *documentation, *_body(symbol, told, by_term)])
-    bases = f"({symbol.base.rpartition('.')[2]})" if symbol.base else ""
-    lines = [f"class {entry.name}{bases}:", *documentation, ""]
-    if not symbol.base:
-        lines.append(f"    def __init__(self, {_parameters(entry, by_term)}) -> None:")
-        lines += [
-            f"        self.{name} = {name}"
-            for name in ("structure", *(n.param for n in entry.needs))
-        ]
-        lines.append("")
-    for path, member in own.items():
-        if member.entry.owner != entry.path:
-            continue
-        member_told = all_told.get(path, member.entry)
-        head = [
-            f"def {member.entry.name}({_parameters(member.entry, by_term)}) -> {TYPES[member.entry.result]}:"
-        ]
-        head = ["@property", *head] if member.entry.kind == "property" else head
-        body = [
-            *_documentation(member, member_told, by_term, knobs),
-            *_body(member, member_told, by_term),
-        ]
-        lines += [f"    {line}" if line else "" for line in (*head, *body)]
-        lines.append("")
-    return "\n".join(lines).rstrip()
-
-
-def _documentation(
-    symbol: Symbol, told: Entry, by_term: Mapping[str, Entry], knobs: Knobs
-) -> list[str]:
-    draw = Draw(knobs.seed, "prose", symbol.entry.term, symbol.entry.name)
-    text = docstring(symbol, told, by_term, draw)
-    comments = [f"    # {line}".rstrip() for line in text.splitlines()]
-    if knobs.docs == "source":
-        return comments
-    if knobs.docs == "signatures":
-        return [f'    """{text.partition(chr(10) * 2)[0]}"""', *comments]
-    lines = text.splitlines()
-    if len(lines) == 1:
-        return [f'    """{lines[0]}"""']
-    return [f'    """{lines[0]}', *(f"    {line}".rstrip() for line in lines[1:]), '    """']
-
-
-def _parameters(entry: Entry, by_term: Mapping[str, Entry]) -> str:
-    parts = ["self"] if entry.owner else []
-    if not entry.owner:
-        if entry.subject:
-            parts.append(f"{entry.subject}: {entry.subject.capitalize()}")
-        for need in entry.needs:
-            if need.param != "structure":
-                parts.append(f"{need.param}: {_need_type(need, by_term)}")
-    if entry.choices:
-        parts += ["*", *map(_option, entry.choices)]
-    return ", ".join(parts)
-
-
-def _need_type(need: Need, by_term: Mapping[str, Entry]) -> str:
-    return "float" if need.pick else TYPES[by_term[need.term].result]
+def _options(entry: Entry) -> list[str]:
+    return ["*", *map(_option, entry.choices)] if entry.choices else []
 
 
 def _option(choice: Choice) -> str:
@@ -231,10 +199,8 @@ def _option(choice: Choice) -> str:
 
 def _body(symbol: Symbol, told: Entry, by_term: Mapping[str, Entry]) -> list[str]:
     entry, formula = symbol.entry, symbol.formula
-    lines = []
-    if entry.successor:
-        lines.append(f'warnings.warn("use {entry.successor}", DeprecationWarning, stacklevel=2)')
-    lines += _since(entry, told)
+    use = f'warnings.warn("use {entry.successor}", DeprecationWarning, stacklevel=2)'
+    lines = [*([use] if entry.successor else []), *_since(entry, told)]
     if entry.owner:
         lines.append("structure = self.structure")
     subject = RAWS[formula.raw].subject if formula.raw else ""
@@ -259,8 +225,7 @@ def _body(symbol: Symbol, told: Entry, by_term: Mapping[str, Entry]) -> list[str
         path, usual, exponent = formula.inner
         called = f"{path.rpartition('.')[2]}({entry.subject})"
         lines.append(f"value *= power({called} / {usual!r}, {exponent!r})")
-    for choice in entry.choices:
-        lines.append(_effect(choice, formula.effects[choice.param]))
+    lines += [_effect(choice, formula.effects[choice.param]) for choice in entry.choices]
     lines += _result(entry, formula.tick, formula.prefix)
     return [f"    {line}" for line in lines]
 
@@ -272,16 +237,9 @@ def _since(entry: Entry, told: Entry) -> list[str]:
         return [f'warnings.warn("{note}", stacklevel=2)']
     for choice, former in zip(entry.choices, told.choices, strict=True):
         if choice != former:
-            renamed = choice.meanings != former.meanings
-            return [
-                f'# since version 3, "{choice.default}" is the default of {choice.param}'
-                + ("; its values were renamed:" if renamed else ""),
-                *(
-                    [f'# "{value}" means that {meaning}' for value, meaning in choice.meanings]
-                    if renamed
-                    else []
-                ),
-            ]
+            renamed = choice.meanings if choice.meanings != former.meanings else ()
+            note = f'# since version 3, "{choice.default}" is the default of {choice.param}'
+            return [note, *(f'# "{value}" now means that {meaning}' for value, meaning in renamed)]
     return []
 
 

@@ -1,4 +1,4 @@
-"""Plans: which calls give a quantity. Made from entries, written as programs, spoilt by mistakes."""
+"""Plans: which calls give a quantity; made from entries, written as programs, spoilt."""
 
 from __future__ import annotations
 
@@ -141,8 +141,22 @@ def mistakes(
         Path of a symbol -> what may be taken for it: deprecated variants, and others that are
         called in the same way.
     """
-    call, entry = given.call, given.call.entry
-    where = entry.name
+    yield from _misread(given, crystal)
+    call, where = given.call, given.call.entry.name
+    for what, wrong in _other_calls(call, crystal, others.get(call.entry.path, ())):
+        yield f"{where}: {what}", replace(given, call=wrong)
+    for position, inner in enumerate(call.inputs):
+        for what, spoilt in mistakes(inner, crystal, others):
+            inputs = (*call.inputs[:position], spoilt, *call.inputs[position + 1 :])
+            yield what, replace(given, call=replace(call, inputs=inputs))
+        if inner.param == "structure":
+            rest = tuple(one for one in call.inputs if one is not inner)
+            yield f"{where}: the crystal itself", replace(given, call=replace(call, inputs=rest))
+
+
+def _misread(given: Given, crystal: Crystal) -> Iterator[tuple[str, Given]]:
+    """Mistakes about what a call gave: unit, sign, reciprocal, entry."""
+    entry, where = given.call.entry, given.call.entry.name
     if given.factor != 1.0:
         if abs(given.factor) != 1.0:
             yield f"{where}: unit", replace(given, factor=1.0 if given.factor > 0 else -1.0)
@@ -162,24 +176,21 @@ def mistakes(
         for element in crystal.elements:
             if element != given.key:
                 yield f"{where}: element", replace(given, key=element)
+
+
+def _other_calls(
+    call: Call, crystal: Crystal, others: Sequence[Entry]
+) -> Iterator[tuple[str, Call]]:
+    """Mistakes in a call itself: an option, or the symbol."""
     for position, (param, value) in enumerate(call.settings):
-        choice = next(choice for choice in entry.choices if choice.param == param)
+        choice = next(choice for choice in call.entry.choices if choice.param == param)
         for what, other in _other_values(choice, value, crystal):
-            changed = list(call.settings)
-            changed[position : position + 1] = [] if other is None else [(param, other)]
-            yield f"{where}: {what}", replace(given, call=replace(call, settings=tuple(changed)))
-    for other in others.get(entry.path, ()):
-        changed = call.settings if other.successor else ()
-        wrong_call = replace(call, entry=other, settings=tuple(changed))
-        yield f"{where}: {other.name} instead", replace(given, call=wrong_call)
-    for position, inner in enumerate(call.inputs):
-        for what, spoilt in mistakes(inner, crystal, others):
-            changed_inputs = list(call.inputs)
-            changed_inputs[position] = spoilt
-            yield what, replace(given, call=replace(call, inputs=tuple(changed_inputs)))
-        if inner.param == "structure":
-            rest = tuple(one for one in call.inputs if one is not inner)
-            yield f"{where}: the crystal itself", replace(given, call=replace(call, inputs=rest))
+            instead = () if other is None else ((param, other),)
+            settings = (*call.settings[:position], *instead, *call.settings[position + 1 :])
+            yield what, replace(call, settings=settings)
+    for other in others:
+        settings = call.settings if other.successor else ()
+        yield f"{other.name} instead", replace(call, entry=other, settings=settings)
 
 
 def _other_values(choice: Choice, value: Any, crystal: Crystal) -> Iterator[tuple[str, Any]]:

@@ -54,10 +54,10 @@ def docstring(symbol: Symbol, told: Entry, sources: Mapping[str, Entry], draw: D
     facts = facts_of(symbol, told, sources, draw)
     text = draw.choice(_STYLES)(facts, draw)
     if told.successor:
-        note = draw.choice((
+        note = draw.of(
             f".. deprecated:: 2.0\n    Follows the former convention; use `{told.successor}`.",
-            f"Deprecated: the values of the former convention. `{told.successor}` replaces it.",
-        ))  # fmt: skip
+            f"Deprecated: values of the former convention. `{told.successor}` replaces it.",
+        )
         text = f"{text}\n\n{note}"
     return text
 
@@ -67,28 +67,26 @@ def facts_of(symbol: Symbol, told: Entry, sources: Mapping[str, Entry], draw: Dr
     params: dict[str, tuple[str, str]] = {}
     if told.kind in {"function", "class"}:
         if told.subject and not any(need.param == "structure" for need in told.needs):
-            subject = draw.choice(("that is looked at", "under study", "it is about"))
+            subject = draw.of("that is looked at", "under study", "it is about")
             what = {"structure": "the crystal", "lattice": "the lattice of the crystal",
                     "composition": "the composition of the crystal"}[told.subject]  # fmt: skip
             params[told.subject] = (told.subject.capitalize(), f"{what} {subject}.")
         for need in told.needs:
             source = sources[need.term]
-            kind = "float" if need.pick or source.result in {"list", "dict"} else source.result
-            params[need.param] = (TYPES[kind], f"{need_phrase(need, source, draw)}.")
+            given = TYPES["float" if need.pick else source.result]
+            params[need.param] = (given, f"{need_phrase(need, source, draw)}.")
     for choice in told.choices:
         kind = {"mode": "str", "number": "float", "element": "Element", "flag": "bool"}[choice.kind]
         params[choice.param] = (kind, choice_phrase(choice, draw))
     if told.kind == "class":
-        made = draw.choice(
-            ("Holds what its members share.", "Built once, then asked for its members.")
-        )
+        made = draw.of("Holds what its members share.", "Built once, then asked for its members.")
         return Facts(f"{gloss(symbol).capitalize()}: what can be computed of it.", made, "", params)
     return Facts(
         _summary(symbol, told, draw), _use(symbol, draw), returns_phrase(told, draw), params
     )
 
 
-# --- phrases ---------------------------------------------------------------------------------------
+# --- phrases ----------------------------------------------------------------------------------
 
 
 def gloss(symbol: Symbol, wording: int = 0) -> str:
@@ -105,41 +103,50 @@ def use(symbol: Symbol, wording: int = 0) -> str:
 
 def _summary(symbol: Symbol, told: Entry, draw: Draw) -> str:
     what = gloss(symbol)
-    return draw.choice((
+    return draw.of(
         f"The {told.term}: {what}.",
         f"Compute the {told.term}, a measure of the {what}.",
         f"{what.capitalize()}, known here as the {told.term}.",
         f"{what.capitalize()} (the {told.term}).",
         f"How much {what} there is, expressed by the {told.term}.",
         f"{told.term.capitalize()}, which stands for the {what}.",
-    ))  # fmt: skip
+    )
 
 
 def _use(symbol: Symbol, draw: Draw) -> str:
     what = use(symbol)
-    return draw.choice((
-        f"Used to {what}.", f"Consulted by those who {what}.", f"It helps to {what}.",
-        f"Before you {what}, look at it.", f"People rely on it to {what}.",
-    ))  # fmt: skip
+    return draw.of(
+        f"Used to {what}.",
+        f"Consulted by those who {what}.",
+        f"It helps to {what}.",
+        f"Before you {what}, look at it.",
+        f"People rely on it to {what}.",
+    )
 
 
 def setting_phrase(setting: Setting, draw: Draw) -> str:
     """An option that is asked for."""
     if setting.kind == "number":
         value = f"{setting.value:g} {setting.unit}"
-        return draw.choice((f"at a {setting.meaning} of {value}", f"for a {setting.meaning} of {value}",
-                            f"with a {setting.meaning} of {value}"))  # fmt: skip
+        return draw.of(
+            f"at a {setting.meaning} of {value}",
+            f"for a {setting.meaning} of {value}",
+            f"with a {setting.meaning} of {value}",
+        )
     if setting.kind == "element":
         rule = draw.choice(lexicon.RULES[setting.meaning])
-        return draw.choice((f"computed for the {rule}", f"with respect to the {rule}"))
-    return draw.choice((f"where {setting.meaning}", f"on the understanding that {setting.meaning}",
-                        f"such that {setting.meaning}"))  # fmt: skip
+        return draw.of(f"computed for the {rule}", f"with respect to the {rule}")
+    return draw.of(
+        f"where {setting.meaning}",
+        f"on the understanding that {setting.meaning}",
+        f"such that {setting.meaning}",
+    )
 
 
 def unit_phrase(convention: Convention, draw: Draw) -> str:
     """A unit, as symbol or in words."""
     unit = convention.measure
-    return draw.choice((unit.symbol, unit.words, unit.symbol))
+    return draw.of(unit.symbol, unit.words, unit.symbol)
 
 
 def sign_phrase(convention: Convention, draw: Draw) -> str:
@@ -147,28 +154,31 @@ def sign_phrase(convention: Convention, draw: Draw) -> str:
     if convention.polarity < 0:
         return ""
     direction = lexicon.POLARITIES[convention.polarity][convention.sense]
-    return draw.choice((f", counted positive {direction}", f", with the plus sign {direction}",
-                        f", positive when it acts {direction}"))  # fmt: skip
+    return draw.of(
+        f", counted positive {direction}",
+        f", with the plus sign {direction}",
+        f", positive when it acts {direction}",
+    )
 
 
 def need_phrase(need: Need, source: Entry, draw: Draw) -> str:
     """Where the value of a parameter comes from, and how it is to be given."""
     if source.result == "structure":
-        text = draw.choice((f"the crystal after its {need.term}", f"the {need.term} of the crystal, not the crystal itself",
-                            f"what the {need.term} makes of the crystal"))  # fmt: skip
+        text = draw.of(
+            f"the crystal after its {need.term}",
+            f"the {need.term} of the crystal, not the crystal itself",
+            f"what the {need.term} makes of the crystal",
+        )
         return " ".join([text, *(setting_phrase(s, draw) for s in need.settings)])
-    own = (
-        ""
-        if source.kind == "constant"
-        else draw.choice(("", " of the same crystal", " found for this crystal"))
-    )
-    text = draw.choice(
-        (f"the {need.term}{own}", f"the {need.term}{own}", f"what is called {need.term}{own}")
+    owns = ("", " of the same crystal", " found for this crystal")
+    own = "" if source.kind == "constant" else draw.choice(owns)
+    text = draw.of(
+        f"the {need.term}{own}", f"the {need.term}{own}", f"what is called {need.term}{own}"
     )
     if need.pick in lexicon.RULES:
         rule = draw.choice(lexicon.RULES[need.pick])
-        text = draw.choice(
-            (f"{text}, read at the {rule}", f"the entry that belongs to the {rule} in {text}")
+        text = draw.of(
+            f"{text}, read at the {rule}", f"the entry that belongs to the {rule} in {text}"
         )
     elif need.pick:
         text = f"the {draw.choice(lexicon.PICKS[need.pick])} of {text}"
@@ -178,14 +188,10 @@ def need_phrase(need: Need, source: Entry, draw: Draw) -> str:
     if need.convention.family:
         unit = unit_phrase(need.convention, draw)
         if need.reciprocal:
-            text += draw.choice(
-                (f" (inverted after it was brought to {unit}", f" (itself in {unit}")
-            )
+            text += draw.of(f" (inverted after it was brought to {unit}", f" (itself in {unit}")
             text += f"{sign_phrase(need.convention, draw)})"
         else:
-            text += draw.choice(
-                (f", in {unit}", f", to be given in {unit}", f", as a number of {unit}")
-            )
+            text += draw.of(f", in {unit}", f", to be given in {unit}", f", as a number of {unit}")
             text += sign_phrase(need.convention, draw)
     return text
 
@@ -193,62 +199,63 @@ def need_phrase(need: Need, source: Entry, draw: Draw) -> str:
 def choice_phrase(choice: Choice, draw: Draw) -> str:
     """What an option decides, and its default."""
     if choice.kind == "element":
-        return draw.choice(("the element in question.", "element that it is computed for."))
+        return draw.of("the element in question.", "element that it is computed for.")
     if choice.kind == "flag":
         meaning = choice.meanings[0][1]
-        return draw.choice(
-            (f"when true, {meaning}; off by default.", f"switched on, {meaning}. Off as a rule.")
+        return draw.of(
+            f"when true, {meaning}; off by default.", f"switched on, {meaning}. Off as a rule."
         )
     if choice.kind == "number":
         units = {unit.symbol: unit.words for family in lexicon.UNITS.values() for unit in family}
-        unit = draw.choice((choice.unit, units[choice.unit]))
-        return draw.choice((f"the {choice.role} in {unit}; {choice.default:g} unless given.",
-                            f"{choice.role}, a number of {unit}. Without it, {choice.default:g} is taken.",
-                            f"which {choice.role} is assumed, in {unit} (default {choice.default:g})."))  # fmt: skip
-    form = draw.choice(('"{}" means that {}', 'with "{}", {}', '"{}" says that {}'))
+        unit = draw.of(choice.unit, units[choice.unit])
+        return draw.of(
+            f"the {choice.role} in {unit}; {choice.default:g} unless given.",
+            f"{choice.role}, in {unit}. Without it, {choice.default:g} is taken.",
+            f"which {choice.role} is assumed, in {unit} (default {choice.default:g}).",
+        )
+    form = draw.of('"{}" means that {}', 'with "{}", {}', '"{}" says that {}')
     known = "; ".join(
         form.format(value, meaning) for value, meaning in draw.shuffled(choice.meanings)
     )
-    default = draw.choice(('"{}" if left out', 'by default "{}"', '"{}" is the default')).format(
+    default = draw.of('"{}" if left out', 'by default "{}"', '"{}" is the default').format(
         choice.default
     )
-    return draw.choice((f"{known}; {default}.", f"{default}; {known}."))
+    return draw.of(f"{known}; {default}.", f"{default}; {known}.")
 
 
 def returns_phrase(told: Entry, draw: Draw) -> str:
     """What is returned."""
     if told.result == "structure":
-        return draw.choice(("The result is a new structure.", "A changed copy is returned."))
+        return draw.of("The result is a new structure.", "A changed copy is returned.")
     if told.result == "int":
-        return draw.choice(
-            (
-                "Returned is the number of whole steps, rounded down.",
-                "The result is a whole number, a count of steps.",
-            )
+        return draw.of(
+            "Returned is the number of whole steps, rounded down.",
+            "The result is a whole number, a count of steps.",
         )
     if told.result == "str":
-        return draw.choice(
-            (
-                "The result is a label: letters, a dash, digits.",
-                "Returned as a label of letters, a dash and digits.",
-            )
+        return draw.of(
+            "The result is a label: letters, a dash, digits.",
+            "Returned as a label of letters, a dash and digits.",
         )
     unit, sign = unit_phrase(told.convention, draw), sign_phrase(told.convention, draw)
     if told.result == "list":
-        return draw.choice((
-            f"The result has one entry for each element, by ascending {told.order}, in {unit}{sign}.",
-            f"Returned in {unit}{sign}: a list over the elements, ordered by {told.order} from low to high.",
-        ))  # fmt: skip
+        return draw.of(
+            f"The result has one entry for each element in {unit}{sign}, by {told.order}.",
+            f"Returned in {unit}{sign}: a list over the elements, by rising {told.order}.",
+        )
     if told.result == "dict":
-        return draw.choice((
+        return draw.of(
             f"The result maps the symbol of each element to its value in {unit}{sign}.",
             f"Returned in {unit}{sign}, under the symbols of the elements.",
-        ))  # fmt: skip
-    return draw.choice((f"The result is in {unit}{sign}.", f"Returned as a number of {unit}{sign}.",
-                        f"Its values come in {unit}{sign}."))  # fmt: skip
+        )
+    return draw.of(
+        f"The result is in {unit}{sign}.",
+        f"Returned as a number of {unit}{sign}.",
+        f"Its values come in {unit}{sign}.",
+    )
 
 
-# --- styles ----------------------------------------------------------------------------------------
+# --- styles -----------------------------------------------------------------------------------
 
 
 def _numpy(facts: Facts, draw: Draw) -> str:
@@ -295,13 +302,8 @@ def _told(facts: Facts, draw: Draw) -> list[str]:
     """Sentences that name their parameter."""
     rows = []
     for name, (_, text) in facts.params.items():
-        start = draw.choice(
-            (
-                f"`{name}` is ",
-                f"As `{name}`, it takes ",
-                f"Give it as `{name}`: ",
-                f"For `{name}`: ",
-            )
+        start = draw.of(
+            f"`{name}` is ", f"As `{name}`, it takes ", f"Give it as `{name}`: ", f"For `{name}`: "
         )
         rows.append(start + text)
     return draw.shuffled(rows)

@@ -99,7 +99,8 @@ def draw_questions(draft: Draft) -> list[InventedQuestion]:
             if question is not None:
                 break
         else:
-            msg = f"seed={knobs.seed} depth={knobs.depth}: no question passes its gates; take another seed"
+            given = f"seed={knobs.seed} depth={knobs.depth} breadth={knobs.breadth}"
+            msg = f"{given}: no question passes its gates; take another seed"
             raise WorldError(msg)
         times.update(one.wanted.term for one in question.asked)
         found.append(question)
@@ -165,7 +166,8 @@ def describe(symbol: Symbol, wanted: Wanted, gap: int, draw: Draw) -> str:
         "list": ", as the package orders its entries",
         "dict": ", under the symbols of the elements",
     }
-    return f"{text}{ending.get(symbol.entry.result, '')}. Options that are not mentioned keep their defaults."
+    text += ending.get(symbol.entry.result, "")
+    return f"{text}. Options that are not mentioned keep their defaults."
 
 
 def _goal(crystal: Crystal, package: str) -> str:
@@ -175,10 +177,10 @@ def _goal(crystal: Crystal, package: str) -> str:
     angles = ", ".join(map(str, crystal.angles))
     sites = "\n".join(f"{e} {x} {y} {z}" for e, (x, y, z) in crystal.sites)
     return (
-        f"The quantities are those that the installed package `{package}` defines; how it defines them"
-        f" stands nowhere else. They are wanted for one crystal, a pymatgen Structure with the cell"
-        f" {lengths} (angstroms), angles {angles} (degrees), and these sites (element and fractional"
-        f" coordinates, in this order):\n{sites}\n"
+        f"The quantities are those that the installed package `{package}` defines; how it defines"
+        " them stands nowhere else. They are wanted for one crystal, a pymatgen Structure with the"
+        f" cell {lengths} (angstroms), angles {angles} (degrees), and these sites (element and"
+        f" fractional coordinates, in this order):\n{sites}\n"
     )
 
 
@@ -206,14 +208,14 @@ def _leaves(value: Any) -> Iterator[float]:
 
 
 def mistakable(core: Sequence[Symbol]) -> dict[str, list[Entry]]:
-    """What may be taken for a symbol: its deprecated variants, and another leaf of the same call."""
+    """What may be taken for a symbol: deprecated variants, and leaves that are called alike."""
     found: dict[str, list[Entry]] = {}
-    leaves = [s.entry for s in core if s.entry.kind == "function" and s.layer == 1 and not s.entry.successor
-              and not any(choice.kind == "element" for choice in s.entry.choices)]  # fmt: skip
-    for symbol in core:
-        entry = symbol.entry
-        variants = [s.entry for s in core if s.entry.successor and s.entry.term == entry.term]
-        alike = [leaf for leaf in leaves if leaf is not entry and not entry.needs and not entry.successor
+    entries = [symbol.entry for symbol in core if symbol.entry.kind == "function"]
+    leaves = [entry for entry in entries if not (entry.needs or entry.successor)
+              and not any(choice.kind == "element" for choice in entry.choices)]  # fmt: skip
+    for entry in entries:
+        variants = [one for one in entries if one.successor and one.term == entry.term]
+        alike = [leaf for leaf in leaves if leaf is not entry and not entry.needs
                  and (leaf.subject, leaf.result) == (entry.subject, entry.result)]  # fmt: skip
-        found[entry.path] = [*variants, *alike[:2]] if not entry.successor else []
+        found[entry.path] = [] if entry.successor else [*variants, *alike[:2]]
     return found

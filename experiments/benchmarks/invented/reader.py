@@ -11,6 +11,8 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 from docgen.facts import render_document, render_facts
 from docgen.library import build_library
@@ -137,7 +139,8 @@ class _Page:
         facts = dict(
             line.split(": ", 1) for line in head.splitlines() if ": " in line and line[0] != " "
         )
-        self.path, self.kind = path, facts["kind"]
+        self.path = path
+        self.kind: Any = facts["kind"]
         self.signature = facts.get("signature", "")
         sections = dict(re.findall(r"^## (.+)\n((?:(?!## ).*\n?)*)", body, re.MULTILINE))
         self.summary = " ".join(sections.pop("What it does", "").split())
@@ -174,17 +177,10 @@ class _Page:
                 if term_of_it is None:
                     raise UnreadableError(f"{self.path}: where {argument.arg} comes from: {text!r}")
                 needs.append(_need(argument.arg, term_of_it, text))
-        defaults = dict(
-            zip((a.arg for a in node.args.kwonlyargs), node.args.kw_defaults, strict=True)
-        )
-        choices = []
-        for argument in node.args.kwonlyargs:
-            annotation = ast.unparse(argument.annotation) if argument.annotation else ""
-            choices.append(
-                _choice(
-                    argument.arg, annotation, told.get(argument.arg, ""), defaults[argument.arg]
-                )
-            )
+        choices = [
+            _choice(a.arg, ast.unparse(a.annotation) if a.annotation else "", told[a.arg])
+            for a in node.args.kwonlyargs
+        ]
         owner = ""
         if self.kind in {"method", "property"}:
             owner = self.path.rpartition(".")[0]
@@ -192,18 +188,22 @@ class _Page:
         result = _RESULTS[returns] if self.kind != "class" else "float"
         said = told[""]
         if self.kind == "constant":
-            said, owner = f"{self.summary} {self.free}", ""
-        convention = (
-            _convention(said)
-            if result in {"float", "list", "dict"} and self.kind != "class"
-            else Convention()
+            said = f"{self.summary} {self.free}"
+        counted = self.kind == "class" or result in {"int", "str", "structure"}
+        orders = ("atomic number", "electronegativity") if result == "list" else ()
+        return Entry(
+            path=self.path,
+            kind=self.kind,
+            term=term,
+            subject=subject,
+            owner=owner,
+            needs=tuple(needs),
+            choices=tuple(choices),
+            result=result,
+            convention=Convention() if counted else _convention(said),
+            order=next((order for order in orders if order in said), ""),
+            successor="its successor" if self.deprecated else "",
         )
-        order = next(
-            (o for o in ("atomic number", "electronegativity") if result == "list" and o in said),
-            "",
-        )
-        return Entry(self.path, self.kind, term, subject, owner, tuple(needs), tuple(choices), result,  # type: ignore[arg-type]
-                     convention, order, successor="its successor" if self.deprecated else "")  # fmt: skip
 
     def _told(self, names: Sequence[str]) -> dict[str, str]:
         """What is said of each parameter, and under the empty name of the result."""
@@ -213,9 +213,8 @@ class _Page:
             start = re.match(r"(\w+)\s*(?:\([^)]*\))?\s*:", line)
             if start and start[1] in told:
                 current = start[1]
-                line = line[start.end() :]
             if current is not None:
-                told[current] += f" {line.strip()}"
+                told[current] += f" {line[start.end() if start else 0 :].strip()}"
         owner: str | None = None
         for sentence in _SENTENCE.split(self.free):
             named = [name for name in names if f"`{name}`" in sentence]
@@ -225,13 +224,13 @@ class _Page:
         return {name: " ".join(text.split()) for name, text in told.items()}
 
 
-# --- phrases -----------------------------------------------------------------------------------------
+# --- phrases ----------------------------------------------------------------------------------
 
 
 def _own_term(path: str, text: str) -> str:
     for sentence in _SENTENCE.split(text):
         for found in _TERM.finditer(sentence):
-            term = next(filter(None, found.groups())).lower()
+            term = str(next(filter(None, found.groups()))).lower()
             if term.split()[1] in _NOUNS and not sentence.startswith(_RETURNS):
                 return term
     raise UnreadableError(f"{path}: no term in {text!r}")
@@ -242,7 +241,7 @@ _NOUNS = frozenset(noun for nouns in lexicon.NOUNS.values() for noun in nouns)
 
 def _known_term(text: str, known: Mapping[str, str]) -> str | None:
     words = re.findall(r"[a-z]+", text)
-    pairs = (f"{a} {b}" for a, b in zip(words, words[1:], strict=False))
+    pairs = (f"{a} {b}" for a, b in pairwise(words))
     return next((pair for pair in pairs if pair in known), None)
 
 
@@ -318,11 +317,7 @@ def _convention(text: str) -> Convention:
     return Convention(family, unit)
 
 
-def _told_result(text: str) -> str:
-    return " ".join(sentence for sentence in _SENTENCE.split(text) if sentence.startswith(_RETURNS))
-
-
-def _choice(param: str, annotation: str, text: str, default: ast.expr | None) -> Choice:
+def _choice(param: str, annotation: str, text: str) -> Choice:
     if annotation == "Element":
         return Choice(param, "element")
     if annotation == "bool":
@@ -354,7 +349,7 @@ def _choice(param: str, annotation: str, text: str, default: ast.expr | None) ->
     return Choice(param, "mode", tuple(meanings), default=next(filter(None, told.groups())))
 
 
-# --- questions ---------------------------------------------------------------------------------------
+# --- questions --------------------------------------------------------------------------------
 
 
 def solve(

@@ -31,7 +31,7 @@ def draw_settings(draw: Draw, entry: Entry, share: float = 0.6) -> tuple[Setting
                 unit.symbol: unit.size for unit in lexicon.UNITS[lexicon.family_of(choice.role)]
             }
             unit = draw.choice(list(sizes))
-            size = float(choice.default or 1.0) * draw.choice((0.3, 0.45, 1.8, 2.5))
+            size = float(choice.default or 1.0) * draw.of(0.3, 0.45, 1.8, 2.5)
             value = float(f"{size * sizes[choice.unit] / sizes[unit]:.3g}")
             found.append(Setting("number", choice.role, value, unit))
         elif stated:

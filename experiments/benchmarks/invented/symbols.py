@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from experiments.benchmarks.invented import lexicon
-from experiments.benchmarks.invented.crystals import ELEMENTS, RAWS, Crystal
+from experiments.benchmarks.invented.crystals import ELEMENTS, RAWS, Crystal, measure
 from experiments.benchmarks.invented.draw import Coin, Draw
 from experiments.benchmarks.invented.entries import Choice, Convention, Entry, Kind, Need, Result
 from experiments.benchmarks.invented.graph import Formula, Knobs, Symbol, evaluate
@@ -101,7 +101,7 @@ def draw_symbol(
         raw = draw.choice([name for name, one in RAWS.items() if one.power_of_length >= 1])
     elif role == "derived":
         needs = _draw_needs(draft, draw, layer, core=core)
-        subject = draw.choice(("", "structure", "composition"))
+        subject = draw.of("", "structure", "composition")
     result = _draw_result(draw, role, subject, knobs)
     convention = _draw_convention(draw) if result in {"float", "list", "dict"} else Convention()
     noun = draw.choice(lexicon.NOUNS["strain" if role == "maker" else convention.family])
@@ -112,13 +112,14 @@ def draw_symbol(
     formula = Formula(
         scale=0.02 * (1 + draw.below(3)) if role == "maker" else scale,
         raw=raw,
-        raw_reference=_round(_middle([RAWS[raw].value(p) for p in draft.probes])) if raw else 1.0,
-        raw_power=draw.choice((1.0, -1.0, 1.5, 0.75)),
-        inputs={n.param: (draft.usual(n), draw.choice(_POWERS)) for n in needs if n.param != "structure"},
+        raw_reference=_round(_middle([measure(raw, p) for p in draft.probes])) if raw else 1.0,
+        raw_power=draw.of(1.0, -1.0, 1.5, 0.75),
+        inputs={need.param: (draft.usual(need), draw.choice(_POWERS))
+                for need in needs if need.param != "structure"},
         effects=effects,
         inner=_inner(draft, draw, number, subject) if calls_inner else None,
         tick=10.0 ** math.floor(math.log10(scale)) / 5000,
-        prefix=draw.choice(("kl", "mo", "tr", "us")),
+        prefix=draw.of("kl", "mo", "tr", "us"),
         values={e: sign * round(scale * (0.4 + 1.6 * draw.number()), 4) for e in ELEMENTS}
         if role == "table" else {},
     )  # fmt: skip
@@ -133,7 +134,7 @@ def draw_symbol(
         choices=tuple(choices),
         result=result,
         convention=convention,
-        order=draw.choice(("atomic number", "electronegativity")) if result == "list" else "",
+        order=draw.of("atomic number", "electronegativity") if result == "list" else "",
     )
     if knobs.names == "opaque":
         entry, formula = _opaque(entry, formula, words[5:])
@@ -141,7 +142,7 @@ def draw_symbol(
     return Symbol(entry, formula, layer, *phrases, core=core)
 
 
-def draw_need(draft: Draft, draw: Draw, source: Entry) -> Need:
+def draw_need(draw: Draw, source: Entry) -> Need:
     """How a symbol takes what another gives."""
     picks = {"list": list(lexicon.PICKS), "dict": list(lexicon.RULES)}.get(source.result)
     convention = respelled(draw, source.convention)
@@ -166,10 +167,10 @@ def respelled(draw: Draw, convention: Convention) -> Convention:
 def _draw_needs(draft: Draft, draw: Draw, layer: int, *, core: bool) -> list[Need]:
     values = [s for s in draft.sources(core=core) if s.entry.result != "structure"]
     first = draw.choice([s for s in values if s.layer == layer - 1 and s.entry.kind != "constant"])
-    needs = [draw_need(draft, draw, first.entry)]
+    needs = [draw_need(draw, first.entry)]
     if draw.chance(0.5):
         second = draw.choice([s.entry for s in values if s.layer <= 1 and s is not first])
-        need = draw_need(draft, draw, second)
+        need = draw_need(draw, second)
         same = need.param == needs[0].param
         needs.append(replace(need, param=second.term.split()[0]) if same else need)
     return needs
@@ -213,11 +214,11 @@ def _draw_choices(
             effects[param] = {"slope": _round(draw.between(0.5, 2.0) / default)}
         elif kind == "element":
             choices.append(Choice("element", "element"))
-            effects["element"] = {"power": draw.choice((1.0, -1.0, 1.5))}
+            effects["element"] = {"power": draw.of(1.0, -1.0, 1.5)}
         else:
             param = draw.choice(list(lexicon.FLAGS))
             choices.append(Choice(param, "flag", (("on", lexicon.FLAGS[param]),)))
-            effects[param] = {"on": draw.choice((0.45, 1.6, 2.2))}
+            effects[param] = {"on": draw.of(0.45, 1.6, 2.2)}
     return choices, effects
 
 
@@ -237,7 +238,7 @@ def _inner(draft: Draft, draw: Draw, number: int, subject: str) -> tuple[str, fl
     leaf = draw.choice(leaves)
     plans = [(plan(Wanted(leaf.term), probe, draft.by_term), probe) for probe in draft.probes]
     usual = _middle([evaluate(given, probe, draft.symbols) for given, probe in plans])
-    return leaf.path, _round(usual), draw.choice((0.5, 1.0, -0.5))
+    return leaf.path, _round(usual), draw.of(0.5, 1.0, -0.5)
 
 
 def _name(draft: Draft, draw: Draw, kind: Kind, home: str, words: tuple[str, str, str]) -> str:

@@ -53,14 +53,13 @@ def generate(knobs: Knobs) -> World:
         When no question passes its gates.
     """
     draft = grow(knobs)
-    symbols, by_term = draft.symbols, draft.by_term
     return World(
         knobs=knobs,
         package=draft.package,
-        files=write_package(draft.package, draft.modules, symbols, by_term, knobs),
-        symbols=symbols,
-        by_term=by_term,
-        told=outdated(symbols, knobs),
+        files=write_package(draft),
+        symbols=draft.symbols,
+        by_term=draft.by_term,
+        told=outdated(draft.symbols, knobs),
         questions=tuple(draw_questions(draft)),
     )
 
