@@ -16,7 +16,7 @@ from experiments.benchmarks.invented.draw import SEEDS
 from experiments.benchmarks.invented.entries import Entry, Need
 from experiments.benchmarks.invented.plans import Call, Given
 
-SMALLEST, LARGEST, DEEPEST = 60, 3000, 10
+SMALLEST, LARGEST, DEEPEST = 60, 2500, 10
 
 
 class KnobError(ValueError):

@@ -81,15 +81,19 @@ def plan(wanted: Wanted, crystal: Crystal, by_term: Mapping[str, Entry]) -> Give
 def _call(
     entry: Entry, settings: Sequence[Setting], crystal: Crystal, by_term: Mapping[str, Entry]
 ) -> Call:
-    stated = [(entry.choice(setting), setting) for setting in settings]
-    values = [(choice.param, resolve(choice, setting, crystal)) for choice, setting in stated]
+    values = {
+        choice.param: resolve(choice, setting, crystal)
+        for setting in settings
+        for choice in [entry.choice(setting)]
+    }
     given = tuple(
-        (choice, value)
-        for (choice, _), (_, value) in zip(stated, values, strict=True)
-        if choice.kind != "mode" or value != choice.default
+        (choice.param, values[choice.param])
+        for choice in entry.choices
+        if choice.param in values
+        and (choice.kind != "mode" or values[choice.param] != choice.default)
     )
     inputs = tuple(handed_over(need, crystal, by_term) for need in entry.needs)
-    return Call(entry, tuple((choice.param, value) for choice, value in given), inputs)
+    return Call(entry, given, inputs)
 
 
 def handed_over(need: Need, crystal: Crystal, by_term: Mapping[str, Entry]) -> Given:
