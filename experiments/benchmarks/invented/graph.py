@@ -4,8 +4,8 @@ The evaluation shares no code with the package that is written from the same for
 reference returns in the sandbox is compared with it.
 """
 
-from __future__ import annotations
-
+# No deferred annotations: a configuration is checked against those of `Knobs`, also where another
+# class inherits them.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -77,7 +77,8 @@ def test_size_adds_symbols_and_leaves_the_questions_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"gap": 1}, {"gap": 2}, {"docs": "outdated"}, {"docs": "source"}, {"names": "opaque"}]
+    "change",
+    [{"gap": 1}, {"gap": 2}, {"docs": "outdated"}, {"docs": "source"}, {"names": "opaque"}],
 )
 def test_wording_names_and_documentation_move_no_value(change: dict[str, object]) -> None:
     plain, changed = world(), world(**change)
@@ -100,7 +101,9 @@ def test_breadth_asks_for_more_symbols() -> None:
 
 
 def test_results_can_be_floats_only() -> None:
-    formats = {one.format for q in world(results="floats", questions=20).questions for one in q.asked}
+    formats = {
+        one.format for q in world(results="floats", questions=20).questions for one in q.asked
+    }
     assert formats == {"float"}
     assert len({one.format for q in world(questions=20).questions for one in q.asked}) >= 4
 
