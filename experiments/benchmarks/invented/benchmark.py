@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 from experiments.benchmarks.invented.gates import InventedSpec
+from experiments.benchmarks.invented.links import LINKS, ChainScorer
 from experiments.benchmarks.invented.ready import Ready, ready_with_progress
 from experiments.benchmarks.invented.world import Knobs
 from experiments.benchmarks.question_format import question_folders, read_spec, read_task
 from experiments.benchmarks.question_gold import ReferenceGold
 from experiments.samples import Sample
-from experiments.scorers.properties import PropertyScorer
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class InventedBenchmark(Knobs):
     """The benchmark ``invented``; its parameters are the knobs of a world."""
 
     name: str = "invented"
-    scorer = PropertyScorer()
+    scorer = ChainScorer()
 
     @cached_property
     def world(self) -> Ready:
@@ -46,18 +47,15 @@ class InventedBenchmark(Knobs):
             spec = read_spec(folder, InventedSpec)
             assert isinstance(spec, InventedSpec)
             labels = {"depth": spec.depth, "breadth": spec.breadth, "gap": self.gap}
-            samples.append(
-                read_task(
-                    folder,
-                    "goal",
-                    environment=self.world.environment,
-                    labels={
-                        "package": "invented",
-                        **{name: str(value) for name, value in labels.items()},
-                    },
-                    form=InventedSpec,
-                )
+            sample = read_task(
+                folder,
+                "goal",
+                environment=self.world.environment,
+                labels={"package": "invented", **{name: str(n) for name, n in labels.items()}},
+                form=InventedSpec,
             )
+            links = json.loads((folder / LINKS).read_text(encoding="utf-8"))
+            samples.append(replace(sample, target=links))
         return samples
 
     def gold(self, *, trace: bool = True) -> ReferenceGold:

@@ -22,6 +22,7 @@ from experiments.benchmarks.invented.gates import (
     check_references,
     check_words,
 )
+from experiments.benchmarks.invented.links import LINKS, links_of
 from experiments.benchmarks.invented.reader import UnreadableError
 from experiments.benchmarks.invented.world import (
     PACKAGE,
@@ -106,6 +107,11 @@ def make(
     say("drawing symbols and questions")
     world = generate(knobs)
     write(world, out)
+    for question in world.questions:
+        text = json.dumps(links_of(world, question), indent=1)
+        (out / PRIVATE / "questions" / question.id / LINKS).write_text(
+            text + "\n", encoding="utf-8"
+        )
     drawn = time.perf_counter()
     say("environment")
     environment = _load(out).environment

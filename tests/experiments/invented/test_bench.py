@@ -17,6 +17,7 @@ from rich.console import Console
 
 from experiments.benchmarks.invented.__main__ import main
 from experiments.benchmarks.invented.benchmark import InventedBenchmark
+from experiments.benchmarks.invented.plans import depth_of, program
 from experiments.benchmarks.invented.ready import make, ready
 from experiments.benchmarks.invented.world import Knobs, World, WorldError, generate
 from experiments.benchmarks.question_format import question_folders
@@ -139,6 +140,27 @@ async def test_empty_answers_and_one_that_echoes_the_prompt_are_right_nowhere(
     assert len(rows) == 3
     assert {row.outcome for row in rows} == {"ok"}
     assert not any(passed for row in rows for passed in row.passed.values())
+
+
+async def test_the_link_that_breaks_first_is_named(tmp_path: Path) -> None:
+    made, code, expected = generate(Knobs(**KNOBS)), {}, {}
+    for question, where in zip(made.questions, ("1 of 2", "2 of 2", "1 of 2"), strict=True):
+        plans = {one.name: one.plan for one in question.asked}
+        leaf = where == "1 of 2"
+        deep = next(n for n, given in plans.items() if depth_of(given) == 2)
+        given = plans[deep]
+        if leaf:  # the value that the function needs is computed wrongly: all but it are left out
+            inner = next(one for one in given.call.inputs if one.call.entry.kind != "constant")
+            wrong = replace(given, call=replace(inner.call, settings=()), factor=2.0)
+            plans = {deep: wrong} if inner.call.settings else {}
+        else:
+            plans[deep] = replace(given, call=replace(given.call, inputs=tuple(
+                replace(one, factor=one.factor * 3) for one in given.call.inputs)))  # fmt: skip
+        code[question.id] = program(plans, question.crystal)
+        expected[question.id] = where
+    _fill(code)
+    rows = await _run(tmp_path / "run", model=SCRIPTED)
+    assert {row.question_id: row.artefacts["first wrong link"] for row in rows} == expected
 
 
 async def test_closed_book_without_a_model_is_right_nowhere(tmp_path: Path) -> None:
