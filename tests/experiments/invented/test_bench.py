@@ -35,8 +35,7 @@ HUNT = """\
 def reference():
     import os
     wanted = {wanted!r}
-    found = []
-    looked = 0
+    found, control = [], 0
     for folder, folders, files in os.walk("/"):
         folders[:] = [one for one in folders if one not in ("sys", "proc", "usr", "lib-dynload")]
         if folder.endswith("site-packages"):
@@ -47,13 +46,13 @@ def reference():
                 if os.path.isfile(path):
                     with open(path, "rb") as file:
                         text = file.read(1 << 20)
-                    looked += 1
+                    control += b"A power that keeps the sign" in text
                     found += [path for one in wanted if one.encode()[::-1] in text]
             except OSError:
                 pass
-    if looked < 10:
-        raise RuntimeError("it looked nowhere")
-    return {{"found": found, **dict.fromkeys({names!r}, str(found))}}
+    if found or not control:
+        raise RuntimeError(f"{{control}} {{found}}")
+    return dict.fromkeys({names!r})
 """
 
 
@@ -189,9 +188,8 @@ async def test_no_answer_finds_golds_references_or_questions(tmp_path: Path) -> 
         )
     _fill(code)
     rows = await _run(tmp_path / "run", model=SCRIPTED)
-    for row in rows:  # it ran, and what it returned is that it found nothing
-        assert row.outcome == "ok"
-        assert all("[]" in reason for reason in row.reasons.values()), row.reasons
+    # It ran to the end: it did see the package, and found nothing of what it looked for.
+    assert [(row.outcome, row.reasons["value_1"]) for row in rows] == [("ok", "None")] * 3
 
 
 @pytest.mark.long
