@@ -65,7 +65,10 @@ class Options(BaseModel):
     split: tuple[str, ...] = Field(
         (), description="of live: all, chosen (questions that chose the weights), later (others)"
     )
-    seed: int | None = Field(None, description="of unseen: which library")
+    seed: int | None = Field(None, description="of unseen, invented: which library")
+    size: tuple[int, ...] = Field((), description="of invented: public symbols")
+    depth: tuple[int, ...] = Field((), description="of invented: longest chain of calls")
+    gap: tuple[int, ...] = Field((), description="of invented: how far questions are worded apart")
     path: Path | None = Field(None, description="of mattools, folder: where the questions are")
     recorded: Path | None = Field(None, description="of mattools: answers with their outcomes")
     gold: tuple[Path, ...] = Field((), description="JSONL files of queries with gold")
@@ -99,7 +102,18 @@ class Options(BaseModel):
     )
 
     @field_validator(
-        "benchmark", "level", "split", "gold", "retrieval", "k", "tokens", "packages", mode="before"
+        "benchmark",
+        "level",
+        "split",
+        "size",
+        "depth",
+        "gap",
+        "gold",
+        "retrieval",
+        "k",
+        "tokens",
+        "packages",
+        mode="before",
     )
     @classmethod
     def _comma_separated(cls, value: object) -> object:
@@ -266,6 +280,9 @@ def sources_of(options: Options) -> list[GoldSource]:
         "level": options.level,
         "split": options.split,
         "seed": [] if options.seed is None else [options.seed],
+        "size": options.size,
+        "depth": options.depth,
+        "gap": options.gap,
         "path": [] if options.path is None else [options.path],
         "recorded": [] if options.recorded is None else [options.recorded],
         "environment": [options.env] if options.env and "mattools" in options.benchmark else [],

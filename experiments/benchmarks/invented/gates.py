@@ -6,6 +6,7 @@ import ast
 import asyncio
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -82,7 +83,9 @@ async def check_references(
     programs = {question.id: question.reference for question in world.questions}
 
     async def run(seed: str) -> tuple[dict[str, Any], dict[str, str]]:
-        config = SandboxConfig(backend, environment, workers=1, options={"hash_seed": seed})
+        config = SandboxConfig(
+            backend=backend, env=environment, workers=1, options={"hash_seed": seed}
+        )
         async with get_sandbox(config) as sandbox:
             return await run_programs(sandbox, programs)
 
@@ -199,9 +202,9 @@ def check_words(world: World) -> list[str]:
         names = [n.param for n in symbol.entry.needs] + [c.param for c in symbol.entry.choices]
         if len(set(names)) < len(names):
             findings.append(f"{path}: two parameters of one name")
-    for name, text in world.files.items():
+    for name in filter(re.compile(r".*\.py").fullmatch, world.files):
         try:
-            ast.parse(text)
+            ast.parse(world.files[name])
         except SyntaxError as error:
             findings.append(f"{name}: {error}")
     return findings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -85,7 +86,19 @@ def write_package(draft: Draft) -> dict[str, str]:
     listed = "\n".join(f"- `{name}`" for name in draft.modules if f"{package}/{name}.py" in files)
     about = "Quantities of crystals, as our group defines them."
     files[f"{package}/__init__.py"] = f'"""{about}\n\nModules:\n\n{listed}\n"""\n'
-    return dict(sorted(files.items()))
+    return dict(sorted({**files, **_metadata(package, files)}.items()))
+
+
+def _metadata(package: str, files: Mapping[str, str]) -> dict[str, str]:
+    """What an installer would write. Packages of one seed differ by their version only."""
+    digest = hashlib.sha256("".join(files[name] for name in sorted(files)).encode())
+    version = f"3.0.{int(digest.hexdigest()[:12], 16)}"
+    folder = f"{package}-{version}.dist-info"
+    listed = [*sorted(files), f"{folder}/METADATA", f"{folder}/RECORD"]
+    return {
+        f"{folder}/METADATA": f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n",
+        f"{folder}/RECORD": "".join(f"{name},,\n" for name in listed),
+    }
 
 
 class _Writer:

@@ -68,6 +68,8 @@ def documents(files: Mapping[str, str]) -> dict[str, str]:
     """
     sources = []
     for path, text in sorted(files.items()):
+        if not path.endswith(".py"):
+            continue
         parts = path.removesuffix(".py").split("/")
         is_package = parts[-1] == "__init__"
         module = ".".join(parts[:-1] if is_package else parts)

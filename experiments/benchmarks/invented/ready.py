@@ -142,7 +142,7 @@ def prove(
     world = make(knobs, out, backend=backend, say=say)
 
     async def check() -> tuple[int, list[str]]:
-        config = SandboxConfig(backend, _load(out).environment, workers=1)
+        config = SandboxConfig(backend=backend, env=_load(out).environment, workers=1)
         async with get_sandbox(config) as sandbox:
             say("answering from the documents alone")
             findings = [*check_words(world), *await check_reader(world, sandbox)]
