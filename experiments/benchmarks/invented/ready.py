@@ -13,9 +13,6 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
 from experiments.benchmarks.invented.gates import (
     check_mistakes,
     check_reader,
@@ -37,6 +34,7 @@ from indexes.corpus import building, replaced_folder
 from sandbox import environments
 from sandbox.base import SandboxConfig
 from sandbox.factory import get_sandbox
+from sandbox.progress import saying
 
 BASE = "live"
 log = logging.getLogger(__name__)
@@ -168,10 +166,8 @@ def refuse(out: Path, findings: list[str]) -> None:
 
 def ready_with_progress(knobs: Knobs) -> Ready:
     """As :func:`ready`, with a line on stderr that says what it is at."""
-    columns = (SpinnerColumn(), TextColumn("invented package: {task.description}", markup=False))
-    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as shown:
-        task = shown.add_task("starting")
-        return ready(knobs, say=lambda line: shown.update(task, description=line))
+    with saying("invented package") as say:
+        return ready(knobs, say=say)
 
 
 def wait(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
