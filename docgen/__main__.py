@@ -1,9 +1,13 @@
 """Write the documentation of packages: one JSON line per symbol, resumable.
 
+Other commands, each with ``--help``: ``check`` runs the examples, ``review`` lists what writers
+suspect, ``import`` and ``export`` share texts, ``prompts`` measures what would be asked.
+
 ``python -m docgen package=pymatgen.analysis.defects out=docs.jsonl`` documents a package of the
 sandbox environment; ``folder=PATH`` reads it from another folder (site-packages, a checkout).
 Every finished text is kept beside ``out``: the same command resumes after an interruption, asks
-nothing twice, and after an upgrade writes only the symbols that changed.
+nothing twice, and after an upgrade writes only the symbols that changed. Texts that were shipped or
+imported are used where the source is still the same.
 """
 
 from __future__ import annotations
@@ -19,17 +23,19 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, field_validator
 
+from docgen import rules_writer
 from docgen.chat import open_model
 from docgen.checkpoint import Checkpoint
 from docgen.facts import render_document, render_facts
 from docgen.library import read_library
-from docgen.prompts import item_hash
+from docgen.prompts import VERSION, item_hash
 from docgen.sources import SourceError
-from docgen.symbols import Library, digest
+from docgen.symbols import Library
+from docgen.texts import SHIPPED, TextsError, prewritten, render_text, text_files
 from docgen.writer import WriteOptions, WriteReport, write_documentation
 from sandbox.base import SandboxError
 from sandbox.command import UsageError, run
-from sandbox.environments import site_packages
+from sandbox.environments import cache_folder, site_packages
 
 if TYPE_CHECKING:  # slow to import
     from langchain_core.language_models import BaseChatModel
@@ -54,6 +60,8 @@ class Options(BaseModel):
     backoff: float = Field(1.0, ge=0, description="seconds before the second try, then doubling")
     max_calls: PositiveInt | None = Field(None, description="stop after this many requests")
     max_cost_usd: PositiveFloat | None = Field(None, description="stop at this cost in US dollars")
+    shipped: bool = Field(True, description="use texts that were shipped or imported")
+    rewrite: bool = Field(False, description="write again what an older prompt wrote")
 
     @field_validator("package", mode="before")
     @classmethod
@@ -66,7 +74,7 @@ def written_path(out: Path) -> Path:
     return out.with_name(f"{out.name}.written")
 
 
-def write_output(out: Path, library: Library, report: WriteReport, model: str) -> None:
+def write_output(out: Path, library: Library, report: WriteReport) -> None:
     """One line per finished symbol, with where it comes from; replaces ``out`` at once."""
     rows = (
         {
@@ -76,10 +84,12 @@ def write_output(out: Path, library: Library, report: WriteReport, model: str) -
             "version": symbol.version,
             "path": symbol.path,
             "lines": [symbol.first_line, symbol.last_line],
-            "source_hash": digest(symbol.source),
-            "item_hash": item_hash(symbol),
-            "model": model,
-            "text": render_document(render_facts(symbol), report.texts[name]),
+            "item_hash": item_hash(symbol, report.sources[name].prompt),
+            "source_hash": report.sources[name].source_hash,
+            "prompt": report.sources[name].prompt,
+            "writer": report.sources[name].writer,
+            "date": report.sources[name].date,
+            "text": render_document(render_facts(symbol), render_text(report.sources[name])),
         }
         for name, symbol in library.symbols.items()
         if name in report.texts
@@ -100,18 +110,24 @@ def _documented(out: Path) -> set[str]:
 
 
 def summary(
-    library: Library, report: WriteReport, checkpoint: Path, before: Set[str] = frozenset()
+    library: Library, report: WriteReport, checkpoint: Path | None, before: Set[str] = frozenset()
 ) -> str:
     """What was done, in words; ``before`` are the symbols of the file that was replaced."""
     cost = "unknown" if report.cost_usd is None else f"${report.cost_usd:.4f}"
     count = report.unanswered
     failed = f" ({count} failed: their cost is unknown)" if count else ""
     done = f"{len(report.texts)} of {len(library.symbols)} symbols documented"
+    shipped = f", {len(report.shipped)} shipped or imported" if report.shipped else ""
     tokens = f"{_known(report.prompt_tokens)} + {_known(report.completion_tokens)}"
     lines = [
-        f"{done}: {len(report.written)} written, {len(report.reused)} kept",
+        f"{done}: {len(report.written)} written, {len(report.reused)} kept{shipped}",
         f"{report.calls} requests{failed}, tokens {tokens}, cost {cost}",
     ]
+    if report.older:
+        lines.append(
+            f"from an older prompt than {VERSION} (rewrite=true writes them again): "
+            f"{_names(report.older)}"
+        )
     if report.changed:
         lines.append(f"changed since they were last written: {_names(report.changed)}")
     if before and (new := sorted(report.texts.keys() - before)):
@@ -129,7 +145,11 @@ def summary(
     if report.stopped:
         lines.append(f"stopped: {report.stopped}; {len(report.pending)} not reached")
     if not report.complete:
-        lines.append(f"finished texts are kept in {checkpoint}; the same command resumes")
+        lines.append(
+            f"finished texts are kept in {checkpoint}; the same command resumes"
+            if checkpoint
+            else "the same command tries again"
+        )
     return "\n".join(lines)
 
 
@@ -184,7 +204,14 @@ async def _document(options: Options, library: Library) -> int:
 
 
 async def _write(options: Options, library: Library, model: BaseChatModel) -> int:
-    checkpoint, name = Checkpoint(written_path(options.out)), str(model.name)
+    name = str(model.name)
+    checkpoint = Checkpoint(None if name == rules_writer.NAME else written_path(options.out))
+    folders = [SHIPPED, cache_folder() / "written"]
+    try:
+        files = text_files(library.versions, folders) if options.shipped else []
+        given = prewritten(library, files)
+    except TextsError as error:
+        raise UsageError(str(error)) from error
     report = await write_documentation(
         library,
         model,
@@ -196,12 +223,16 @@ async def _write(options: Options, library: Library, model: BaseChatModel) -> in
             backoff=options.backoff,
             max_calls=options.max_calls,
             max_cost_usd=options.max_cost_usd,
+            rewrite=options.rewrite,
         ),
+        given=given,
         show_progress=True,
     )
     before = _documented(options.out)
-    write_output(options.out, library, report, name)
+    write_output(options.out, library, report)
     print(summary(library, report, checkpoint.path, before))
+    if given.outdated:
+        print(f"changed since they were shipped or imported: {_names(given.outdated)}")
     return 0 if report.complete else 1
 
 

@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Literal
 
+from docgen.texts import Text
+
 
 @dataclass(frozen=True)
 class Written:
@@ -17,49 +19,70 @@ class Written:
 
     Attributes
     ----------
-    item_hash
-        See :func:`docgen.prompts.item_hash`.
+    source_hash, prompt
+        What the text was written about, and the version of the prompt; see :mod:`docgen.prompts`.
+    writer, date
+        Name of the model, and the day.
     status
         ``done``, or ``failed`` after the last attempt (then ``error`` says why, ``text`` is
         empty, and the next run tries again).
+    together
+        Symbols that were documented in the same requests.
     prompt_tokens, completion_tokens
-        As the endpoint reported them over all attempts; ``None`` when it did not.
+        Of these requests, as the endpoint reported them over all attempts; ``None`` when it did
+        not.
     """
 
     qualname: str
-    item_hash: str
-    model: str
-    status: Literal["done", "failed"]
+    source_hash: str
+    writer: str
     text: str
-    error: str | None
-    attempts: int
-    prompt_tokens: int | None
-    completion_tokens: int | None
+    status: Literal["done", "failed"] = "done"
+    prompt: str = ""
+    date: str = ""
+    error: str | None = None
+    attempts: int = 1
+    together: int = 1
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+    def as_text(self) -> Text:
+        """What of it is shared."""
+        return Text(self.qualname, self.source_hash, self.prompt, self.writer, self.date, self.text)
 
 
 class Checkpoint:
-    """A JSONL file of :class:`Written`, later lines win; several processes may append to it."""
+    """A JSONL file of :class:`Written`, later lines win; several processes may append to it.
 
-    def __init__(self, path: Path) -> None:
+    Without a path nothing is kept: for a writer whose texts cost nothing.
+    """
+
+    def __init__(self, path: Path | None) -> None:
         self.path = path
         self.damaged = 0
-        self._last: dict[tuple[str, str, str], Written] = {}
+        self._done: dict[tuple[str, str, str], Written] = {}
         self._known: dict[tuple[str, str], str] = {}
         for written in self._read():
             self._remember(written)
 
-    def done(self, qualname: str, item_hash: str, model: str) -> str | None:
-        """The finished text of an item, ``None`` when it must be written."""
-        written = self._last.get((qualname, item_hash, model))
-        return written.text if written is not None and written.status == "done" else None
+    def done(self, qualname: str, source_hash: str, writer: str) -> Written | None:
+        """The last finished text about this source, ``None`` when it must be written."""
+        return self._done.get((qualname, source_hash, writer))
 
-    def known(self, qualname: str, model: str) -> bool:
-        """Whether another text of this symbol was written before (so it has changed)."""
-        return (qualname, model) in self._known
+    def known(self, qualname: str, source_hash: str, writer: str) -> bool:
+        """Whether a text about another source of this symbol was written before."""
+        return self._known.get((qualname, writer), source_hash) != source_hash
+
+    def texts(self) -> list[Text]:
+        """Every finished text."""
+        return [written.as_text() for written in self._done.values()]
 
     @contextmanager
     def writer(self) -> Iterator[_Appender]:
         """Opens the file for appending; a half-written last line is cut off first."""
+        if self.path is None:
+            yield _Appender(self, None)
+            return
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a+b") as stream:
             with _locked(stream):
@@ -67,12 +90,12 @@ class Checkpoint:
             yield _Appender(self, stream)
 
     def _remember(self, written: Written) -> None:
-        self._last[written.qualname, written.item_hash, written.model] = written
         if written.status == "done":
-            self._known[written.qualname, written.model] = written.item_hash
+            self._done[written.qualname, written.source_hash, written.writer] = written
+            self._known[written.qualname, written.writer] = written.source_hash
 
     def _read(self) -> Iterator[Written]:
-        if not self.path.exists():
+        if self.path is None or not self.path.exists():
             return
         with self.path.open(encoding="utf-8", errors="replace") as stream:
             for line in stream:
@@ -83,16 +106,17 @@ class Checkpoint:
 
 
 class _Appender:
-    def __init__(self, checkpoint: Checkpoint, stream: IO[bytes]) -> None:
+    def __init__(self, checkpoint: Checkpoint, stream: IO[bytes] | None) -> None:
         self._checkpoint = checkpoint
         self._stream = stream
 
     def append(self, written: Written) -> None:
         """Record an item; it is in the file when this returns."""
-        line = json.dumps(asdict(written), ensure_ascii=False).encode() + b"\n"
-        with _locked(self._stream):
-            self._stream.write(line)
-            self._stream.flush()
+        if self._stream is not None:
+            line = json.dumps(asdict(written), ensure_ascii=False).encode() + b"\n"
+            with _locked(self._stream):
+                self._stream.write(line)
+                self._stream.flush()
         self._checkpoint._remember(written)
 
 

@@ -37,6 +37,13 @@ class Constant:
         return f"{self.owner.qualname if self.owner else self.module.name}.{self.name}"
 
     @property
+    def line(self) -> str:
+        """The assignment on one line, cut when long; an attribute's with its class."""
+        text = " ".join(ast.unparse(self.node).split())
+        prefix = f"{self.owner.node.name}." if self.owner else ""
+        return prefix + (text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ...")
+
+    @property
     def documented(self) -> bool:
         """Whether it is something to look up: a logger or a type variable is not."""
         value = self.value

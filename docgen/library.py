@@ -15,10 +15,12 @@ from docgen.definitions import (
     docstring_of,
     last_part,
     read_module,
+    statements,
 )
 from docgen.docstrings import described_names, first_sentence
 from docgen.exports import find_aliases, import_paths, short_name
 from docgen.names import Names, arguments
+from docgen.references import references
 from docgen.signatures import (
     annotation_text,
     attribute_type,
@@ -28,6 +30,8 @@ from docgen.signatures import (
 )
 from docgen.sources import SourceFile, distribution_versions, read_sources, sources_digest
 from docgen.symbols import Library, Member, MemberKind, Symbol
+
+_CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})
 
 
 def read_library(packages: Sequence[str], folder: Path) -> Library:
@@ -166,6 +170,7 @@ class _Builder:
             members=tuple(self._members(cls)),
             calls=tuple(calls),
             types=self._constructor_types(cls),
+            **self._references(_class_nodes(cls), cls),
         )
 
     def _function(self, function: Function) -> Symbol:
@@ -185,6 +190,7 @@ class _Builder:
             ),
             types=self._parameter_types(function),
             returns=self._returned(function),
+            **self._references([function.node], function),
         )
 
     def _constant(self, constant: Constant) -> Symbol:
@@ -196,6 +202,7 @@ class _Builder:
             docstring=self._told(constant),
             source=constant.module.segment(_first_line(constant), _last_line(constant)),
             value=constant.literal,
+            **self._references([constant.node], constant),
         )
 
     def _typed(self, constant: Constant) -> str:
@@ -218,6 +225,19 @@ class _Builder:
         if key not in self._described:  # a base class is read for all its subclasses
             self._described[key] = _described(holder)
         return self._described[key]
+
+    def _references(
+        self, nodes: Sequence[ast.AST], definition: Class | Function | Constant
+    ) -> dict[str, tuple[str, ...]]:
+        owner = definition if isinstance(definition, Class) else definition.owner
+        constants, outside = references(nodes, definition.module, self.names, owner)
+        imports: dict[str, list[str]] = {}
+        for name, origin in outside.items():
+            parent, _, last = origin.rpartition(".")
+            imports.setdefault(parent, []).append(last if last == name else f"{last} as {name}")
+        lines = [constant.line for constant in constants.values()]
+        lines += [f"from {parent} import {', '.join(names)}" for parent, names in imports.items()]
+        return {"refers": tuple(constants), "context": tuple(lines)}
 
     def _constructor_types(self, cls: Class) -> tuple[str, ...]:
         """Classes that the parameters of the constructor name."""
@@ -330,22 +350,23 @@ def _last_line(definition: Class | Function | Constant) -> int:
 
 
 def _class_source(cls: Class) -> str:
-    """The class without the bodies of its methods: each is reduced to its header."""
-    lines: list[str] = []
-    position = _first_line(cls)
+    """The class without its methods and inner classes, except the methods that construct it."""
+    left_out: set[int] = set()
     inner: list[Class | Function] = [*cls.functions.values(), *cls.classes.values()]
-    for definition in sorted(inner, key=lambda d: d.node.lineno):
-        start, body = _first_line(definition), definition.node.body[0].lineno
-        if definition.node.name == "__init__":
-            continue
-        if start < position:
-            continue  # defined under a condition that was cut already
-        lines += cls.module.lines[position - 1 : max(start, body - 1)]
-        lines[-1] += "  ..." if not lines[-1].rstrip().endswith("...") else ""
-        position = _last_line(definition) + 1
-    lines += cls.module.lines[position - 1 : _last_line(cls)]
+    for definition in inner:
+        if definition.node.name not in _CONSTRUCTORS:
+            left_out.update(range(_first_line(definition), _last_line(definition) + 1))
+    first, last = _first_line(cls), _last_line(cls)
+    lines = [cls.module.lines[n - 1] for n in range(first, last + 1) if n not in left_out]
     indent = " " * (len(lines[0]) - len(lines[0].lstrip())) if lines else ""
-    return "\n".join(line.removeprefix(indent) for line in lines)
+    return "\n".join(line.removeprefix(indent) for line in lines).rstrip()
+
+
+def _class_nodes(cls: Class) -> list[ast.AST]:
+    """What of a class :func:`_class_source` shows."""
+    own = [n for n in statements(cls.node.body) if isinstance(n, ast.Assign | ast.AnnAssign)]
+    constructors = [f.node for name, f in cls.functions.items() if name in _CONSTRUCTORS]
+    return [*cls.node.bases, *cls.node.decorator_list, *own, *constructors]
 
 
 def _raised(function: Function) -> tuple[str, ...]:

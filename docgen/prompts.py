@@ -1,142 +1,304 @@
-"""The prompt for one symbol: marked sections of bounded size, and what a reply must look like."""
+"""The prompt for some symbols: what a writer must know of each, in marked sections."""
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
+from docgen.docstrings import first_sentence
 from docgen.facts import render_facts
-from docgen.reading import spoken
+from docgen.replies import first_paragraph, section_of, summary_of
 from docgen.symbols import Library, Symbol, digest
 
-VERSION = "1"  # part of every item's hash: a changed prompt regenerates
-
-SECTIONS = (
-    "What it does",
-    "Parameters",
-    "Returns",
-    "Raises",
-    "Details",
-    "Relations",
-    "Notes",
-    "Example",
-)
+VERSION = "2"  # raise it when the instructions or sections below change what a writer knows
 
 INSTRUCTIONS = """\
-You document a Python library for scientists who write code against it.
-Write the documentation of the one symbol given below, in Markdown, with exactly these headings,
-in this order, leaving out those that have nothing to say (never the first):
+You document a Python library for scientists who write code against it. Document each <symbol>
+below in Markdown, behind a line `# its.qualified.name`, with exactly these headings in this order,
+leaving out those that have nothing to say (never the first):
 
 ## What it does
 One paragraph: what it computes or represents, in the vocabulary of the field.
 ## Parameters
-(for a class or module: Attributes) name, type, unit, default, meaning.
+(class or module: Attributes) name, type, unit, default, meaning.
 ## Returns
-Type, shape, unit, ordering and sign conventions.
+Type, shape, unit, order, sign.
 ## Raises
-Exceptions and when.
+Exceptions and when, those of callees too.
 ## Details
-Behaviour in detail: algorithm, branches, special cases, side effects.
+Algorithm, branches, special cases, side effects.
 ## Relations
-How it uses its callees and bases, and what its callers use it for.
+How it uses its callees and bases, what its callers use it for.
 ## Notes
-Pitfalls, units, conventions.
+Pitfalls and conventions.
 ## Example
-A short usage example with realistic values.
+A short script in one fence that runs as it stands: it imports what it uses and makes its inputs;
+files and results of calculations that it cannot make are named in a comment.
+## Asked as
+Three to six phrases, one a line, in the words of a user who has this problem and knows no name of
+the library.
 
-State only what the code and the sections below show. Do not repeat the facts' member list.
+State only what the sections show; an example's values may be made up, names and arguments not.
+Where docstring and code disagree, document the code and add under Notes a line
+`- **Docstring differs:** ...`; where the code looks wrong, `- **Suspected error:** ...`.
+Do not repeat lists of members.
 """
 
-_CODE = 8_000  # characters of a symbol's own code
-_DOCSTRING = 6_000
-_RELATED = 8  # callees, bases or callers that are shown
-_RELATED_TEXT = 400  # characters of documentation shown of each
-_NAMES = ("symbol", "facts", "docstring", "code", "bases", "callees", "callers")
+TOGETHER, ROOM = 10, 8_000  # small symbols in one request, and characters of their source
+_SMALL = 2000  # characters of the source of a symbol that is documented with others
+_HELPERS = 2_400  # characters of private code that is shown
+_HELPER = 1_200  # of one private function
+_BASE = 800  # of a base class: fields and constructor
+_CONTEXT = 800  # of constants and imports
+_TABLE = 4_000  # of a constant's own lines: data, not code
+_MEMBERS = 2_400  # of a module's members
+_RELATED = 6  # callees, bases, overriding or overridden members that are shown
+_CALLERS = 3
+_TEXT = 160  # of what is told about a related symbol
+_LINE = 100  # of a line that calls
+_NAMES = (
+    "symbol", "facts", "docstring", "code", "helpers", "context", "bases", "overrides", "callees",
+    "callers",
+)  # fmt: skip
 _TAG = re.compile(rf"^(</?(?:{'|'.join(_NAMES)})>)[ \t]*$", re.MULTILINE)
 
 
-def build_prompt(
-    symbol: Symbol, library: Library, texts: Mapping[str, str], callers: Sequence[str]
-) -> str:
-    """The sections for one symbol.
+class Prompter:
+    """Builds prompts for the symbols of a library."""
 
-    Parameters
-    ----------
-    texts
-        Documentation written so far, by qualified name.
-    callers
-        Qualified names of the symbols that use this one; the first few are shown by signature.
-    """
-    bases = [base for base in symbol.bases if base in library.symbols]
-    callees = [name for name in symbol.calls if name in library.symbols and name not in bases]
-    if symbol.kind == "module":
-        callees = [m.qualname for m in symbol.members if m.qualname in library.symbols]
-    sections = {
-        "symbol": symbol.qualname,
-        "facts": render_facts(symbol),
-        "docstring": _cut(symbol.docstring, _DOCSTRING),
-        "code": _cut(symbol.source, _CODE),
-        "bases": _related(bases, library, texts),
-        "callees": _related(callees, library, texts),
-        "callers": _signatures(callers, library),
-    }
-    return "\n".join(
-        f"<{name}>\n{_escape(content)}\n</{name}>" for name, content in sections.items() if content
-    )
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._callers = library.callers()
+        self._subclasses: dict[str, list[str]] = {}
+        for symbol in library.symbols.values():
+            for base in symbol.bases:
+                self._subclasses.setdefault(base, []).append(symbol.qualname)
+
+    def small(self, name: str) -> bool:
+        """Whether a symbol can be documented in one request with others of its module."""
+        symbol = self._library.symbols[name]
+        return symbol.kind not in {"class", "module"} and len(symbol.source) <= _SMALL
+
+    def build(self, names: Sequence[str], texts: Mapping[str, str]) -> str:
+        """The prompt for one or several symbols.
+
+        Code of helpers and bases, constants and imports that one of them needs are shown once.
+
+        Parameters
+        ----------
+        texts
+            Documentation written so far, by qualified name.
+        """
+        shown: set[str] = set()
+        parts: list[str] = []
+        for name in names:
+            for section, content in self._sections(name, texts, shown).items():
+                if content:
+                    parts.append(f"<{section}>\n{_escape(content)}\n</{section}>")
+        return "\n".join(parts)
+
+    def _sections(self, name: str, texts: Mapping[str, str], shown: set[str]) -> dict[str, str]:
+        symbol, known = self._library.symbols[name], self._library.symbols
+        bases = [base for base in symbol.bases if base in known]
+        callees = [n for n in symbol.calls if n in known and n not in bases]
+        members = [m.qualname for m in symbol.members if m.qualname in known]
+        own = _without_docstrings(symbol.source)
+        return {
+            "symbol": symbol.qualname,
+            "facts": _facts(symbol),
+            "docstring": symbol.docstring,
+            "code": _cut(own, _TABLE) if symbol.kind in {"constant", "attribute"} else own,
+            "helpers": "\n\n".join(_new(self._helpers(symbol), shown)),
+            "context": _cut("\n".join(_new(symbol.context, shown)), _CONTEXT),
+            "bases": "\n".join(_new(self._bases(bases, symbol, texts), shown)),
+            "overrides": "\n".join(self._overrides(symbol, texts)),
+            "callees": (
+                self._members(members, texts)
+                if symbol.kind == "module"
+                else self._callees(callees, symbol, texts)
+            ),
+            "callers": "\n".join(self._calls(symbol)),
+        }
+
+    def _helpers(self, symbol: Symbol) -> Iterator[str]:
+        """Code of the private functions that the body uses, and of those that these use."""
+        room, queue = _HELPERS, list(symbol.helpers)
+        for name in queue:  # grows meanwhile
+            helper = self._library.helpers[name]
+            code = _cut(_without_docstrings(helper.source), min(_HELPER, room))
+            told = first_sentence(helper.docstring)
+            yield f"# {name}{': ' if told else ''}{told}\n{code}"
+            room -= len(code)
+            if room < _HELPER / 4:
+                return
+            queue += [n for n in helper.calls if n in self._library.helpers and n not in queue]
+
+    def _bases(
+        self, bases: Sequence[str], symbol: Symbol, texts: Mapping[str, str]
+    ) -> Iterator[str]:
+        """What bases are, and their fields and constructor."""
+        for name in bases[:_RELATED]:
+            yield self._told(name, symbol, texts)
+            source = _without_docstrings(self._library.symbols[name].source)
+            if source.count("\n"):
+                yield _cut(source, _BASE)
+
+    def _overrides(self, symbol: Symbol, texts: Mapping[str, str]) -> list[str]:
+        """The same member of bases, and of an abstract one those that implement it."""
+        owner, _, name = symbol.qualname.rpartition(".")
+        above = self._library.symbols.get(owner)
+        if above is None or above.kind != "class":
+            return []
+        found = [("overrides", f"{base}.{name}") for base in above.bases]
+        if "abstract" in symbol.modifiers:
+            found += [("is implemented by", f"{c}.{name}") for c in self._below(owner)]
+        known = [(how, other) for how, other in found if other in self._library.symbols]
+        return [f"{how} {self._told(other, symbol, texts)}" for how, other in known[:_RELATED]]
+
+    def _below(self, cls: str) -> list[str]:
+        found = list(self._subclasses.get(cls, ()))
+        for name in found:  # grows meanwhile
+            found += [n for n in self._subclasses.get(name, ()) if n not in found]
+        return found
+
+    def _members(self, names: Sequence[str], texts: Mapping[str, str]) -> str:
+        lines = []
+        for name in names:
+            symbol = self._library.symbols[name]
+            summary = summary_of(texts[name]) if name in texts else symbol.docstring
+            told = _short(first_sentence(summary), _TEXT)
+            lines.append(f"{symbol.name} [{symbol.kind}] — {told}")
+        return _cut("\n".join(lines), _MEMBERS)
+
+    def _callees(self, names: Sequence[str], symbol: Symbol, texts: Mapping[str, str]) -> str:
+        more = ("Returns", "Raises")
+        lines = [self._told(name, symbol, texts, more) for name in names[:_RELATED]]
+        if len(names) > _RELATED:
+            lines.append(f"and {len(names) - _RELATED} more")
+        return "\n".join(lines)
+
+    def _told(
+        self, name: str, user: Symbol, texts: Mapping[str, str], more: Sequence[str] = ()
+    ) -> str:
+        """One line about a symbol: how it is called, and what was written about it."""
+        symbol = self._library.symbols[name]
+        text = texts.get(name, "")
+        told = [_short(summary_of(text) or first_sentence(symbol.docstring), _TEXT)]
+        bodies = ((title, first_paragraph(section_of(text, title))) for title in more)
+        told += [f"{title}: {_short(body, _TEXT)}" for title, body in bodies if body]
+        return f"{_seen_from(user, symbol)}{_arguments(symbol)} [{symbol.kind}] — {' '.join(told)}"
+
+    def _calls(self, symbol: Symbol) -> Iterator[str]:
+        """Who uses the symbol, each with the line that does."""
+        named = re.compile(rf"\b{re.escape(symbol.name)}\b")
+        callers = self._callers.get(symbol.qualname, ())
+        for name in callers[:_CALLERS]:
+            caller = self._library.symbols.get(name) or self._library.helpers[name]
+            lines = _without_docstrings(caller.source).splitlines()[1:]
+            line = next((li.strip() for li in lines if named.search(li)), "")
+            yield f"{_seen_from(symbol, caller)} — {_short(line, _LINE)}"
+        if len(callers) > _CALLERS:
+            yield f"and {len(callers) - _CALLERS} more"
 
 
-def read_sections(text: str) -> dict[str, str]:
-    """The marked sections of a prompt; empty when it is not a documentation prompt."""
-    found: dict[str, str] = {}
+def read_prompt(text: str) -> list[dict[str, str]]:
+    """The marked sections of a prompt, symbol by symbol; empty when it is another prompt."""
+    found: list[dict[str, str]] = []
     name, start = "", 0
     for tag in _TAG.finditer(text):
         if not name and not tag[1].startswith("</"):
             name, start = tag[1].strip("<>"), tag.end() + 1
         elif name and tag[1] == f"</{name}>":
-            found[name] = text[start : tag.start()].rstrip("\n")
+            if name == "symbol":
+                found.append({})
+            if found:
+                found[-1][name] = text[start : tag.start()].rstrip("\n")
             name = ""
-    return found
+    return [sections for sections in found if {"symbol", "facts"} <= sections.keys()]
 
 
-def is_documentation_prompt(text: str) -> bool:
-    """Whether a prompt asks for the documentation of a symbol."""
-    return {"symbol", "facts"} <= read_sections(text).keys()
+def source_hash(symbol: Symbol) -> str:
+    """Hash of the symbol's own source: another release with the same text has the same hash.
 
-
-def item_hash(symbol: Symbol) -> str:
-    """Hash of everything about the symbol itself that its documentation depends on.
-
-    Neither the version of the package nor the text of related symbols is part of it: a new
-    release regenerates what changed and nothing else.
+    Of a class the names of its members count too, of a module its docstring and those names.
+    What other symbols are or say does not, nor how we lay out what is known.
     """
-    return digest(VERSION, render_facts(symbol), symbol.docstring, symbol.source)
+    own = f"{symbol.qualname}."
+    members = sorted(m.name for m in symbol.members if m.qualname.startswith(own))
+    return digest(symbol.kind, symbol.source or symbol.docstring, *members)
 
 
-def check_reply(text: str) -> str | None:
-    """Why a reply cannot be used, or ``None`` when it can."""
-    stripped = spoken(text).strip()
-    if not stripped:
-        return "empty reply"
-    heading = f"## {SECTIONS[0]}"
-    if heading not in stripped:
-        return f"no heading {heading!r}"
-    body = stripped.rpartition(heading)[2].partition("\n## ")[0].strip()
-    return None if body else f"nothing under {heading!r}"
+def item_hash(symbol: Symbol, version: str = VERSION) -> str:
+    """Hash of the symbol's source and of the version of the prompt."""
+    return digest(version, source_hash(symbol))
 
 
-def clean_reply(text: str) -> str:
-    """The reply from its last first heading on (models introduce, fence and redo their text)."""
-    whole = text.encode(errors="replace").decode()  # JSON can hold half a character
-    stripped = spoken(whole).strip()
-    if stripped.startswith("```") and stripped.endswith("```"):
-        stripped = stripped.removesuffix("```").rstrip()
-    return stripped[stripped.rfind(f"## {SECTIONS[0]}") :]
+def _facts(symbol: Symbol) -> str:
+    """The facts without what code and callees show; of inherited members only their names."""
+    shown = symbol.members if symbol.kind == "class" else ()
+    own = tuple(m for m in shown if not m.origin and m.kind != "attribute")
+    signature = symbol.signature if symbol.kind == "class" else ""
+    lines = render_facts(replace(symbol, members=own, signature=signature)).splitlines()[1:]
+    inherited: dict[str, list[str]] = {}
+    for member in symbol.members:
+        if member.origin:
+            inherited.setdefault(member.origin, []).append(member.name)
+    for origin, names in inherited.items():
+        lines.append(_short(f"from {origin}: {', '.join(names)}", 2 * _TEXT))
+    return "\n".join(lines)
 
 
-def summary_of(text: str) -> str:
-    """First paragraph of a written document."""
-    body = text.partition(f"## {SECTIONS[0]}")[2].strip()
-    return " ".join(body.partition("\n\n")[0].split())
+def _seen_from(user: Symbol, symbol: Symbol) -> str:
+    """The name of a symbol, without its module where that is the user's."""
+    module = symbol.path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+    same = symbol.path == user.path and symbol.kind != "module"
+    return symbol.qualname.removeprefix(f"{module}.") if same else symbol.qualname
+
+
+def _arguments(symbol: Symbol) -> str:
+    """``(names, with=defaults) -> type`` of a signature, without the types of parameters."""
+    _, bracket, _ = symbol.signature.partition("(")
+    if not bracket:
+        return ""
+    try:
+        node = ast.parse(f"def {symbol.signature}: ...").body[0]
+    except SyntaxError:
+        return "(...)"
+    if not isinstance(node, ast.FunctionDef):
+        return "(...)"
+    for inner in ast.walk(node.args):
+        if isinstance(inner, ast.arg):
+            inner.annotation = None
+    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    return f"({ast.unparse(node.args)}){returns}"
+
+
+def _without_docstrings(source: str) -> str:
+    """A definition without its own docstring and those of a class's methods."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return source
+    lines: list[str | None] = list(source.split("\n"))
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    tops = [node for node in tree.body if isinstance(node, kinds)]
+    for node in [*tops, *(n for top in tops for n in top.body if isinstance(n, kinds))]:
+        first = node.body[0]
+        if ast.get_docstring(node, clean=False) is None or first.lineno == node.lineno:
+            continue
+        lines[first.lineno - 1] = " " * first.col_offset + "..." if len(node.body) == 1 else None
+        for number in range(first.lineno, first.end_lineno or first.lineno):
+            lines[number] = None
+    return "\n".join(line for line in lines if line is not None)
+
+
+def _new(parts: Iterable[str], shown: set[str]) -> Iterator[str]:
+    for part in parts:
+        if part not in shown:
+            shown.add(part)
+            yield part
 
 
 def _escape(content: str) -> str:
@@ -144,22 +306,8 @@ def _escape(content: str) -> str:
     return _TAG.sub(r" \1", content)
 
 
-def _related(names: Sequence[str], library: Library, texts: Mapping[str, str]) -> str:
-    lines: list[str] = []
-    for name in names[:_RELATED]:
-        symbol = library.symbols[name]
-        summary = summary_of(texts[name]) if name in texts else "(not documented yet)"
-        lines.append(f"{name} [{symbol.kind}] {symbol.signature}: {_cut(summary, _RELATED_TEXT)}")
-    if len(names) > _RELATED:
-        lines.append(f"and {len(names) - _RELATED} more")
-    return "\n".join(lines)
-
-
-def _signatures(names: Sequence[str], library: Library) -> str:
-    lines = [f"{n} [{library.symbols[n].kind}]" for n in names[:_RELATED] if n in library.symbols]
-    if len(names) > _RELATED:
-        lines.append(f"and {len(names) - _RELATED} more")
-    return "\n".join(lines)
+def _short(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[:limit].rpartition(' ')[0]} ..."
 
 
 def _cut(text: str, limit: int) -> str:

@@ -6,10 +6,12 @@ the source has no docstring it says so.
 
 from __future__ import annotations
 
+import ast
 import re
 from textwrap import dedent
 
-from docgen.prompts import read_sections
+from docgen.prompts import read_prompt
+from docgen.signatures import annotation_text
 
 _HEADING = re.compile(
     r"^(Constructor|Args|Arguments|Parameters|Params|Attributes|Returns?|Yields?|Raises|Notes?|"
@@ -18,9 +20,9 @@ _HEADING = re.compile(
 )
 _INLINE = re.compile(r"^(Returns?|Args|Raises|Notes?|Yields?):[ \t]+(\S.*)$")
 _SPHINX = re.compile(r"^:(param|type|returns?|rtype|raises?)\s*([^:]*):\s*(.*)$")
-_SIGNATURE = re.compile(r"^signature: (.*)$", re.MULTILINE)
 _IMPORT = re.compile(r"^import: (.*)$", re.MULTILINE)
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+NAME = "rules"  # of this writer; what it wrote is never kept, as it costs nothing
 _LINE, _LINES = 160, 8  # characters and lines of a definition that are shown
 _TARGET = {
     "args": "Parameters", "arguments": "Parameters", "parameters": "Parameters",
@@ -33,16 +35,22 @@ _TARGET = {
 
 
 def write(prompt: str) -> str:
-    """Documentation of the symbol that a documentation prompt shows.
+    """Documentation of the symbols that a documentation prompt shows.
 
     Raises
     ------
     ValueError
         When ``prompt`` is not a documentation prompt.
     """
-    sections = read_sections(prompt)
-    if "symbol" not in sections or "facts" not in sections:
+    symbols = read_prompt(prompt)
+    if not symbols:
         raise ValueError("not a documentation prompt: sections <symbol> and <facts> are missing")
+    if len(symbols) == 1:
+        return _document(symbols[0])
+    return "\n".join(f"# {s['symbol'].strip()}\n{_document(s)}" for s in symbols)
+
+
+def _document(sections: dict[str, str]) -> str:
     qualname = sections["symbol"].strip()
     facts = sections["facts"]
     kind = _fact(facts, "kind")
@@ -51,12 +59,12 @@ def write(prompt: str) -> str:
     out.append(
         ("Attributes" if kind in {"class", "module"} else "Parameters", parts.get("Parameters", ""))
     )
-    out.append(("Returns", parts.get("Returns", "") or _return_type(facts)))
+    out.append(("Returns", parts.get("Returns", "") or _return_type(sections)))
     out.append(("Raises", parts.get("Raises", "") or _fact(facts, "raises")))
     out.append(("Details", parts.get("Details", "") or _defined(kind, sections.get("code", ""))))
     out.append(("Relations", _relations(sections)))
     out.append(("Notes", parts.get("Notes", "")))
-    out.append(("Example", parts.get("Example", "") or _example(qualname, kind, facts)))
+    out.append(("Example", parts.get("Example", "") or _example(qualname, kind, sections)))
     return "\n\n".join(f"## {title}\n{body}" for title, body in out if body) + "\n"
 
 
@@ -105,25 +113,52 @@ def _fact(facts: str, name: str) -> str:
     return found[1].strip() if found else ""
 
 
-def _return_type(facts: str) -> str:
-    signature = _SIGNATURE.search(facts)
-    if not signature or " -> " not in signature[1]:
+def _definition(sections: dict[str, str]) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """Parameters and return type: of a class in its facts, else in the code."""
+    signature = _fact(sections["facts"], "signature")
+    text = f"def {signature}: ..." if "(" in signature else sections.get("code", "")
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return next((n for n in body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)), None)
+
+
+def _return_type(sections: dict[str, str]) -> str:
+    node = _definition(sections)
+    if node is None or node.returns is None or ast.unparse(node.returns) == "None":
         return ""
-    returned = signature[1].rpartition(" -> ")[2]
-    return "" if returned == "None" else returned
+    owner = sections["symbol"].strip().split(".")[-2:-1]
+    return re.sub(r"\bSelf\b", "".join(owner), annotation_text(node.returns))
+
+
+def _required(sections: dict[str, str]) -> list[str]:
+    """Names of the parameters without a default."""
+    node = _definition(sections)
+    if node is None:
+        return []
+    spec = node.args
+    positional = [*spec.posonlyargs, *spec.args]
+    facts = sections["facts"]
+    static = "staticmethod" in _fact(facts, "modifiers").split(", ")
+    bound = _fact(facts, "kind") == "method" and not static
+    named = [a.arg for a in positional[: len(positional) - len(spec.defaults)]]
+    keyword = [a.arg for a, d in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if d is None]
+    return [*named[bound:], *keyword]
 
 
 def _relations(sections: dict[str, str]) -> str:
     lines: list[str] = []
     for name, label in (("bases", "Built on"), ("callees", "Uses"), ("callers", "Used by")):
         for line in sections.get(name, "").splitlines():
-            symbol, _, rest = line.partition(" ")
-            if symbol == "and":
+            head, dash, told = line.partition(" — ")
+            if line.startswith("and "):
                 lines.append(f"- {line}")
-                continue
-            summary = rest.rpartition("): ")[2] if "): " in rest else rest.rpartition(": ")[2]
-            note = f": {summary}" if name != "callers" and summary and summary != rest else ""
-            lines.append(f"- {label} `{symbol}`{note}")
+            elif dash:
+                symbol = re.split(r"[( ]", head, maxsplit=1)[0]
+                told = told.partition(" Returns: ")[0].partition(" Raises: ")[0]
+                note = f": {told}" if name != "callers" and told else ""
+                lines.append(f"- {label} `{symbol}`{note}")
     return "\n".join(lines)
 
 
@@ -137,13 +172,13 @@ def _defined(kind: str, code: str) -> str:
     return f"```python\n{shown}{more}\n```"
 
 
-def _example(qualname: str, kind: str, facts: str) -> str:
+def _example(qualname: str, kind: str, sections: dict[str, str]) -> str:
     """A call with the required parameters as placeholders."""
     if kind == "module":
         return ""
     parent, _, name = qualname.rpartition(".")
-    signature = _SIGNATURE.search(facts)
-    call = f"{name}({', '.join(_required(signature[1] if signature else ''))})"
+    facts = sections["facts"]
+    call = f"{name}({', '.join(_required(sections))})"
     imported = _IMPORT.search(facts)
     line = imported[1] if imported else f"from {parent} import {name}"
     if kind == "class":
@@ -163,22 +198,3 @@ def _example(qualname: str, kind: str, facts: str) -> str:
 
 def _variable(name: str) -> str:
     return "_".join(_WORD.findall(name)).lower() or name.lower()
-
-
-def _required(signature: str) -> list[str]:
-    """Names of the parameters without a default, from a signature's text."""
-    inner = signature.partition("(")[2]
-    names: list[str] = []
-    depth, current = 0, ""
-    for char in inner + ",":
-        depth += (char in "([{") - (char in ")]}")
-        if depth < 0 or (char == "," and depth == 0):
-            name = current.strip().partition(":")[0]
-            if name and "=" not in current and not name.startswith(("*", "/")):
-                names.append(name)
-            current = ""
-            if depth < 0:
-                break
-        else:
-            current += char
-    return names

@@ -62,8 +62,8 @@ class Symbol:
     modifiers
         ``classmethod``, ``staticmethod``, ``abstract``, ``async``, ``deprecated``.
     source
-        Source text of the definition; of a class only the body without the methods' bodies,
-        of a module nothing.
+        Source text of the definition; of a class without its methods, except those that construct
+        it; of a module nothing.
     package, version
         Distribution, and its version when known.
     path, first_line, last_line
@@ -85,6 +85,12 @@ class Symbol:
         Shortest public import path when re-exported by a package, else ``qualname``.
     value
         Of a constant or attribute, where the source gives a literal; long ones are cut.
+    refers
+        Qualified names of the constants and class attributes that the code refers to.
+    context
+        One line of source for each of those, and for each name that is imported from elsewhere.
+    helpers
+        In :meth:`Library.public`, the private functions, methods and classes that the body uses.
     """
 
     qualname: str
@@ -106,6 +112,9 @@ class Symbol:
     returns: str = ""
     import_path: str = ""
     value: str = ""
+    refers: tuple[str, ...] = ()
+    context: tuple[str, ...] = ()
+    helpers: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -135,6 +144,8 @@ class Library:
         Source files that are not valid Python -> reason.
     digest
         SHA-256 over every source file that was read.
+    helpers
+        In :meth:`public`, the private symbols that were left out.
     """
 
     symbols: Mapping[str, Symbol]
@@ -142,14 +153,16 @@ class Library:
     versions: Mapping[str, str | None]
     unreadable: Mapping[str, str] = field(default_factory=dict)
     digest: str = ""
+    helpers: Mapping[str, Symbol] = field(default_factory=dict)
 
     def callers(self) -> dict[str, list[str]]:
-        """Qualified name -> sorted qualified names of the symbols that use it."""
+        """Qualified name -> sorted qualified names of what uses it, private symbols last."""
         table: dict[str, list[str]] = {}
-        for symbol in self.symbols.values():
-            for callee in symbol.calls:
-                table.setdefault(callee, []).append(symbol.qualname)
-        return {callee: sorted(callers) for callee, callers in table.items()}
+        for symbols in (self.symbols, self.helpers):
+            for name in sorted(symbols):
+                for used in (*symbols[name].calls, *symbols[name].refers):
+                    table.setdefault(used, []).append(name)
+        return table
 
     def public(self) -> Library:
         """The same library without its private symbols."""
@@ -160,11 +173,13 @@ class Library:
                 name: replace(
                     s,
                     calls=tuple(c for c in s.calls if c in kept),
+                    helpers=tuple(c for c in s.calls if c in self.symbols and c not in kept),
                     types=tuple(t for t in s.types if t in kept),
                 )
                 for name, s in kept.items()
             },
             aliases={a: name for a, name in self.aliases.items() if name in kept},
+            helpers={name: s for name, s in self.symbols.items() if name not in kept},
         )
 
     def find(self, name: str) -> Symbol | None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import heapq
-from collections.abc import Callable, Iterable, Mapping
+import bisect
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from docgen.checkpoint import Checkpoint, Written
-from docgen.prompts import INSTRUCTIONS, build_prompt, check_reply, clean_reply, item_hash
+from docgen.prompts import INSTRUCTIONS, ROOM, TOGETHER, VERSION, Prompter, source_hash
+from docgen.replies import check_reply, clean_reply, split_reply
 from docgen.symbols import Library
+from docgen.texts import Prewritten, Text
 from sandbox.progress import Progressing, meter
 
 if TYPE_CHECKING:  # networkx and LangChain take half a second each to import
@@ -51,6 +54,8 @@ class WriteOptions:
         This many consecutive failed symbols end the run: the endpoint is down or refuses us.
     max_calls, max_cost_usd
         Limits of this run; ``None`` means no limit. Reaching one stops cleanly.
+    rewrite
+        Whether texts from a prompt of another version are written again.
     """
 
     concurrency: int = 8
@@ -59,6 +64,7 @@ class WriteOptions:
     give_up_after: int = 20
     max_calls: int | None = None
     max_cost_usd: float | None = None
+    rewrite: bool = False
 
 
 @dataclass
@@ -67,10 +73,12 @@ class WriteReport:
 
     Attributes
     ----------
-    texts
-        Qualified name -> documentation, of everything that is finished.
-    reused, written, changed
-        Taken from the checkpoint; written now; written now because the symbol changed.
+    texts, sources
+        Qualified name -> documentation, of everything that is finished; and who wrote it when.
+    shipped, reused, written, changed
+        Prewritten; taken from the checkpoint; written now; written now because the symbol changed.
+    older
+        Of those not written now: from a prompt of another version.
     failed
         Symbol -> why, after the last attempt.
     blocked
@@ -84,9 +92,12 @@ class WriteReport:
     """
 
     texts: dict[str, str] = field(default_factory=dict)
+    sources: dict[str, Text] = field(default_factory=dict)
+    shipped: list[str] = field(default_factory=list)
     reused: list[str] = field(default_factory=list)
     written: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
+    older: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     blocked: dict[str, str] = field(default_factory=dict)
     pending: list[str] = field(default_factory=list)
@@ -110,9 +121,10 @@ async def write_documentation(
     model_name: str,
     checkpoint: Checkpoint,
     options: WriteOptions | None = None,
+    given: Prewritten | None = None,
     show_progress: bool = False,
 ) -> WriteReport:
-    """Write what the checkpoint does not hold yet, callees before callers.
+    """Write what neither ``given`` nor the checkpoint hold yet, callees before callers.
 
     Parameters
     ----------
@@ -124,7 +136,8 @@ async def write_documentation(
     WriteReport
         Also when items failed: look at ``complete``.
     """
-    job = _Job(library, model, model_name, checkpoint, options or WriteOptions())
+    texts = given.texts if given is not None else {}
+    job = Job(library, model, model_name, checkpoint, options=options, given=texts)
     with (
         checkpoint.writer() as appender,
         meter("Writing documentation", len(library.symbols), show=show_progress) as progress,
@@ -133,7 +146,22 @@ async def write_documentation(
     return job.report
 
 
-class _Job:
+@dataclass(frozen=True)
+class _Answer:
+    """What one request brought; ``error`` is empty when every text is good.
+
+    ``pause`` are the seconds to wait that the endpoint asks for.
+    """
+
+    texts: Mapping[str, str]
+    error: str
+    answered: bool = True
+    tokens: _Tokens = (0, 0)
+    pause: float = 0.0
+    cached: bool = False
+
+
+class Job:
     """One run: the frontier of symbols whose dependencies are finished, and its workers."""
 
     def __init__(
@@ -142,53 +170,113 @@ class _Job:
         model: BaseChatModel,
         model_name: str,
         checkpoint: Checkpoint,
-        options: WriteOptions,
+        *,
+        options: WriteOptions | None = None,
+        given: Mapping[str, Text] | None = None,
     ) -> None:
         from docgen.order import documentation_order  # noqa: PLC0415 - see above
 
         self.library, self.model, self.model_name = library, model, model_name
-        self.checkpoint, self.options = checkpoint, options
+        self.checkpoint, self.options = checkpoint, options or WriteOptions()
+        self.given = given or {}
         self.report = WriteReport()
         self.order: Order = documentation_order(library)
         self.rank = {name: rank for rank, name in enumerate(self.order.sequence)}
-        self.callers = library.callers()
+        self.prompter = Prompter(library)
         self.waiting = {name: len(needs) for name, needs in self.order.needs.items()}
         self.dependants: dict[str, list[str]] = {}
         for name, needs in self.order.needs.items():
             for need in needs:
                 self.dependants.setdefault(need, []).append(name)
-        self.hashes = {name: item_hash(symbol) for name, symbol in library.symbols.items()}
-        self.ready: list[tuple[int, str]] = []
+        self.hashes = {name: source_hash(symbol) for name, symbol in library.symbols.items()}
+        self.ready: list[tuple[bool, int, str]] = []
+        self.neighbours: dict[str, list[str]] = {}
+        for name in self.order.sequence:
+            self.neighbours.setdefault(library.symbols[name].path, []).append(name)
+        self.asked: set[str] = set()
+        self.alone: set[str] = set()
         self.failures_in_a_row = 0
         self.last_error = ""
 
     async def run(self, append: Callable[[Written], None], progress: Progressing) -> None:
-        running: dict[asyncio.Task[Written], str] = {}
+        """Write everything that can be written; ``append`` is told at once what is finished."""
+        running: dict[asyncio.Task[list[Written]], list[str]] = {}
         self._release(n for n in self.order.sequence if not self.order.needs[n])
         progress.advance(len(self.report.texts), self._note())
         try:
             while self.ready or running:
                 while self.ready and len(running) < self.options.concurrency and self._may_go_on():
-                    _, name = heapq.heappop(self.ready)
+                    group = self._next()
                     self.report.calls += 1  # counted before it starts: a limit is never overrun
-                    running[asyncio.create_task(self._write(name))] = name
+                    running[asyncio.create_task(self._write(group))] = group
                 if not running:
                     if not self._may_go_on():
                         break
                     continue
                 done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                finished = len(self.report.texts)
                 for task in done:
-                    running.pop(task)
-                    written = task.result()
-                    append(written)
-                    finished = len(self.report.texts)
-                    self._settle(written)
-                    progress.advance(max(1, len(self.report.texts) - finished), self._note())
+                    group = running.pop(task)
+                    for written in task.result():
+                        append(written)
+                        self._settle(written)
+                        group.remove(written.qualname)
+                    self._ask_alone(group)
+                progress.advance(max(1, len(self.report.texts) - finished), self._note())
         finally:
             for task in running:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
         self._account_for_the_rest()
+
+    def _ask_alone(self, names: Sequence[str]) -> None:
+        """Put back what a request for several symbols did not document."""
+        self.alone.update(names)
+        self.asked.difference_update(names)
+        for name in names:
+            if not self.waiting[name]:
+                self._add(name)
+
+    def _add(self, name: str) -> None:
+        """Small symbols come last, when most of those that go with them are ready too."""
+        bisect.insort(self.ready, (self.prompter.small(name), self.rank[name], name))
+
+    def _next(self) -> list[str]:
+        """The next symbols to write: one, or small ones of the same module.
+
+        Such a group may hold a symbol that builds on another one of it: the prompt shows both.
+        """
+        *_, first = self.ready[0]
+        group = [first]
+        if self.prompter.small(first) and first not in self.alone:
+            for name in self.neighbours[self.library.symbols[first].path]:
+                if len(group) < TOGETHER and name != first and self._may_join(name, group):
+                    group.append(name)
+        self.ready = [item for item in self.ready if item[-1] not in group]
+        self.asked.update(group)
+        return group
+
+    def _may_join(self, name: str, group: Sequence[str]) -> bool:
+        symbols = self.library.symbols
+        size = sum(len(symbols[n].source) for n in (*group, name))
+        return (
+            self.prompter.small(name)
+            and size <= ROOM
+            and name not in self.asked
+            and name not in self.alone
+            and name not in self.report.texts
+            and self._finished(name) is None
+            and all(n in self.report.texts or n in group for n in self.order.needs[name])
+        )
+
+    def _finished(self, name: str) -> Text | None:
+        """The text that need not be written, if there is one."""
+        given = self.given.get(name)
+        done = self.checkpoint.done(name, self.hashes[name], self.model_name)
+        texts = [given, done.as_text() if done else None]
+        current = [t for t in texts if t is not None and t.prompt == VERSION]
+        older = [t for t in texts if t is not None and not self.options.rewrite]
+        return next(iter([*current, *older]), None)
 
     def _release(self, names: Iterable[str]) -> None:
         """Take up symbols whose dependencies are finished.
@@ -198,18 +286,24 @@ class _Job:
         released = list(names)
         while released:
             name = released.pop()
-            text = self.checkpoint.done(name, self.hashes[name], self.model_name)
+            text = self._finished(name)
+            if name in self.asked:
+                continue  # documented in one request with what it builds on
             if text is None:
-                heapq.heappush(self.ready, (self.rank[name], name))
-            else:
-                self.report.reused.append(name)
-                released += self._finish(name, text)
+                self._add(name)
+                continue
+            kept = self.report.shipped if text is self.given.get(name) else self.report.reused
+            kept.append(name)
+            if text.prompt != VERSION:
+                self.report.older.append(name)
+            released += self._finish(text)
 
-    def _finish(self, name: str, text: str) -> list[str]:
+    def _finish(self, text: Text) -> list[str]:
         """Record a text; returns the symbols that now have everything they build on."""
-        self.report.texts[name] = text
+        self.report.texts[text.qualname] = text.text
+        self.report.sources[text.qualname] = text
         released: list[str] = []
-        for dependant in self.dependants.get(name, ()):
+        for dependant in self.dependants.get(text.qualname, ()):
             self.waiting[dependant] -= 1
             if self.waiting[dependant] == 0:
                 released.append(dependant)
@@ -220,7 +314,7 @@ class _Job:
         if written.status == "done":
             self.failures_in_a_row = 0
             report.written.append(name)
-            self._release(self._finish(name, written.text))
+            self._release(self._finish(written.as_text()))
         else:
             self.failures_in_a_row += 1
             self.last_error = written.error or ""
@@ -246,54 +340,62 @@ class _Job:
                     report.stopped = f"the limit of ${options.max_cost_usd} was reached"
         return report.stopped is None
 
-    async def _write(self, name: str) -> Written:
-        symbol = self.library.symbols[name]
-        prompt = build_prompt(symbol, self.library, self.report.texts, self.callers.get(name, []))
-        item = self.hashes[name]
-        if self.checkpoint.known(name, self.model_name):
-            self.report.changed.append(name)
-        text = error = ""
+    async def _write(self, names: Sequence[str]) -> list[Written]:
+        """Ask for some symbols: several once, one until it is there or has failed for good."""
+        self.report.changed += [
+            n for n in names if self.checkpoint.known(n, self.hashes[n], self.model_name)
+        ]
+        prompt = self.prompter.build(names, self.report.texts)
+        asked = _Answer({}, "", answered=False)
         usage: _Tokens = (0, 0)
-        attempts, pause = 0, 0.0
+        attempts = 0
         while attempts < self.options.attempts:
-            if error:
+            if asked.error:
+                if asked.answered and len(names) > 1:
+                    break
                 if not self._may_go_on():
                     break
                 self.report.calls += 1
                 if attempts:
-                    await asyncio.sleep(max(pause, self.options.backoff * 2 ** (attempts - 1)))
-            text, error, spent, pause, cached = await self._ask(prompt)
-            usage = (_plus(usage[0], spent[0]), _plus(usage[1], spent[1]))
-            if cached:
+                    pause = self.options.backoff * 2 ** (attempts - 1)
+                    await asyncio.sleep(max(asked.pause, pause))
+            asked = await self._ask(prompt, names)
+            usage = (_plus(usage[0], asked.tokens[0]), _plus(usage[1], asked.tokens[1]))
+            if asked.cached:
                 self.report.calls -= 1
             else:
                 attempts += 1
-            if not error:
+            if not asked.error:
                 break
-        return Written(
-            qualname=name,
-            item_hash=item,
-            model=self.model_name,
-            status="failed" if error else "done",
-            text="" if error else text,
-            error=error or None,
-            attempts=attempts,
-            prompt_tokens=usage[0],
-            completion_tokens=usage[1],
-        )
+        texts, failed = asked.texts, not asked.answered or len(names) == 1
+        return [
+            Written(
+                qualname=name,
+                source_hash=self.hashes[name],
+                writer=self.model_name,
+                text=texts.get(name, ""),
+                status="done" if name in texts else "failed",
+                prompt=VERSION,
+                date=datetime.now(UTC).date().isoformat(),
+                error=None if name in texts else asked.error,
+                attempts=attempts,
+                together=len(names),
+                prompt_tokens=usage[0],
+                completion_tokens=usage[1],
+            )
+            for name in names
+            if name in texts or failed
+        ]
 
-    async def _ask(self, prompt: str) -> tuple[str, str, _Tokens, float, bool]:
-        """One request -> (text, error, tokens, seconds to wait as the endpoint asks, cached).
-
-        The error is empty when the text is good.
-        """
+    async def _ask(self, prompt: str, names: Sequence[str]) -> _Answer:
+        """One request."""
         messages = [("system", INSTRUCTIONS), ("human", prompt)]
         try:
             reply = await self.model.ainvoke(messages, {"tags": ["documentation"]})
         except Exception as failure:  # noqa: BLE001 - every provider has its own; recorded per item
             self.report.unanswered += 1
-            reason = " ".join(str(failure).split())[:_ERROR]
-            return "", f"{type(failure).__name__}: {reason}", (0, 0), _retry_after(failure), False
+            reason = f"{type(failure).__name__}: {' '.join(str(failure).split())[:_ERROR]}"
+            return _Answer({}, reason, answered=False, pause=_retry_after(failure))
         usage: Mapping[str, object] = reply.usage_metadata or {}
         tokens = (_count(usage, "input_tokens"), _count(usage, "output_tokens"))
         about: Mapping[str, Any] = reply.response_metadata
@@ -301,9 +403,15 @@ class _Job:
         report.prompt_tokens = _plus(report.prompt_tokens, tokens[0])
         report.completion_tokens = _plus(report.completion_tokens, tokens[1])
         report.cost_usd = _plus(report.cost_usd, about.get("cost_usd"))
-        text = str(reply.text)
-        error = _ENDINGS.get(str(about.get("fault"))) or check_reply(text) or ""
-        return clean_reply(text), error, tokens, 0.0, bool(about.get("cached"))
+        ending = _ENDINGS.get(str(about.get("fault")), "")
+        parts = split_reply(str(reply.text), names)
+        faults = {name: ending or check_reply(parts.get(name, "")) for name in names}
+        return _Answer(
+            texts={name: clean_reply(parts[name]) for name in names if not faults[name]},
+            error=next((fault for fault in faults.values() if fault), ""),
+            tokens=tokens,
+            cached=bool(about.get("cached")),
+        )
 
     def _note(self) -> str:
         cost = "" if self.report.cost_usd is None else f"${self.report.cost_usd:.2f}"

@@ -10,6 +10,7 @@ import logging
 import re
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass, field
@@ -23,7 +24,7 @@ import docgen
 
 _log = logging.getLogger(__name__)
 
-FORMAT = 3  # of the files below; another number is stale
+FORMAT = 4  # of the files below; another number is stale
 _DOCUMENTS, _MANIFEST = "documents.jsonl", "manifest.json"
 
 
@@ -54,7 +55,8 @@ class Manifest:
     sources_digest
         SHA-256 over the source files.
     writer
-        Name of the model that wrote the text; ``None`` where no model is involved.
+        Name of the model that writes what was not written before; ``None`` where no model is
+        involved.
     settings
         What else decides the documents (chunk size, embedding, ...).
     code
@@ -62,6 +64,9 @@ class Manifest:
         way are other documents.
     documents, documents_digest
         Number of documents, and SHA-256 of the file that holds them.
+    writers, examples
+        How many documents each writer wrote, and how many examples run, fail, lack inputs or were
+        not checked; see :class:`docgen.texts.Text`.
     """
 
     source: str
@@ -72,6 +77,8 @@ class Manifest:
     settings: Mapping[str, Any]
     documents: int = 0
     documents_digest: str = ""
+    writers: Mapping[str, int] = field(default_factory=dict)
+    examples: Mapping[str, int] = field(default_factory=dict)
     format: int = FORMAT
     code: str = field(default_factory=code_digest)
 
@@ -154,6 +161,8 @@ def write_corpus(
             **_fields(manifest),
             "documents": len(documents),
             "documents_digest": hashlib.sha256(payload).hexdigest(),
+            "writers": _counted(documents, "writer"),
+            "examples": _counted(documents, "example"),
         }
     )
     with replaced_folder(folder) as fresh:
@@ -223,6 +232,11 @@ def _read_documents(path: Path, manifest: Manifest) -> list[Document]:
         raise ValueError(f"{path.name} does not match its checksum")
     rows = (json.loads(line) for line in payload.decode().splitlines())
     return [Document(page_content=r["page_content"], metadata=r["metadata"]) for r in rows]
+
+
+def _counted(documents: Sequence[Document], key: str) -> dict[str, int]:
+    values = (document.metadata.get(key) for document in documents)
+    return dict(sorted(Counter(str(value) for value in values if value is not None).items()))
 
 
 def _fields(manifest: Manifest) -> dict[str, Any]:

@@ -170,8 +170,9 @@ def _asker(extractor: Extractor, checkpoint: Checkpoint, kept: Any, advance: Any
 
     async def ask(prompt: str, system_prompt: str | None = None, **_: Any) -> str:
         key = digest(f"{system_prompt}\0{prompt}")
-        text = checkpoint.done("", key, extractor.name)
-        if text is None:
+        if (known := checkpoint.done("", key, extractor.name)) is not None:
+            text = known.text
+        else:
             reply = await extractor.model.ainvoke(
                 [SystemMessage(system_prompt or ""), HumanMessage(prompt)], {"tags": ["graph"]}
             )
@@ -180,7 +181,16 @@ def _asker(extractor: Extractor, checkpoint: Checkpoint, kept: Any, advance: Any
                 (usage["input_tokens"], usage["output_tokens"]) if usage else (None, None)
             )
             if text.strip():
-                kept.append(Written("", key, extractor.name, "done", text, None, 1, sent, received))
+                kept.append(
+                    Written(
+                        "",
+                        key,
+                        extractor.name,
+                        text,
+                        prompt_tokens=sent,
+                        completion_tokens=received,
+                    )
+                )
         advance()
         return text
 

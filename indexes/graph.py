@@ -25,7 +25,7 @@ from lightrag.constants import GRAPH_FIELD_SEP
 from lightrag.utils import EmbeddingFunc, Tokenizer
 from numpy.typing import NDArray
 
-from docgen.prompts import summary_of
+from docgen.replies import summary_of
 from indexes.corpus import Corpus, building_together
 from indexes.embedding import EmbeddingError, embedding_name
 from indexes.errors import GraphError

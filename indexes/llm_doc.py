@@ -1,4 +1,7 @@
-"""The ``llm_doc`` source: one model-written document per symbol."""
+"""The ``llm_doc`` source: one written document per symbol.
+
+What :mod:`docgen.texts` holds about the installed source is used, the rest is written now.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.documents import Document
 
-from docgen import prompts
+from docgen import prompts, rules_writer
 from docgen.checkpoint import Checkpoint
 from docgen.facts import render_document, render_facts
 from docgen.library import build_library
@@ -22,6 +25,16 @@ from docgen.sources import (
     sources_digest,
 )
 from docgen.symbols import Library, Symbol
+from docgen.texts import (
+    SHIPPED,
+    Prewritten,
+    Text,
+    TextsError,
+    files_digest,
+    prewritten,
+    render_text,
+    text_files,
+)
 from docgen.writer import WriteOptions, WriteReport, write_documentation
 from indexes.corpus import (
     Corpus,
@@ -37,7 +50,7 @@ if TYPE_CHECKING:  # slow to import
     from langchain_core.language_models import BaseChatModel
 
 _log = logging.getLogger(__name__)
-_SETTINGS: Mapping[str, Any] = {"prompt": prompts.VERSION}
+_LISTED = 5  # names that a message shows
 
 
 @dataclass(frozen=True)
@@ -49,12 +62,15 @@ class Writer:
     accept_missing
         Whether symbols that the model failed to document get a document of facts only;
         otherwise building the corpus fails.
+    shipped
+        Whether texts that were shipped or imported are used.
     """
 
     model: BaseChatModel
     name: str
     options: WriteOptions = field(default_factory=WriteOptions)
     accept_missing: bool = False
+    shipped: bool = True
 
 
 async def llm_doc_corpus(
@@ -65,16 +81,19 @@ async def llm_doc_corpus(
     Raises
     ------
     CorpusError
-        When a package is missing, or the model did not document every symbol.
+        When a package is missing, a file of texts is damaged, or the model did not document every
+        symbol.
     """
     sources = package_sources(packages, folder)
+    versions = distribution_versions(sources)
+    files = text_files(versions, written_folders(cache)) if writer.shipped else []
     wanted = Manifest(
         source="llm_doc",
         packages=tuple(packages),
-        versions=distribution_versions(sources),
+        versions=versions,
         sources_digest=sources_digest(sources),
         writer=writer.name,
-        settings=_SETTINGS,
+        settings={"prompt": prompts.VERSION, "written": files_digest(files)},
     )
     async with building_together(corpus_folder(cache, wanted)):
         cached = read_corpus(cache, wanted)
@@ -83,17 +102,20 @@ async def llm_doc_corpus(
         if show_progress:
             _log.info("reading the source of %s", ", ".join(packages))
         library = build_library(sources).public()
-        checkpoint = Checkpoint(checkpoint_path(cache, packages, writer.name))
+        given = _prewritten(library, files, writer.name)
+        free = writer.name == rules_writer.NAME
+        checkpoint = Checkpoint(None if free else checkpoint_path(cache, packages, writer.name))
         report = await write_documentation(
             library,
             writer.model,
             model_name=writer.name,
             checkpoint=checkpoint,
             options=writer.options,
+            given=given,
             show_progress=show_progress,
         )
         _demand_complete(report, writer, checkpoint.path)
-        documents = symbol_documents(library, report.texts, corpus="llm_doc", writer=writer.name)
+        documents = symbol_documents(library, report.sources, corpus="llm_doc")
         return write_corpus(cache, wanted, documents, library.aliases)
 
 
@@ -105,25 +127,51 @@ def package_sources(packages: Sequence[str], folder: Path) -> list[SourceFile]:
         raise CorpusError(str(error)) from error
 
 
+def written_folders(cache: Path) -> list[Path]:
+    """Where texts are that need not be written: the shipped ones, and the imported ones."""
+    return [SHIPPED, cache / "written"]
+
+
+def _prewritten(library: Library, files: Sequence[Path], writer: str) -> Prewritten:
+    try:
+        given = prewritten(library, files)
+    except TextsError as error:
+        raise CorpusError(str(error)) from error
+    if given.outdated:
+        shown = [*given.outdated[:_LISTED], *(["..."] if len(given.outdated) > _LISTED else [])]
+        _log.warning(
+            "%d of %d documented symbols have changed since and are written by %s: %s",
+            len(given.outdated),
+            len(given.outdated) + len(given.texts),
+            writer,
+            ", ".join(shown),
+        )
+    return given
+
+
 def checkpoint_path(cache: Path, packages: Sequence[str], writer: str) -> Path:
     """Where written texts are kept; shared by all versions of the packages."""
     name = "-".join([*packages, writer]).replace("/", "_")
     return cache / "corpora" / "written" / f"{name}.jsonl"
 
 
-def symbol_documents(
-    library: Library, texts: Mapping[str, str], *, corpus: str, writer: str | None
-) -> list[Document]:
+def symbol_documents(library: Library, texts: Mapping[str, Text], *, corpus: str) -> list[Document]:
     """One document per symbol; where no text was written the document says so."""
-    return [
-        Document(
-            page_content=render_document(
-                render_facts(symbol), texts.get(name, "(no documentation was written)")
-            ),
-            metadata={**symbol_metadata(symbol, corpus), "writer": writer},
-        )
-        for name, symbol in library.symbols.items()
-    ]
+    return [_document(symbol, texts.get(name), corpus) for name, symbol in library.symbols.items()]
+
+
+def _document(symbol: Symbol, text: Text | None, corpus: str) -> Document:
+    content = render_text(text) if text is not None else "(no documentation was written)"
+    return Document(
+        page_content=render_document(render_facts(symbol), content),
+        metadata={
+            **symbol_metadata(symbol, corpus),
+            "writer": text.writer if text is not None else None,
+            "written": text.date if text is not None else None,
+            "prompt": text.prompt if text is not None else None,
+            "example": text.example if text is not None else None,
+        },
+    )
 
 
 def symbol_metadata(symbol: Symbol, corpus: str) -> dict[str, Any]:
@@ -146,7 +194,7 @@ def symbol_metadata(symbol: Symbol, corpus: str) -> dict[str, Any]:
     }
 
 
-def _demand_complete(report: WriteReport, writer: Writer, checkpoint: Path) -> None:
+def _demand_complete(report: WriteReport, writer: Writer, checkpoint: Path | None) -> None:
     if report.complete:
         return
     missing = len(report.failed) + len(report.blocked) + len(report.pending)

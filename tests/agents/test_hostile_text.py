@@ -13,8 +13,9 @@ from agents import agentic, formats, prompts, reflect
 from agents.answer import has_code, parse_answer, same_code
 from agents.answer_formats import Block, Json, Letters, Number, Text
 from agents.models.rules import model as rules
-from docgen.prompts import check_reply, clean_reply, read_sections
+from docgen.prompts import read_prompt
 from docgen.reading import fences, last_tagged, spoken
+from docgen.replies import check_reply, clean_reply, section_of, split_reply
 from experiments.benchmarks.mattools.qa import wording
 from retrieval.linking import Linker
 from retrieval.rerank import read_order
@@ -60,7 +61,9 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "made questions": lambda text: wording.read_generated(text, kind="doc", source=""),
     "documentation, check": check_reply,
     "documentation, clean": clean_reply,
-    "documentation, sections": read_sections,
+    "documentation, sections": read_prompt,
+    "documentation, several symbols": lambda text: split_reply(text, ["a.b", "a.c"]),
+    "documentation, one section": lambda text: section_of(text, "Returns"),
     "rules": lambda text: rules.answer([HumanMessage(text)]),
     "rules, critic": lambda text: rules.answer(
         prompts.criticise("- `a`: it. Format: `int`.", [], [prompts.Attempt(1, text, "ok", text)])

@@ -11,6 +11,7 @@ from pathlib import Path
 from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
+from docgen.prompts import read_prompt
 from docgen.rules_writer import write
 from tests.endpoint import Body, Endpoint, text
 
@@ -33,6 +34,8 @@ class Documenting(Endpoint):
     ----------
     asked, times
         How often and when each symbol was asked for.
+    requests_made
+        How many requests that took.
     misbehave
         From the symbol and how often it has been asked for to what is sent instead.
     """
@@ -40,16 +43,21 @@ class Documenting(Endpoint):
     def __init__(self, server: HTTPServer) -> None:
         super().__init__(server)
         self.asked: Counter[str] = Counter()
+        self.requests_made = 0
         self.times: list[tuple[str, float]] = []
         self.misbehave: Callable[[str, int], Response | None] = lambda name, count: None
         self.play(self._document)
 
     def _document(self, body: Body) -> Response:
         prompt = body["messages"][-1]["content"]
-        name = prompt.split("<symbol>\n")[1].splitlines()[0]
-        self.asked[name] += 1
-        self.times.append((name, time.monotonic()))
-        return self.misbehave(name, self.asked[name]) or text(write(prompt))
+        self.requests_made += 1
+        bad = None
+        for symbol in read_prompt(prompt):
+            name = symbol["symbol"]
+            self.asked[name] += 1
+            self.times.append((name, time.monotonic()))
+            bad = self.misbehave(name, self.asked[name]) or bad
+        return bad or text(write(prompt))
 
 
 def arguments(package: Path, out: Path, url: str) -> list[str]:

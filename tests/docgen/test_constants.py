@@ -8,7 +8,7 @@ import pytest
 
 from docgen.facts import render_facts
 from docgen.library import read_library
-from docgen.prompts import build_prompt, read_sections
+from docgen.prompts import Prompter, read_prompt
 from docgen.rules_writer import write
 from docgen.symbols import Library
 from tests.docgen.conftest import write_package
@@ -124,12 +124,13 @@ def test_facts_and_module_members_name_them(library: Library) -> None:
 
 
 def test_rules_document_them_from_prompts(library: Library) -> None:
-    prompt = build_prompt(library.symbols["kiln.heat.LOSS"], library, {}, [])
-    assert "LOSS = constants.k * 2" in read_sections(prompt)["code"]
+    prompter = Prompter(library)
+    prompt = prompter.build(["kiln.heat.LOSS"], {})
+    assert "LOSS = constants.k * 2" in read_prompt(prompt)[0]["code"]
     text = write(prompt)
     assert "## What it does\nHeat lost through the door in W. Measured in 1998.\n" in text
     assert "## Details\n```python\nLOSS = constants.k * 2\n```" in text
     assert "from kiln.heat import LOSS" in text
-    gas = write(build_prompt(library.symbols["kiln.heat.Fuel.GAS"], library, {}, []))
+    gas = write(prompter.build(["kiln.heat.Fuel.GAS"], {}))
     assert "Gas of Fuel" in gas
     assert "result = Fuel.GAS" in gas

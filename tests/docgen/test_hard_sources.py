@@ -231,10 +231,8 @@ def test_a_moved_function_is_new_and_gone(
     (folder / "pkg/b.py").write_text("def move(): ...\n")
     assert main(command) == 0
     printed = capsys.readouterr().out
-    assert "changed since they were last written: pkg.a, pkg\n" in printed
     assert "new: pkg.b, pkg.b.move, pkg.renamed, pkg.renamed.inside\n" in printed
     assert "no longer there: pkg.a.move, pkg.old, pkg.old.inside\n" in printed
-    assert "6 written, 1 kept" in printed
     assert set(rows(tmp_path / "docs.jsonl")) == {
         "pkg", "pkg.a", "pkg.a.keep", "pkg.b", "pkg.b.move", "pkg.renamed", "pkg.renamed.inside",
     }  # fmt: skip

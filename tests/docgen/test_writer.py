@@ -8,7 +8,9 @@ import pytest
 from docgen.checkpoint import Checkpoint
 from docgen.library import read_library
 from docgen.order import documentation_order
+from docgen.prompts import VERSION, read_prompt, source_hash
 from docgen.symbols import Library
+from docgen.texts import Prewritten, Text
 from docgen.writer import WriteOptions, WriteReport, write_documentation
 from tests.docgen.models import DocModel, StubbornModel
 
@@ -18,6 +20,11 @@ FAST = WriteOptions(backoff=0.0, attempts=2)
 @pytest.fixture
 def library(package: Path) -> Library:
     return read_library(["brickwork"], package)
+
+
+def asked(model: DocModel) -> list[list[str]]:
+    """The symbols of every request."""
+    return [[s["symbol"] for s in read_prompt(prompt)] for prompt in model.prompts]
 
 
 async def run(
@@ -33,9 +40,13 @@ async def test_everything_is_written_callees_first(library: Library, tmp_path: P
     report = await run(library, model, tmp_path / "c.jsonl", WriteOptions(concurrency=1))
     assert report.complete
     assert sorted(report.texts) == sorted(library.symbols)
-    asked = [prompt.splitlines()[1] for prompt in model.prompts]
-    assert asked == list(documentation_order(library).sequence)
-    assert not [p for p in model.prompts if "(not documented yet)" in p and "joint" not in p]
+    needs = documentation_order(library).needs
+    seen: set[str] = set()
+    for names in asked(model):
+        assert all(need in seen or need in names for name in names for need in needs[name])
+        seen |= set(names)
+    assert seen == set(library.symbols)
+    assert len(model.prompts) < len(seen)  # small symbols of a module share requests
 
 
 async def test_a_second_run_asks_nothing(library: Library, tmp_path: Path) -> None:
@@ -53,8 +64,8 @@ async def test_only_changed_symbols_are_written_again(package: Path, tmp_path: P
     text = wall.read_text().replace("one * courses", "courses * one")
     wall.write_text(text + "\n\ndef paint(wall: Wall) -> None:\n    '''Paint it.'''\n")
     report = await run(read_library(["brickwork"], package), DocModel(), tmp_path / "c.jsonl")
-    # the package and the module list what is defined in them
-    assert set(report.changed) == {"brickwork", "brickwork.wall", "brickwork.wall.Wall.volume"}
+    # the module lists what is defined in it
+    assert set(report.changed) == {"brickwork.wall", "brickwork.wall.Wall.volume"}
     assert set(report.written) == {*report.changed, "brickwork.wall.paint"}
 
 
@@ -68,22 +79,22 @@ async def test_failures_are_reported_and_block_what_builds_on_them(
     assert report.blocked["brickwork.wall.build"] == "brickwork.shapes.Brick"
     assert not set(report.blocked) & set(report.texts)
     assert "brickwork.shapes.Mortar" in report.texts  # independent of the failure
-    asked = [p.splitlines()[1] for p in model.prompts]
-    assert asked.count("brickwork.shapes.Brick") == 2  # two attempts
-    assert not set(report.blocked) & set(asked)
+    names = [name for group in asked(model) for name in group]
+    assert names.count("brickwork.shapes.Brick") == 2  # two attempts
+    assert not set(report.blocked) & set(names)
 
     again = StubbornModel()
     healed = await run(library, again, tmp_path / "c.jsonl")
     assert healed.complete
-    asked = [p.splitlines()[1] for p in again.prompts]
-    assert sorted(asked) == sorted([*report.failed, *report.blocked])
+    names = [name for group in asked(again) for name in group]
+    assert sorted(names) == sorted([*report.failed, *report.blocked])
 
 
 async def test_a_dead_endpoint_ends_the_run_early(library: Library, tmp_path: Path) -> None:
     model = StubbornModel(refuse=dict.fromkeys(library.symbols, "raise"))
     options = WriteOptions(backoff=0.0, attempts=1, give_up_after=3, concurrency=1)
     report = await run(library, model, tmp_path / "c.jsonl", options)
-    assert report.calls == 3
+    assert report.calls == 3  # small symbols are asked for together, and fail together
     assert report.stopped is not None
     assert "refused" in report.stopped
     accounted = {*report.texts, *report.failed, *report.blocked, *report.pending}
@@ -98,7 +109,7 @@ async def test_a_limit_on_calls_is_kept_exactly(
     options = WriteOptions(max_calls=limit, concurrency=4)
     report = await run(library, model, tmp_path / "c.jsonl", options)
     assert len(model.prompts) == report.calls == limit
-    assert len(report.texts) == limit
+    assert len(report.texts) >= limit
     assert not report.complete
 
 
@@ -141,3 +152,69 @@ async def test_foreign_lines_in_the_checkpoint_are_counted(
     path.write_text('{"qualname": "x"}\n[]\nnot json\n')
     assert Checkpoint(path).damaged == 3
     assert (await run(library, DocModel(), path)).complete
+
+
+class Forgetful(DocModel):
+    """Leaves out one symbol of a request for several."""
+
+    forgets: str = ""
+
+    def reply(self, prompt: str) -> str:
+        names = [s["symbol"] for s in read_prompt(prompt)]
+        if len(names) == 1 or self.forgets not in names:
+            return super().reply(prompt)
+        return super().reply(prompt).replace(f"# {self.forgets}\n", "# something.else\n")
+
+
+async def test_what_a_shared_request_misses_is_asked_for_alone(
+    library: Library, tmp_path: Path
+) -> None:
+    model = Forgetful(forgets="brickwork.shapes.Bond.HEADER")
+    report = await run(library, model, tmp_path / "c.jsonl")
+    assert report.complete
+    groups = [names for names in asked(model) if model.forgets in names]
+    assert [len(names) > 1 for names in groups] == [True, False]
+    assert report.calls == len(model.prompts)
+    flat = [name for names in asked(model) for name in names if name != model.forgets]
+    assert sorted(flat) == sorted(set(library.symbols) - {model.forgets})  # the others only once
+
+
+async def test_an_older_prompts_texts_are_kept_until_asked_otherwise(
+    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "c.jsonl"
+    with monkeypatch.context() as patched:
+        patched.setattr("docgen.writer.VERSION", "0")
+        await run(library, DocModel(), path)
+    model = DocModel()
+    kept = await run(library, model, path)
+    assert model.prompts == []
+    assert sorted(kept.older) == sorted(library.symbols)
+    fresh = await run(library, model, path, WriteOptions(rewrite=True))
+    assert sorted(fresh.written) == sorted(library.symbols)
+    assert fresh.older == fresh.changed == []
+    assert {text.prompt for text in fresh.sources.values()} == {VERSION}
+    again = await run(library, DocModel(), path)  # the newer text counts from now on
+    assert again.older == []
+
+
+async def test_given_texts_are_used_where_the_source_is_the_same(
+    library: Library, tmp_path: Path
+) -> None:
+    brick, joint = "brickwork.shapes.Brick", "brickwork.wall.joint"
+    clay = "## What it does\nClay."
+    text = Text(brick, source_hash(library.symbols[brick]), "1", "somebody", "2026-11", clay)
+    model = DocModel()
+    report = await write_documentation(
+        library,
+        model,
+        model_name="test",
+        checkpoint=Checkpoint(tmp_path / "c.jsonl"),
+        options=FAST,
+        given=Prewritten({brick: text}),
+    )
+    assert report.shipped == report.older == [brick]
+    assert report.texts[brick] == clay
+    assert (report.sources[brick].writer, report.sources[joint].writer) == ("somebody", "test")
+    assert any("Clay." in prompt for prompt in model.prompts)  # others build on it
+    assert brick not in [name for names in asked(model) for name in names]

@@ -30,7 +30,7 @@ async def corpus(package: Path, cache: Path) -> Corpus:
     return await llm_doc_corpus(
         ["brickwork"],
         package,
-        writer=Writer(DocModel(), "rules"),
+        writer=Writer(DocModel(), "somebody"),
         cache=cache,
         show_progress=False,
     )

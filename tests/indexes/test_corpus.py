@@ -18,7 +18,7 @@ async def build(package: Path, cache: Path, model: DocModel | DocModel, **kw: bo
     return await llm_doc_corpus(
         ["brickwork"],
         package,
-        writer=Writer(model, "rules", options, **kw),
+        writer=Writer(model, "somebody", options, **kw),
         cache=cache,
         show_progress=False,
     )
@@ -164,12 +164,12 @@ async def test_two_tasks_build_it_once(package: Path, cache: Path) -> None:
     corpora = await asyncio.gather(*(build(package, cache, model) for model in models))
     assert corpora[0].documents == corpora[1].documents
     asked = [len(model.prompts) for model in models]
-    assert sorted(asked) == [0, len(corpora[0].documents)]
+    assert min(asked) == 0 < max(asked)
 
 
 def test_the_manifest_is_plain_json(corpus: Corpus) -> None:
     content = json.loads((corpus.folder / "manifest.json").read_text())
-    assert content["manifest"]["writer"] == "rules"
+    assert content["manifest"]["writer"] == "somebody"
     assert content["manifest"]["documents"] == len(corpus.documents)
     assert content["aliases"]["brickwork.Wall"] == "brickwork.wall.Wall"
 

@@ -13,7 +13,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from agents.models.rules import atoms, choice, coder, critic, steps
 from agents.models.rules.reading import read
 from docgen import rules_writer
-from docgen.prompts import is_documentation_prompt
+from docgen.prompts import read_prompt
 
 DECLINE = (
     "This is the embedded model without an LLM (model=rules). It only answers benchmark "
@@ -60,7 +60,7 @@ class RulesChatModel(BaseChatModel):
 def answer(messages: Sequence[BaseMessage]) -> str:
     """Return the reply to a conversation as text."""
     text = "\n\n".join(message.text for message in messages if message.type == "human")
-    if is_documentation_prompt(text):
+    if read_prompt(text):
         return rules_writer.write(text)
     if (letter := choice.answer(text)) is not None:
         return letter
