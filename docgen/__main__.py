@@ -18,6 +18,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -236,9 +237,24 @@ async def _write(options: Options, library: Library, model: BaseChatModel) -> in
     return 0 if report.complete else 1
 
 
+#: Modules of the other commands, imported when they are asked for.
+_COMMANDS = {
+    "check": "docgen.check",
+    "review": "docgen.review",
+    "import": "docgen.share",
+    "export": "docgen.share",
+    "prompts": "docgen.share",
+}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of ``python -m docgen``."""
-    return run("docgen", str(__doc__), Options, _action, arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given and given[0] in _COMMANDS:
+        module = import_module(_COMMANDS[given[0]])
+        command = module.COMMANDS[given[0]] if hasattr(module, "COMMANDS") else module.main
+        return int(command(given[1:]))
+    return run("docgen", str(__doc__), Options, _action, given)
 
 
 if __name__ == "__main__":

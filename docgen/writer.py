@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import bisect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from docgen.checkpoint import Checkpoint, Written
-from docgen.prompts import INSTRUCTIONS, ROOM, TOGETHER, VERSION, Prompter, source_hash
+from docgen.prompts import INSTRUCTIONS, VERSION, Prompter, source_hash
 from docgen.replies import check_reply, clean_reply, split_reply
 from docgen.symbols import Library
 from docgen.texts import Prewritten, Text
@@ -19,7 +18,7 @@ from sandbox.progress import Progressing, meter
 if TYPE_CHECKING:  # networkx and LangChain take half a second each to import
     from langchain_core.language_models import BaseChatModel
 
-    from docgen.order import Order
+    from docgen.schedule import Schedule
 
 
 _Tokens = tuple[int | None, int | None]
@@ -137,7 +136,7 @@ async def write_documentation(
         Also when items failed: look at ``complete``.
     """
     texts = given.texts if given is not None else {}
-    job = Job(library, model, model_name, checkpoint, options=options, given=texts)
+    job = _Job(library, model, model_name, checkpoint, options=options, given=texts)
     with (
         checkpoint.writer() as appender,
         meter("Writing documentation", len(library.symbols), show=show_progress) as progress,
@@ -161,7 +160,7 @@ class _Answer:
     cached: bool = False
 
 
-class Job:
+class _Job:
     """One run: the frontier of symbols whose dependencies are finished, and its workers."""
 
     def __init__(
@@ -174,39 +173,29 @@ class Job:
         options: WriteOptions | None = None,
         given: Mapping[str, Text] | None = None,
     ) -> None:
-        from docgen.order import documentation_order  # noqa: PLC0415 - see above
+        from docgen import schedule  # noqa: PLC0415 - see above
 
         self.library, self.model, self.model_name = library, model, model_name
         self.checkpoint, self.options = checkpoint, options or WriteOptions()
         self.given = given or {}
         self.report = WriteReport()
-        self.order: Order = documentation_order(library)
-        self.rank = {name: rank for rank, name in enumerate(self.order.sequence)}
         self.prompter = Prompter(library)
-        self.waiting = {name: len(needs) for name, needs in self.order.needs.items()}
-        self.dependants: dict[str, list[str]] = {}
-        for name, needs in self.order.needs.items():
-            for need in needs:
-                self.dependants.setdefault(need, []).append(name)
         self.hashes = {name: source_hash(symbol) for name, symbol in library.symbols.items()}
-        self.ready: list[tuple[bool, int, str]] = []
-        self.neighbours: dict[str, list[str]] = {}
-        for name in self.order.sequence:
-            self.neighbours.setdefault(library.symbols[name].path, []).append(name)
-        self.asked: set[str] = set()
-        self.alone: set[str] = set()
+        self.schedule: Schedule = schedule.Schedule(
+            library, self.prompter, kept=lambda name: self._finished(name) is not None
+        )
         self.failures_in_a_row = 0
         self.last_error = ""
 
     async def run(self, append: Callable[[Written], None], progress: Progressing) -> None:
-        """Write everything that can be written; ``append`` is told at once what is finished."""
         running: dict[asyncio.Task[list[Written]], list[str]] = {}
-        self._release(n for n in self.order.sequence if not self.order.needs[n])
+        self._release(self.schedule.start())
         progress.advance(len(self.report.texts), self._note())
         try:
-            while self.ready or running:
-                while self.ready and len(running) < self.options.concurrency and self._may_go_on():
-                    group = self._next()
+            while self.schedule or running:
+                free = self.options.concurrency
+                while self.schedule and len(running) < free and self._may_go_on():
+                    group = self.schedule.next()
                     self.report.calls += 1  # counted before it starts: a limit is never overrun
                     running[asyncio.create_task(self._write(group))] = group
                 if not running:
@@ -221,53 +210,13 @@ class Job:
                         append(written)
                         self._settle(written)
                         group.remove(written.qualname)
-                    self._ask_alone(group)
+                    self.schedule.ask_alone(group)
                 progress.advance(max(1, len(self.report.texts) - finished), self._note())
         finally:
             for task in running:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
         self._account_for_the_rest()
-
-    def _ask_alone(self, names: Sequence[str]) -> None:
-        """Put back what a request for several symbols did not document."""
-        self.alone.update(names)
-        self.asked.difference_update(names)
-        for name in names:
-            if not self.waiting[name]:
-                self._add(name)
-
-    def _add(self, name: str) -> None:
-        """Small symbols come last, when most of those that go with them are ready too."""
-        bisect.insort(self.ready, (self.prompter.small(name), self.rank[name], name))
-
-    def _next(self) -> list[str]:
-        """The next symbols to write: one, or small ones of the same module.
-
-        Such a group may hold a symbol that builds on another one of it: the prompt shows both.
-        """
-        *_, first = self.ready[0]
-        group = [first]
-        if self.prompter.small(first) and first not in self.alone:
-            for name in self.neighbours[self.library.symbols[first].path]:
-                if len(group) < TOGETHER and name != first and self._may_join(name, group):
-                    group.append(name)
-        self.ready = [item for item in self.ready if item[-1] not in group]
-        self.asked.update(group)
-        return group
-
-    def _may_join(self, name: str, group: Sequence[str]) -> bool:
-        symbols = self.library.symbols
-        size = sum(len(symbols[n].source) for n in (*group, name))
-        return (
-            self.prompter.small(name)
-            and size <= ROOM
-            and name not in self.asked
-            and name not in self.alone
-            and name not in self.report.texts
-            and self._finished(name) is None
-            and all(n in self.report.texts or n in group for n in self.order.needs[name])
-        )
 
     def _finished(self, name: str) -> Text | None:
         """The text that need not be written, if there is one."""
@@ -287,10 +236,8 @@ class Job:
         while released:
             name = released.pop()
             text = self._finished(name)
-            if name in self.asked:
-                continue  # documented in one request with what it builds on
             if text is None:
-                self._add(name)
+                self.schedule.add([name])
                 continue
             kept = self.report.shipped if text is self.given.get(name) else self.report.reused
             kept.append(name)
@@ -302,12 +249,7 @@ class Job:
         """Record a text; returns the symbols that now have everything they build on."""
         self.report.texts[text.qualname] = text.text
         self.report.sources[text.qualname] = text
-        released: list[str] = []
-        for dependant in self.dependants.get(text.qualname, ()):
-            self.waiting[dependant] -= 1
-            if self.waiting[dependant] == 0:
-                released.append(dependant)
-        return released
+        return self.schedule.finish(text.qualname)
 
     def _settle(self, written: Written) -> None:
         report, name = self.report, written.qualname
@@ -421,11 +363,15 @@ class Job:
     def _account_for_the_rest(self) -> None:
         """Everything unfinished is named: blocked by a failure, or pending."""
         report = self.report
-        for name in self.order.sequence:
+        for name in self.schedule.order.sequence:
             if name in report.texts or name in report.failed:
                 continue
             culprit = next(
-                (n for n in self.order.needs[name] if n in report.failed or n in report.blocked),
+                (
+                    n
+                    for n in self.schedule.order.needs[name]
+                    if n in report.failed or n in report.blocked
+                ),
                 None,
             )
             if culprit is None:

@@ -59,7 +59,9 @@ async def test_every_document_says_who_wrote_it(package: Path, cache: Path) -> N
 
 async def test_a_new_file_makes_another_corpus(package: Path, cache: Path) -> None:
     before = await build(package, cache, DocModel())
-    put(package, cache)
+    put(package, cache)  # from an older prompt than what was just written
+    assert (await build(package, cache, DocModel())).manifest.writers.keys() == {"somebody"}
+    put(package, cache, prompt=VERSION)
     after = await build(package, cache, DocModel())
     assert before.manifest.writers.keys() == {"somebody"}
     assert after.manifest.writers["an LLM"] == 1
