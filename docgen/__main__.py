@@ -12,7 +12,6 @@ imported are used where the source is still the same.
 
 from __future__ import annotations
 
-import asyncio
 import fcntl
 import json
 import sys
@@ -20,9 +19,9 @@ from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, field_validator
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt
 
 from docgen import rules_writer
 from docgen.chat import open_model
@@ -34,8 +33,7 @@ from docgen.sources import SourceError
 from docgen.symbols import Library
 from docgen.texts import SHIPPED, TextsError, prewritten, render_text, text_files
 from docgen.writer import WriteOptions, WriteReport, write_documentation
-from sandbox.base import SandboxError
-from sandbox.command import UsageError, run
+from sandbox.command import Commas, UsageError, run
 from sandbox.environments import cache_folder, site_packages
 
 if TYPE_CHECKING:  # slow to import
@@ -49,7 +47,7 @@ class Options(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    package: tuple[str, ...] = Field(description="import names, comma-separated")
+    package: Annotated[tuple[str, ...], Commas] = Field(description="import names, comma-separated")
     out: Path = Field(description="JSONL file to write")
     folder: Path | None = Field(None, description="folder that contains the packages")
     env: str = Field("live", description="sandbox environment that holds them, without folder")
@@ -63,11 +61,6 @@ class Options(BaseModel):
     max_cost_usd: PositiveFloat | None = Field(None, description="stop at this cost in US dollars")
     shipped: bool = Field(True, description="use texts that were shipped or imported")
     rewrite: bool = Field(False, description="write again what an older prompt wrote")
-
-    @field_validator("package", mode="before")
-    @classmethod
-    def _comma_separated(cls, value: object) -> object:
-        return value.split(",") if isinstance(value, str) else value
 
 
 def written_path(out: Path) -> Path:
@@ -163,16 +156,10 @@ def _names(names: Sequence[str]) -> str:
     return shown if len(names) <= _LISTED else f"{shown}, and {len(names) - _LISTED} more"
 
 
-def _action(options: Options) -> int:
+async def _action(options: Options) -> int:
+    library = read_library(options.package, options.folder or site_packages(options.env))
     try:
-        folder = options.folder or site_packages(options.env)
-        library = read_library(options.package, folder)
-    except (SourceError, SandboxError) as error:
-        raise UsageError(str(error)) from error
-    if not options.private:
-        library = library.public()
-    try:
-        return asyncio.run(_document(options, library))
+        return await _document(options, library if options.private else library.public())
     except OSError as error:
         raise UsageError(f"out={options.out}: {error.strerror or error}") from error
 
@@ -208,11 +195,7 @@ async def _write(options: Options, library: Library, model: BaseChatModel) -> in
     name = str(model.name)
     checkpoint = Checkpoint(None if name == rules_writer.NAME else written_path(options.out))
     folders = [SHIPPED, cache_folder() / "written"]
-    try:
-        files = text_files(library.versions, folders) if options.shipped else []
-        given = prewritten(library, files)
-    except TextsError as error:
-        raise UsageError(str(error)) from error
+    given = prewritten(library, text_files(library.versions, folders) if options.shipped else [])
     report = await write_documentation(
         library,
         model,
@@ -254,7 +237,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         module = import_module(_COMMANDS[given[0]])
         command = module.COMMANDS[given[0]] if hasattr(module, "COMMANDS") else module.main
         return int(command(given[1:]))
-    return run("docgen", str(__doc__), Options, _action, given)
+    errors = (SourceError, TextsError)
+    return run("docgen", str(__doc__), Options, _action, given, errors=errors)
 
 
 if __name__ == "__main__":

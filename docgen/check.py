@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, field_validator
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt
 
-from docgen.command import UsageError, open_model, run
+from docgen.chat import open_model
 from docgen.library import read_library
 from docgen.progress import meter
 from docgen.prompts import Prompter
@@ -37,6 +37,7 @@ from docgen.texts import (
     write_texts,
 )
 from sandbox.base import Mount, Outcome, Sandbox, SandboxConfig, SandboxError
+from sandbox.command import Commas, UsageError, run
 from sandbox.environments import cache_folder, site_packages
 from sandbox.factory import get_sandbox
 
@@ -56,7 +57,7 @@ class Options(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    package: tuple[str, ...] = Field(description="import names, comma-separated")
+    package: Annotated[tuple[str, ...], Commas] = Field(description="import names, comma-separated")
     file: Path | None = Field(None, description="texts to check, instead of shipped and imported")
     out: Path | None = Field(None, description="file to write, instead of where imports are kept")
     env: str = Field("live", description="sandbox environment that holds the packages")
@@ -65,11 +66,6 @@ class Options(BaseModel):
     set: dict[str, Any] = Field({}, description="overrides of it: set.name=... set.base_url=...")
     concurrency: PositiveInt = Field(2, description="examples at once")
     timeout: PositiveFloat = Field(60.0, description="processor seconds of one example")
-
-    @field_validator("package", mode="before")
-    @classmethod
-    def _comma_separated(cls, value: object) -> object:
-        return value.split(",") if isinstance(value, str) else value
 
 
 @dataclass(frozen=True)
@@ -201,20 +197,17 @@ def _static(checked: Checked) -> bool:
     return checked.error.startswith("looked up: ")
 
 
-def _action(options: Options) -> int:
-    try:
-        library = read_library(options.package, site_packages(options.env)).public()
-        folders = [SHIPPED, cache_folder() / "written"]
-        files = [options.file] if options.file else text_files(library.versions, folders)
-        given = prewritten(library, files)
-        if not given.texts:
-            raise UsageError(
-                f"package={','.join(options.package)}: no text fits it; write some with "
-                "`python -m docgen package=... out=...`, then `export` and `import` them"
-            )
-        results = asyncio.run(_check(options, library, list(given.texts.values())))
-    except (SourceError, SandboxError, TextsError) as error:
-        raise UsageError(str(error)) from error
+async def _action(options: Options) -> int:
+    library = read_library(options.package, site_packages(options.env)).public()
+    folders = [SHIPPED, cache_folder() / "written"]
+    files = [options.file] if options.file else text_files(library.versions, folders)
+    given = prewritten(library, files)
+    if not given.texts:
+        raise UsageError(
+            f"package={','.join(options.package)}: no text fits it; write some with "
+            "`python -m docgen package=... out=...`, then `export` and `import` them"
+        )
+    results = await _check(options, library, list(given.texts.values()))
     print(table(results))
     for distribution, version in library.versions.items():
         texts = [
@@ -231,7 +224,7 @@ def _action(options: Options) -> int:
 async def _check(
     options: Options, library: Library, texts: Sequence[Text]
 ) -> dict[str, tuple[Text, Checked]]:
-    config = SandboxConfig(options.backend, options.env)
+    config = SandboxConfig(backend=options.backend, env=options.env)
     async with AsyncExitStack() as stack:
         model = None
         if options.model is not None:
@@ -249,4 +242,6 @@ async def _check(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of ``python -m docgen check``."""
-    return run("docgen check", str(__doc__), Options, _action, arguments)
+    return run(
+        "docgen check", str(__doc__), Options, _action, arguments, errors=(SourceError, TextsError)
+    )

@@ -11,19 +11,18 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 from rich.console import Console
 from rich.table import Table
 
-from docgen.command import UsageError, run
 from docgen.library import read_library
 from docgen.replies import section_of
 from docgen.sources import SourceError
 from docgen.symbols import Library, Symbol
 from docgen.texts import SHIPPED, Text, TextsError, prewritten, text_files
-from sandbox.base import SandboxError
+from sandbox.command import Commas, run
 from sandbox.environments import cache_folder, site_packages
 
 Kind = Literal["error", "docstring"]
@@ -67,16 +66,11 @@ class Options(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    package: tuple[str, ...] = Field(description="import names, comma-separated")
+    package: Annotated[tuple[str, ...], Commas] = Field(description="import names, comma-separated")
     file: Path | None = Field(None, description="texts to look at, not shipped and imported ones")
     env: str = Field("live", description="sandbox environment that holds the packages")
     kind: Literal["all", "error", "docstring"] = Field("all", description="all, error, docstring")
     format: Literal["table", "markdown"] = Field("table", description="table, markdown")
-
-    @field_validator("package", mode="before")
-    @classmethod
-    def _comma_separated(cls, value: object) -> object:
-        return value.split(",") if isinstance(value, str) else value
 
 
 @dataclass(frozen=True)
@@ -146,13 +140,10 @@ def markdown(findings: Sequence[Finding], library: Library) -> str:
 
 
 def _action(options: Options) -> int:
-    try:
-        library = read_library(options.package, site_packages(options.env)).public()
-        folders = [SHIPPED, cache_folder() / "written"]
-        files = [options.file] if options.file else text_files(library.versions, folders)
-        given = prewritten(library, files)
-    except (SourceError, SandboxError, TextsError) as error:
-        raise UsageError(str(error)) from error
+    library = read_library(options.package, site_packages(options.env)).public()
+    folders = [SHIPPED, cache_folder() / "written"]
+    files = [options.file] if options.file else text_files(library.versions, folders)
+    given = prewritten(library, files)
     findings = [
         finding
         for finding in review(library, list(given.texts.values()))
@@ -175,4 +166,6 @@ def _action(options: Options) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of ``python -m docgen review``."""
-    return run("docgen review", str(__doc__), Options, _action, arguments)
+    return run(
+        "docgen review", str(__doc__), Options, _action, arguments, errors=(SourceError, TextsError)
+    )

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from docgen import rules_writer
 from docgen.checkpoint import Checkpoint
-from docgen.command import UsageError, run
 from docgen.library import read_library
 from docgen.prompts import INSTRUCTIONS, Prompter, source_hash
 from docgen.schedule import Schedule
@@ -31,12 +31,8 @@ from docgen.texts import (
     text_files,
     write_texts,
 )
-from sandbox.base import SandboxError
+from sandbox.command import Command, Commas, UsageError, Word
 from sandbox.environments import cache_folder, site_packages
-
-
-def _split(value: object) -> object:
-    return value.split(",") if isinstance(value, str) else value
 
 
 class ImportOptions(BaseModel):
@@ -44,7 +40,7 @@ class ImportOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    file: Path = Field(description=f"<distribution>-<version>{SUFFIX}; the key can be left out")
+    file: Annotated[Path, Word()] = Field(description=f"<distribution>-<version>{SUFFIX}")
 
 
 class PackageOptions(BaseModel):
@@ -52,12 +48,12 @@ class PackageOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    package: tuple[str, ...] = Field(description="import names, comma-separated")
+    package: Annotated[tuple[str, ...], Commas] = Field(description="import names, comma-separated")
     folder: Path | None = Field(None, description="folder that contains the packages")
     env: str = Field("live", description="sandbox environment that holds them, without folder")
-    kinds: tuple[str, ...] = Field((), description="only symbols of these kinds, comma-separated")
-
-    _packages = field_validator("package", "kinds", mode="before")(_split)
+    kinds: Annotated[tuple[str, ...], Commas] = Field(
+        (), description="only symbols of these kinds, comma-separated"
+    )
 
 
 class ExportOptions(BaseModel):
@@ -65,13 +61,13 @@ class ExportOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    package: tuple[str, ...] = Field(description="import names, comma-separated")
+    package: Annotated[tuple[str, ...], Commas] = Field(description="import names, comma-separated")
     out: Path = Field(description="folder to write into, one file per distribution")
-    runs: tuple[Path, ...] = Field((), description="finished texts of runs: docs.jsonl.written")
+    runs: Annotated[tuple[Path, ...], Commas] = Field(
+        (), description="finished texts of runs: docs.jsonl.written"
+    )
     folder: Path | None = Field(None, description="folder that contains the packages")
     env: str = Field("live", description="sandbox environment that holds them, without folder")
-
-    _packages = field_validator("package", "runs", mode="before")(_split)
 
 
 def import_texts(path: Path) -> Path:
@@ -136,23 +132,18 @@ def measured(library: Library, given: Prewritten, kinds: Sequence[str] = ()) -> 
 
 
 def _read(options: PackageOptions | ExportOptions) -> tuple[Library, Prewritten]:
-    try:
-        folder = options.folder or site_packages(options.env)
-        library = read_library(options.package, folder).public()
-        files = text_files(library.versions, [SHIPPED, cache_folder() / "written"])
-        return library, prewritten(library, files)
-    except (SourceError, SandboxError, TextsError) as error:
-        raise UsageError(str(error)) from error
+    folder = options.folder or site_packages(options.env)
+    library = read_library(options.package, folder).public()
+    return library, prewritten(
+        library, text_files(library.versions, [SHIPPED, cache_folder() / "written"])
+    )
 
 
 def _import(options: ImportOptions) -> int:
     name = options.file.name
     if not name.endswith(SUFFIX) or "-" not in name:
         raise UsageError(f"file={options.file}: name it <distribution>-<version>{SUFFIX}")
-    try:
-        target = import_texts(options.file)
-    except TextsError as error:
-        raise UsageError(str(error)) from error
+    target = import_texts(options.file)
     print(f"{len(read_texts(target))} texts kept in {target}")
     return 0
 
@@ -174,21 +165,9 @@ def _prompts(options: PackageOptions) -> int:
     return 0
 
 
-def _import_command(arguments: Sequence[str]) -> int:
-    given = [a if "=" in a or a.startswith("-") else f"file={a}" for a in arguments]
-    return run("docgen import", str(__doc__), ImportOptions, _import, given)
-
-
-def _export_command(arguments: Sequence[str]) -> int:
-    return run("docgen export", str(__doc__), ExportOptions, _export, arguments)
-
-
-def _prompts_command(arguments: Sequence[str]) -> int:
-    return run("docgen prompts", str(__doc__), PackageOptions, _prompts, arguments)
-
-
+_ERRORS = (SourceError, TextsError)
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
-    "import": _import_command,
-    "export": _export_command,
-    "prompts": _prompts_command,
+    "import": Command("docgen import", str(__doc__), ImportOptions, _import, _ERRORS),
+    "export": Command("docgen export", str(__doc__), ExportOptions, _export, _ERRORS),
+    "prompts": Command("docgen prompts", str(__doc__), PackageOptions, _prompts, _ERRORS),
 }

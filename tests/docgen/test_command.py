@@ -69,7 +69,10 @@ def test_an_upgrade_writes_what_changed_and_says_so(
     ("arguments", "message"),
     [
         (["package=brickwork"], "out=...: is required"),
-        (["package=brickwork", "out=x", "modell=rules"], "modell: no such key; keys: package, out"),
+        (
+            ["package=brickwork", "out=x", "modell=rules"],
+            "modell: no such key (did you mean model?)",
+        ),
         (["package=absent", "out=x"], "no Python source under"),
         (["package=brickwork", "out=x", "model=magic"], "openai, rules"),
         (["package=brickwork", "out=x", "concurrency=0"], "concurrency=0"),
