@@ -125,7 +125,7 @@ def test_a_second_run_waits_for_nobody_and_says_so(
         over.set()
     assert first.returncode == 0
     assert second.returncode == 2
-    assert second.stderr == f"docgen: out={out}: another run is writing it; wait for it\n"
+    assert second.stderr == f"error: out={out}: another run is writing it; wait for it\n"
     assert set(endpoint.asked.values()) == {1}
 
 
@@ -143,7 +143,7 @@ def test_a_place_that_cannot_be_written_is_one_line(
         out = Path("/proc/docs.jsonl")
     assert main(["package=brickwork", f"folder={package}", f"out={out}"]) == 2
     printed = capsys.readouterr().err
-    assert printed.startswith(f"docgen: out={out}: ")
+    assert printed.startswith(f"error: out={out}: ")
     assert printed.count("\n") == 1
 
 
