@@ -36,6 +36,7 @@ class WriterConfig(BaseModel):
     accept_missing: bool = Field(
         False, description="documents of facts only where the model failed, instead of an error"
     )
+    shipped: bool = Field(True, description="use texts that were shipped or imported")
 
 
 class EvidenceConfig(BaseModel):

@@ -146,6 +146,7 @@ async def _corpus(
             max_calls=options.max_calls,
         ),
         options.accept_missing,
+        options.shipped,
     )
     if settings.source == "llm_doc":
         return await llm_doc_corpus(
