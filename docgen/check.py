@@ -20,7 +20,6 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt
 
 from docgen.chat import open_model
 from docgen.library import read_library
-from docgen.progress import meter
 from docgen.prompts import Prompter
 from docgen.reading import fences, spoken
 from docgen.replies import section_of
@@ -40,6 +39,7 @@ from sandbox.base import Mount, Outcome, Sandbox, SandboxConfig, SandboxError
 from sandbox.command import Commas, UsageError, run
 from sandbox.environments import cache_folder, site_packages
 from sandbox.factory import get_sandbox
+from sandbox.progress import meter
 
 if TYPE_CHECKING:  # slow to import
     from langchain_core.language_models import BaseChatModel
