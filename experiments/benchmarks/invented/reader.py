@@ -16,7 +16,7 @@ from typing import Any
 
 from docgen.facts import render_document, render_facts
 from docgen.library import build_library
-from docgen.prompts import build_prompt
+from docgen.prompts import Prompter
 from docgen.rules_writer import write as write_by_rules
 from docgen.sources import SourceFile
 from experiments.benchmarks.invented import lexicon
@@ -75,10 +75,9 @@ def documents(files: Mapping[str, str]) -> dict[str, str]:
         module = ".".join(parts[:-1] if is_package else parts)
         sources.append(SourceFile(module, path, parts[0], None, text, is_package=is_package))
     library = build_library(sources).public()
+    prompter = Prompter(library)
     return {
-        name: render_document(
-            render_facts(symbol), write_by_rules(build_prompt(symbol, library, {}, ()))
-        )
+        name: render_document(render_facts(symbol), write_by_rules(prompter.build([name], {})))
         for name, symbol in library.symbols.items()
     }
 
