@@ -142,6 +142,50 @@ class Block:
 
 
 @dataclass(frozen=True)
+class File:
+    """The text of a file, character by character, between ``<file>`` and ``</file>``.
+
+    Code that makes the file answers the same question in the form `CODE`: its function returns
+    the text.
+
+    Attributes
+    ----------
+    filename
+        What it is called; its ending says what it holds (``answer.cif``, ``POSCAR``).
+    max_bytes
+        Of the file; a longer one is no answer.
+    """
+
+    filename: str
+    max_bytes: int = MAX_CHARACTERS
+    name: str = "file"
+
+    @property
+    def instruction(self) -> str:
+        """See :class:`AnswerFormat`."""
+        return (
+            f"Put the text of the file {self.filename}, and nothing else, in\n<file>\n...\n</file>"
+        )
+
+    def read(self, reply: str) -> Reading | None:
+        """The last complete block, else the last fenced one; its spaces and lines as they are."""
+        text = spoken(reply)
+        before, closed, after = text.rpartition("</file>")
+        opened = before.rpartition("<file>")
+        if closed and opened[1]:
+            strict = not opened[0].strip() and not after.strip()
+            content = opened[2]
+        else:
+            blocks = list(fences(text))
+            strict, content = False, blocks[-1][1] if blocks else ""
+        content = content.removeprefix("\n")
+        size = len(content.encode("utf-8", "replace"))
+        if not content.strip() or size > self.max_bytes:
+            return None
+        return Reading(content, "strict" if strict else "repaired")
+
+
+@dataclass(frozen=True)
 class Text:
     """The whole reply, as prose."""
 

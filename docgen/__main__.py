@@ -12,15 +12,16 @@ imported are used where the source is still the same.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import sys
 from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
+from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt
 
 from docgen import rules_writer
@@ -33,7 +34,7 @@ from docgen.sources import SourceError
 from docgen.symbols import Library
 from docgen.texts import SHIPPED, TextsError, prewritten, render_text, text_files
 from docgen.writer import WriteOptions, WriteReport, write_documentation
-from sandbox.command import Commas, UsageError, run
+from sandbox.command import Commas, Group, UsageError, run
 from sandbox.environments import cache_folder, site_packages
 
 if TYPE_CHECKING:  # slow to import
@@ -52,8 +53,7 @@ class Options(BaseModel):
     folder: Path | None = Field(None, description="folder that contains the packages")
     env: str = Field("live", description="sandbox environment that holds them, without folder")
     private: bool = Field(False, description="document private symbols too")
-    model: str = Field("rules", description="configuration of conf/model: rules, openai")
-    set: dict[str, Any] = Field({}, description="overrides of it: set.name=... set.base_url=...")
+    model: Group = Field(Group("rules"), description="who writes; its keys by model.KEY=VALUE")
     concurrency: PositiveInt = Field(8, description="requests in flight")
     attempts: PositiveInt = Field(3, description="tries per symbol")
     backoff: float = Field(1.0, ge=0, description="seconds before the second try, then doubling")
@@ -170,19 +170,19 @@ def _alone(out: Path) -> Iterator[None]:
     if out.is_dir():
         raise UsageError(f"out={out}: is a folder; name a file in it")
     out.parent.mkdir(parents=True, exist_ok=True)
-    with out.with_name(f".{out.name}.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UsageError(f"out={out}: another run is writing it; wait for it") from None
+    lock = FileLock(out.with_name(f".{out.name}.lock"), timeout=0)
+    try:
+        held = lock.acquire()
+    except Timeout:
+        raise UsageError(f"out={out}: another run is writing it; wait for it") from None
+    with held:
         yield
 
 
 async def _document(options: Options, library: Library) -> int:
     # docgen.writer tries again itself, symbol by symbol.
     opened = open_model(
-        options.model,
-        {"max_retries": 0, **options.set},
+        replace(options.model, overrides={"max_retries": 0, **options.model.overrides}),
         concurrency=options.concurrency,
         priced=options.max_cost_usd is not None,
     )

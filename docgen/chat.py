@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hydra.utils import get_method
 from omegaconf import OmegaConf
 
-from sandbox.command import CONF, UsageError, read_group
+from sandbox.command import CONF, Group, UsageError
 from sandbox.environments import cache_folder
 
 if TYPE_CHECKING:  # slow to import
@@ -18,9 +18,9 @@ if TYPE_CHECKING:  # slow to import
 
 @asynccontextmanager
 async def open_model(
-    name: str, overrides: Mapping[str, Any], *, concurrency: int = 8, priced: bool = False
+    model: Group, *, concurrency: int = 8, priced: bool = False
 ) -> AsyncIterator[BaseChatModel]:
-    """The chat model ``conf/model/<name>.yaml``, open for as long as the context lasts.
+    """The chat model that ``model`` chooses, open for as long as the context lasts.
 
     Its ``name`` is the one under which its texts are stored. ``conf/chat.yaml`` says who builds
     it: chat models live in ``agents``, which is not imported from here.
@@ -35,12 +35,12 @@ async def open_model(
     UsageError
         When there is no such configuration, or nothing can be built from it.
     """
-    config = read_group("model", name, overrides)
+    config = model.read("model")
     build = get_method(str(OmegaConf.select(OmegaConf.load(CONF / "chat.yaml"), "_target_")))
     opened = build(config, concurrency=concurrency, cache=cache_folder(), priced=priced)
     async with AsyncExitStack() as stack:
         try:
-            model: BaseChatModel = await stack.enter_async_context(opened)
+            chat: BaseChatModel = await stack.enter_async_context(opened)
         except ValueError as error:
-            raise UsageError(f"model={name}: {error}") from error
-        yield model
+            raise UsageError(f"model={model.name}: {error}") from error
+        yield chat

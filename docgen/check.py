@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt
 
@@ -36,7 +36,7 @@ from docgen.texts import (
     write_texts,
 )
 from sandbox.base import Mount, Outcome, Sandbox, SandboxConfig, SandboxError
-from sandbox.command import Commas, UsageError, run
+from sandbox.command import Commas, Group, UsageError, run
 from sandbox.environments import cache_folder, site_packages
 from sandbox.factory import get_sandbox
 from sandbox.progress import meter
@@ -62,8 +62,7 @@ class Options(BaseModel):
     out: Path | None = Field(None, description="file to write, instead of where imports are kept")
     env: str = Field("live", description="sandbox environment that holds the packages")
     backend: str = Field("auto", description="sandbox: auto, bubblewrap, docker, podman")
-    model: str | None = Field(None, description="configuration of conf/model that repairs")
-    set: dict[str, Any] = Field({}, description="overrides of it: set.name=... set.base_url=...")
+    model: Group = Field(Group(""), description="who repairs; its keys by model.KEY=VALUE")
     concurrency: PositiveInt = Field(2, description="examples at once")
     timeout: PositiveFloat = Field(60.0, description="processor seconds of one example")
 
@@ -227,8 +226,8 @@ async def _check(
     config = SandboxConfig(backend=options.backend, env=options.env)
     async with AsyncExitStack() as stack:
         model = None
-        if options.model is not None:
-            model = await stack.enter_async_context(open_model(options.model, options.set))
+        if options.model.name:
+            model = await stack.enter_async_context(open_model(options.model))
         sandbox = await stack.enter_async_context(get_sandbox(config))
         return await check_texts(
             texts,

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Literal
+from typing import Literal
 
 from docgen.texts import Text
+from sandbox.lines import JsonLines, read_lines
 
 
 @dataclass(frozen=True)
@@ -79,15 +79,13 @@ class Checkpoint:
 
     @contextmanager
     def writer(self) -> Iterator[_Appender]:
-        """Opens the file for appending; a half-written last line is cut off first."""
-        if self.path is None:
-            yield _Appender(self, None)
-            return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a+b") as stream:
-            with _locked(stream):
-                _cut_partial_line(stream)
-            yield _Appender(self, stream)
+        """Opens the file for appending."""
+        lines = None if self.path is None else JsonLines(self.path)
+        try:
+            yield _Appender(self, lines)
+        finally:
+            if lines is not None:
+                lines.close()
 
     def _remember(self, written: Written) -> None:
         if written.status == "done":
@@ -97,69 +95,34 @@ class Checkpoint:
     def _read(self) -> Iterator[Written]:
         if self.path is None or not self.path.exists():
             return
-        with self.path.open(encoding="utf-8", errors="replace") as stream:
-            for line in stream:
-                try:
-                    yield _parse(line)
-                except (ValueError, TypeError):
-                    self.damaged += 1  # half-written by a killed run: written again
+        for _, line in read_lines(self.path):
+            try:
+                yield _parse(line)
+            except (ValueError, TypeError):
+                self.damaged += 1  # written again
 
 
 class _Appender:
-    def __init__(self, checkpoint: Checkpoint, stream: IO[bytes] | None) -> None:
+    def __init__(self, checkpoint: Checkpoint, lines: JsonLines | None) -> None:
         self._checkpoint = checkpoint
-        self._stream = stream
+        self._lines = lines
 
     def append(self, written: Written) -> None:
         """Record an item; it is in the file when this returns."""
-        if self._stream is not None:
-            line = json.dumps(asdict(written), ensure_ascii=False).encode() + b"\n"
-            with _locked(self._stream):
-                self._stream.write(line)
-                self._stream.flush()
+        if self._lines is not None:
+            self._lines.append(asdict(written))
         self._checkpoint._remember(written)
 
 
-@contextmanager
-def _locked(stream: IO[bytes]) -> Iterator[None]:
-    """While one process adds a line, no other takes it for a half-written one."""
-    fcntl.flock(stream, fcntl.LOCK_EX)
-    try:
-        yield
-    finally:
-        fcntl.flock(stream, fcntl.LOCK_UN)
-
-
-def _parse(line: str) -> Written:
+def _parse(line: bytes) -> Written:
     """A record from its line.
 
     Raises
     ------
     ValueError, TypeError
-        When the line is half-written (no end of line) or not a record.
+        When the line is not a record.
     """
     written = Written(**json.loads(line))
-    if (
-        not line.endswith("\n")
-        or written.status not in {"done", "failed"}
-        or not isinstance(written.text, str)
-    ):
+    if written.status not in {"done", "failed"} or not isinstance(written.text, str):
         raise ValueError("not a record of this file")
     return written
-
-
-def _cut_partial_line(stream: IO[bytes]) -> None:
-    end = stream.seek(0, 2)
-    position = end
-    while position > 0:
-        step = min(65_536, position)
-        stream.seek(position - step)
-        newline = stream.read(step).rfind(b"\n")
-        if newline >= 0:
-            stream.truncate(position - step + newline + 1)
-            break
-        position -= step
-    else:
-        if end:
-            stream.truncate(0)
-    stream.seek(0, 2)

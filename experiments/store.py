@@ -8,7 +8,6 @@ line; a trajectory is written before its line, so a line always has one.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -16,15 +15,17 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import Any, Self
 from urllib.parse import quote
 
+from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agents.base import INFRASTRUCTURE, Image, Usage
 from agents.budget import Budget
 from experiments.config import UNHASHED, RunConfig
 from sandbox.command import UsageError
+from sandbox.lines import JsonLines, read_lines
 
 #: Of a run folder; one of another form cannot be resumed.
 FORM = 2
@@ -160,11 +161,18 @@ class RunFolder:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(f"out={folder}: cannot be used as a run folder ({error})") from error
-        self._lock = self._take_lock()
+        self._lock = FileLock(folder / ".lock", timeout=0)
+        try:
+            self._lock.acquire()
+        except Timeout as error:
+            raise UsageError(
+                f"{folder}: another process is writing to this folder; "
+                "wait for it or choose another one with out=DIR"
+            ) from error
         try:
             self._claim(description)
         except BaseException:
-            self._lock.close()
+            self._lock.release()
             raise
 
     def __enter__(self) -> Self:
@@ -175,19 +183,7 @@ class RunFolder:
 
     def close(self) -> None:
         """Let go of the folder."""
-        self._lock.close()
-
-    def _take_lock(self) -> IO[str]:
-        lock = (self.folder / ".lock").open("w")
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            lock.close()
-            raise UsageError(
-                f"{self.folder}: another process is writing to this folder; "
-                "wait for it or choose another one with out=DIR"
-            ) from error
-        return lock
+        self._lock.release()
 
     def _claim(self, description: Mapping[str, Any]) -> None:
         path = self.folder / "run.json"
@@ -267,7 +263,7 @@ class Store(RunFolder):
         super().__init__(folder, config_hash, description)
         try:
             (folder / "trajectories").mkdir(exist_ok=True)
-            self._results = self._open_results()
+            self._results = JsonLines(folder / "results.jsonl", sync=True)
         except BaseException:
             super().close()
             raise
@@ -276,18 +272,6 @@ class Store(RunFolder):
         """Let go of the folder."""
         self._results.close()
         super().close()
-
-    def _open_results(self) -> IO[bytes]:
-        path = self.folder / "results.jsonl"
-        results = path.open("a+b")
-        size = results.seek(0, os.SEEK_END)
-        results.seek(0)
-        whole = results.read().rpartition(b"\n")
-        kept = len(whole[0]) + len(whole[1])
-        if kept != size:
-            # The machine died while this line was written: its question runs again.
-            results.truncate(kept)
-        return results
 
     def lines(self) -> list[Row]:
         """Everything that is stored, oldest first, superseded rows included."""
@@ -311,11 +295,7 @@ class Store(RunFolder):
     def append(self, row: Row, trajectory: Mapping[str, Any]) -> None:
         """Store one answer; it survives a crash as soon as this returns."""
         write_json(trajectory_path(self.folder, row.question_id, row.seed), trajectory)
-        # Texts of a model may hold lone surrogates, which UTF-8 cannot.
-        line = json.dumps(row.model_dump(), ensure_ascii=False).encode("utf-8", "replace")
-        self._results.write(line + b"\n")
-        self._results.flush()
-        os.fsync(self._results.fileno())
+        self._results.append(row.model_dump())
 
     def keep_image(self, image: Image) -> None:
         """Store a picture once, under the hash of its bytes."""
@@ -347,16 +327,13 @@ def read_rows(path: Path) -> Iterator[Row]:
     """
     if not path.exists():
         return
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.endswith(b"\n"):
-                return
-            try:
-                yield Row.model_validate_json(line)
-            except ValidationError as error:
-                raise UsageError(
-                    f"{path}, line {number}: is not a result row; remove the line or the folder"
-                ) from error
+    for number, line in read_lines(path):
+        try:
+            yield Row.model_validate_json(line)
+        except ValidationError as error:
+            raise UsageError(
+                f"{path}, line {number}: is not a result row; remove the line or the folder"
+            ) from error
 
 
 def read_json(path: Path) -> dict[str, Any]:

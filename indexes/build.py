@@ -7,14 +7,13 @@ with ``id`` and ``text`` (verification and reference code of a benchmark).
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from langchain_core.embeddings import Embeddings
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -29,8 +28,8 @@ from indexes.live import live_corpus
 from indexes.llm_doc import Writer, llm_doc_corpus
 from indexes.semantic import semantic_corpus
 from indexes.store import LexicalKind, lexical_index
-from sandbox.base import SandboxConfig, SandboxError
-from sandbox.command import UsageError, read_group, run
+from sandbox.base import SandboxConfig
+from sandbox.command import Group, UsageError, run
 from sandbox.environments import cache_folder, site_packages
 from sandbox.factory import get_sandbox
 
@@ -54,9 +53,10 @@ class Options(BaseModel):
     graph: bool = Field(
         False, description="also a knowledge graph (llm_doc, live; needs embedding)"
     )
-    model: str = Field("rules", description="writer of missing documentation (conf/model)")
-    set: dict[str, Any] = Field({}, description="overrides of the model: set.name=...")
-    embedding: str = Field("none", description="configuration of conf/embedding")
+    model: Group = Field(
+        Group("rules"), description="writer of missing documentation; its keys by model.KEY=VALUE"
+    )
+    embedding: Group = Field(Group("none"), description="configuration of conf/embedding")
     audit: Path | None = Field(None, description="JSONL of secret texts to look for")
 
     @field_validator("packages", "lexical", mode="before")
@@ -75,7 +75,7 @@ async def build(options: Options, say: Callable[[str], None]) -> Corpus:
     CorpusError, EmbeddingError, GraphError
         When a part cannot be built.
     """
-    embedding = build_embedding(read_group("embedding", options.embedding, {}))
+    embedding = build_embedding(options.embedding.read("embedding"))
     needs = options.dense or options.graph or options.source == "llm_doc_semantic"
     if needs and embedding is None:
         raise UsageError("this needs embeddings: embedding=openai or embedding=hashing")
@@ -131,7 +131,7 @@ async def _corpus(options: Options, embedding: Embeddings | None) -> Corpus:
         return await live_corpus(
             packages, folder, open_sandbox=open_sandbox, cache=cache, show_progress=True
         )
-    async with open_model(options.model, options.set) as model:
+    async with open_model(options.model) as model:
         writer = Writer(model, str(model.name))
         if options.source == "llm_doc_semantic" and embedding is not None:
             return await semantic_corpus(
@@ -151,12 +151,9 @@ def _secrets(path: Path) -> dict[str, str]:
         raise UsageError(f"audit={path}: cannot be read ({error})") from None
 
 
-def _action(options: Options) -> int:
+async def _action(options: Options) -> int:
     secrets = _secrets(options.audit) if options.audit is not None else None
-    try:
-        corpus = asyncio.run(build(options, print))
-    except (CorpusError, EmbeddingError, GraphError, SandboxError) as error:
-        raise UsageError(str(error)) from error
+    corpus = await build(options, print)
     if secrets is not None:
         print(audit_table(audit(corpus.documents, secrets)))
     return 0
@@ -164,7 +161,8 @@ def _action(options: Options) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of ``python -m indexes.build``."""
-    return run("indexes.build", str(__doc__), Options, _action, arguments)
+    errors = (CorpusError, EmbeddingError, GraphError)
+    return run("python -m indexes.build", str(__doc__), Options, _action, arguments, errors=errors)
 
 
 if __name__ == "__main__":

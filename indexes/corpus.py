@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import fcntl
 import hashlib
 import json
 import logging
@@ -18,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from filelock import AsyncFileLock, FileLock, Timeout
 from langchain_core.documents import Document
 
 import docgen
@@ -196,26 +195,21 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
 def building(folder: Path) -> Iterator[None]:
     """Lets one process at a time build ``folder``; the others wait for it."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with (folder.parent / f".{folder.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield  # closing the file releases the lock, also when the process is killed
+    with FileLock(folder.parent / f".{folder.name}.lock"):
+        yield  # the system releases it when the process is killed
 
 
 @asynccontextmanager
 async def building_together(folder: Path) -> AsyncIterator[None]:
     """Like :func:`building`, for code that awaits meanwhile: tasks wait for each other too."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with (folder.parent / f".{folder.name}.lock").open("w") as lock:
-        told = False
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if not told:
-                    _log.warning("waiting for another process that is building %s", folder)
-                    told = True
-                await asyncio.sleep(0.1)
+    lock = AsyncFileLock(folder.parent / f".{folder.name}.lock", run_in_executor=False)
+    try:
+        held = await lock.acquire(timeout=0)
+    except Timeout:
+        _log.warning("waiting for another process that is building %s", folder)
+        held = await lock.acquire(poll_interval=0.1)
+    async with held:
         yield
 
 

@@ -35,7 +35,7 @@ from retrieval import evaluate
 from retrieval.base import RetrievalError
 from retrieval.retriever import CorpusRetriever
 from sandbox.base import SandboxError
-from sandbox.command import UsageError, run
+from sandbox.command import Group, UsageError, run
 from sandbox.environments import site_packages
 
 _STATUS = Path("/proc/self/status")
@@ -241,7 +241,7 @@ def _plain(texts: Sequence[str]) -> tuple[TfidfVectorizer, csr_matrix]:
 
 
 def _questions(options: Options) -> evaluate.Options:
-    given = {"gold": [options.gold]} if options.gold else {"benchmark": [options.benchmark]}
+    given = {"gold": [options.gold]} if options.gold else {"benchmark": Group(options.benchmark)}
     return evaluate.Options.model_validate(
         {**given, "packages": options.packages, "env": options.env,
          "site_packages": options.site_packages}

@@ -1,6 +1,6 @@
 """What retrievers find: recall@k and MRR with intervals, with and without the names masked.
 
-``python -m retrieval.evaluate benchmark=live level=scaffold,goal retrieval=llm_doc,code k=5,10``
+``python -m retrieval.evaluate benchmark=live benchmark.level=scaffold,goal retrieval=llm_doc,code``
 measures on the questions of a benchmark; gold is what its reference solutions use.
 ``gold=FILE`` takes queries from a JSONL file (``id``, ``query``, ``gold``: qualified name -> kind).
 ``retrieval=NAME:MODE`` is ``conf/retrieval/NAME.yaml`` with another mode; ``all`` is every source
@@ -12,7 +12,6 @@ the last row lists the names that do stand there, without retrieving anything.
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import json
 import sys
@@ -38,8 +37,8 @@ from retrieval.measures import bootstrap, paired, recall, reciprocal_rank, share
 from retrieval.rerank import RerankCounts
 from retrieval.retriever import CorpusRetriever, NamesInQuery
 from retrieval.tables import NAMES, Row, markdown, put
-from sandbox.base import SandboxConfig, SandboxError
-from sandbox.command import UsageError, read_group, run
+from sandbox.base import SandboxConfig
+from sandbox.command import Group, UsageError, run
 from sandbox.environments import cache_folder, site_packages
 from sandbox.factory import get_sandbox
 from sandbox.progress import meter
@@ -60,22 +59,16 @@ class Options(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    benchmark: tuple[str, ...] = Field((), description="configurations of conf/benchmark")
-    level: tuple[str, ...] = Field((), description="of live, unseen, folder: scaffold, goal")
-    split: tuple[str, ...] = Field(
-        (), description="of live: all, chosen (questions that chose the weights), later (others)"
+    benchmark: Group = Field(
+        Group(""),
+        description="configurations of conf/benchmark; their keys, and those of their gold "
+        "(benchmark.split=chosen,later, benchmark.recorded=FILE), by benchmark.KEY=VALUE,VALUE",
     )
-    seed: int | None = Field(None, description="of unseen, invented: which library")
-    size: tuple[int, ...] = Field((), description="of invented: public symbols")
-    depth: tuple[int, ...] = Field((), description="of invented: longest chain of calls")
-    gap: tuple[int, ...] = Field((), description="of invented: how far questions are worded apart")
-    path: Path | None = Field(None, description="of mattools, folder: where the questions are")
-    recorded: Path | None = Field(None, description="of mattools: answers with their outcomes")
     gold: tuple[Path, ...] = Field((), description="JSONL files of queries with gold")
-    retrieval: tuple[str, ...] = Field(
-        ("llm_doc",),
+    retrieval: Group = Field(
+        Group("llm_doc"),
         description="configurations of conf/retrieval, NAME:MODE, or all; the first is the "
-        "reference",
+        "reference; keys for all of them by retrieval.KEY=VALUE",
     )
     k: tuple[int, ...] = Field((5, 10), description="documents looked at")
     tokens: tuple[int, ...] = Field(
@@ -88,43 +81,28 @@ class Options(BaseModel):
     env: str | None = Field(None, description="sandbox environment, instead of the benchmark's")
     site_packages: Path | None = Field(None, description="their folder, instead of env")
     backend: str = Field("auto", description="sandbox that imports the libraries for live")
-    model: str = Field("rules", description="writes missing documentation (conf/model)")
+    model: Group = Field(Group("rules"), description="writes missing documentation (conf/model)")
     reranker: str | None = Field(
-        None, description="asked by set.rerank=model: one of conf/model, or a.dotted.ChatModel"
+        None,
+        description="asked by retrieval.rerank=model: one of conf/model, or a.dotted.ChatModel",
     )
-    embedding: str = Field("none", description="configuration of conf/embedding")
-    set: dict[str, Any] = Field(
-        {}, description="overrides for every retriever: set.evidence.links=0"
-    )
+    embedding: Group = Field(Group("none"), description="configuration of conf/embedding")
     out: Path | None = Field(None, description="also write everything as JSON")
     write: Path | None = Field(
         None, description="also write each table between its markers in this document"
     )
 
-    @field_validator(
-        "benchmark",
-        "level",
-        "split",
-        "size",
-        "depth",
-        "gap",
-        "gold",
-        "retrieval",
-        "k",
-        "tokens",
-        "packages",
-        mode="before",
-    )
+    @field_validator("gold", "k", "tokens", "packages", mode="before")
     @classmethod
     def _comma_separated(cls, value: object) -> object:
         if isinstance(value, int):
             return [value]
         return value.split(",") if isinstance(value, str) else value
 
-    @field_validator("retrieval")
-    @classmethod
-    def _all(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return ALL if value == ("all",) else value
+    @property
+    def retrievers(self) -> tuple[str, ...]:
+        """Those of ``retrieval``, one by one."""
+        return ALL if self.retrieval.name == "all" else self.retrieval.names
 
 
 @dataclass
@@ -160,7 +138,7 @@ async def evaluate(
         When the retriever fails.
     """
     if chat is None and isinstance(retriever, CorpusRetriever) and retriever.reranker is not None:
-        raise UsageError("set.rerank=model needs a chat model: reranker=NAME")
+        raise UsageError("retrieval.rerank=model needs a chat model: reranker=NAME")
     depth = max([*options.k, *([_DEPTH] if options.tokens else [])])
     measured = Measured(
         {k: [] for k in options.k},
@@ -208,7 +186,7 @@ async def table(
     rows: list[Row] = []
     reference: list[float] | None = None
     names: Retriever | None = None
-    for choice in (*options.retrieval, NAMES):
+    for choice in (*options.retrievers, NAMES):
         retriever = names if choice == NAMES else await build(choice, source, options)
         if retriever is None:
             continue
@@ -247,16 +225,17 @@ async def build(choice: str, source: GoldSource, options: Options) -> Retriever:
         When it cannot be made.
     """
     name, _, mode = choice.partition(":")
-    config = read_group("retrieval", name, {**options.set, **({"mode": mode} if mode else {})})
+    overrides = {**options.retrieval.overrides, **({"mode": mode} if mode else {})}
+    config = Group(name, overrides).read("retrieval")
     environment = options.env or source.environment
-    async with open_model(options.model, {}) as writer:
+    async with open_model(options.model) as writer:
         retriever = await get_retriever(
             {**config, "name": choice},
             packages=options.packages or source.packages,
             site_packages=options.site_packages or site_packages(environment),
             writer=writer,
             writer_name=str(writer.name),
-            embedding=build_embedding(read_group("embedding", options.embedding, {})),
+            embedding=build_embedding(options.embedding.read("embedding")),
             cache=cache_folder(),
             progress=True,
             open_sandbox=partial(
@@ -276,22 +255,22 @@ def sources_of(options: Options) -> list[GoldSource]:
     UsageError
         When there are none, or an argument is wrong.
     """
-    given: dict[str, Sequence[Any]] = {
-        "level": options.level,
-        "split": options.split,
-        "seed": [] if options.seed is None else [options.seed],
-        "size": options.size,
-        "depth": options.depth,
-        "gap": options.gap,
-        "path": [] if options.path is None else [options.path],
-        "recorded": [] if options.recorded is None else [options.recorded],
-        "environment": [options.env] if options.env and "mattools" in options.benchmark else [],
-    }
-    found = benchmark_sources(options.benchmark, {k: v for k, v in given.items() if v})
+    names = options.benchmark.names
+    given = {key: _values(value) for key, value in options.benchmark.overrides.items()}
+    if options.env and "mattools" in names:
+        given["environment"] = [options.env]
+    found = benchmark_sources(names, given)
     files = [FileGold(p, options.packages or PACKAGES, options.env or "live") for p in options.gold]
     if not [*found, *files]:
         raise UsageError("benchmark=NAME or gold=FILE must be given")
     return [*found, *files]
+
+
+def _values(value: object) -> Sequence[Any]:
+    """One value or, with commas, several."""
+    if isinstance(value, str):
+        return value.split(",")
+    return value if isinstance(value, list) else [value]
 
 
 @asynccontextmanager
@@ -300,7 +279,7 @@ async def _chat(name: str | None) -> AsyncIterator[BaseChatModel | None]:
     if name is None:
         yield None
     elif "." not in name:
-        async with open_model(name, {}) as model:
+        async with open_model(Group(name)) as model:
             yield model
     else:
         module, _, attribute = name.rpartition(".")
@@ -333,22 +312,22 @@ async def _measure(options: Options) -> list[list[Row]]:
     return measured
 
 
-def _action(options: Options) -> int:
-    try:
-        measured = asyncio.run(_measure(options))
-    except ExceptionGroup as group:
-        raise UsageError(str(group.exceptions[0])) from group
-    except (RetrievalError, EmbeddingError, SandboxError, SourceError, OSError) as error:
-        raise UsageError(str(error)) from error
+async def _action(options: Options) -> int:
+    measured = await _measure(options)
     if options.out is not None:
         rows = [row for rows in measured for row in rows]
         options.out.write_text(json.dumps([asdict(row) for row in rows], indent=1))
     return 0
 
 
+#: What a command about retrieval tells in one line.
+ERRORS = (RetrievalError, EmbeddingError, SourceError, OSError)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of ``python -m retrieval.evaluate``."""
-    return run("retrieval.evaluate", str(__doc__), Options, _action, arguments)
+    program = "python -m retrieval.evaluate"
+    return run(program, str(__doc__), Options, _action, arguments, errors=ERRORS)
 
 
 if __name__ == "__main__":

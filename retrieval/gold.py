@@ -156,7 +156,7 @@ def benchmark_sources(
     classes = {name: _benchmark(name) for name in benchmarks}
     for key in given:
         if benchmarks and not any(key in {*made, *asked} for _, made, asked in classes.values()):
-            raise UsageError(f"{key}=: not known to benchmark={','.join(benchmarks)}")
+            raise UsageError(f"benchmark.{key}: not known to benchmark={','.join(benchmarks)}")
     sources: list[GoldSource] = []
     for name, (make, made, asked) in classes.items():
         chosen = {key: values for key, values in given.items() if key in {*made, *asked}}

@@ -8,7 +8,6 @@ command prints the longest run of each kind, to be read.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -16,17 +15,14 @@ from dataclasses import asdict, dataclass
 
 from langchain_core.documents import Document
 
-from docgen.sources import SourceError
 from indexes.audit import LENGTH, Overlap, audit
-from indexes.embedding import EmbeddingError, HashingEmbedding, build_embedding
-from retrieval.base import RetrievalError
+from indexes.embedding import HashingEmbedding, build_embedding
 from retrieval.config import read_config
-from retrieval.evaluate import Options, build, sources_of
+from retrieval.evaluate import ERRORS, Options, build, sources_of
 from retrieval.gold import GoldSource
 from retrieval.retriever import CorpusRetriever
 from retrieval.tables import put
-from sandbox.base import SandboxError
-from sandbox.command import UsageError, read_group, run
+from sandbox.command import Group, UsageError, run
 
 SOURCES = ("llm_doc", "graph", "live", "llm_doc_semantic", "official_doc", "code")
 _SHOWN = 200  # characters of a run that are printed
@@ -111,7 +107,7 @@ async def _rows(options: Options) -> list[Found]:
         # the same reference code belongs to every level of the questions
         secrets = {k: text for k, text in source.secrets().items() if (k, text) not in seen}
         seen |= set(secrets.items())
-        for choice in options.retrieval:
+        for choice in options.retrievers:
             documents = await _documents(choice, source, options)
             found += find(source.name, choice, documents, secrets)
     return found
@@ -124,12 +120,14 @@ async def _documents(choice: str, source: GoldSource, options: Options) -> Seque
         raise UsageError(f"retrieval={choice}: has no corpus to search")
     corpus = retriever.corpus
     name, _, mode = choice.partition(":")
-    config = read_config({**read_group("retrieval", name, options.set), "name": name})
+    config = read_config(
+        {**Group(name, options.retrieval.overrides).read("retrieval"), "name": name}
+    )
     if (mode or config.mode) != "graph":
         return corpus.documents
     from indexes.graph import graph_folder, stored_texts  # noqa: PLC0415 - LightRAG is slow to import
 
-    embedding = build_embedding(read_group("embedding", options.embedding, {}))
+    embedding = build_embedding(options.embedding.read("embedding"))
     folder = graph_folder(corpus, embedding or HashingEmbedding(), config.graph.build)
     return [*corpus.documents, *stored_texts(folder)]
 
@@ -142,13 +140,11 @@ def _first(overlap: Overlap) -> str:
     return overlap.documents[0] if overlap.documents else ""
 
 
-def _action(options: Options) -> int:
-    if "retrieval" not in options.model_fields_set or options.retrieval == ("sources",):
-        options = options.model_copy(update={"retrieval": SOURCES})
-    try:
-        rows = asyncio.run(_rows(options))
-    except (RetrievalError, EmbeddingError, SandboxError, SourceError, OSError) as error:
-        raise UsageError(str(error)) from error
+async def _action(options: Options) -> int:
+    if "retrieval" not in options.model_fields_set or options.retrieval.name == "sources":
+        chosen = Group(",".join(SOURCES), options.retrieval.overrides)
+        options = options.model_copy(update={"retrieval": chosen})
+    rows = await _rows(options)
     text = markdown(rows)
     print(f"Texts that share a run of {LENGTH} words or more with a source\n\n{text}\n")
     for row in rows:
@@ -164,7 +160,8 @@ def _action(options: Options) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of ``python -m retrieval.leaks``."""
-    return run("retrieval.leaks", str(__doc__), Options, _action, arguments)
+    program = "python -m retrieval.leaks"
+    return run(program, str(__doc__), Options, _action, arguments, errors=ERRORS)
 
 
 if __name__ == "__main__":

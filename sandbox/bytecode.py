@@ -6,7 +6,6 @@ so it runs jailed and hands the bytes over; the host only writes them beside the
 
 from __future__ import annotations
 
-import fcntl
 import json
 import logging
 import os
@@ -18,6 +17,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO
+
+from filelock import FileLock
 
 from sandbox import overlays
 from sandbox.environments import Environment
@@ -73,8 +74,7 @@ def _precompile(
     stamp = folder / STAMP
     if stamp.exists() or not os.access(folder, os.W_OK):  # somebody else's cache
         return
-    with stamp.with_suffix(".lock").open("w") as guard:
-        fcntl.flock(guard, fcntl.LOCK_EX)
+    with FileLock(stamp.with_suffix(".lock")):
         if stamp.exists():
             return
         tag = environment.python.replace("python", "cpython-").replace(".", "")

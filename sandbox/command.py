@@ -49,6 +49,11 @@ class Group:
     name: str
     overrides: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names where several are chosen (``GROUP=A,B``)."""
+        return tuple(filter(None, self.name.split(",")))
+
     def read(self, group: str) -> dict[str, Any]:
         """The configuration.
 

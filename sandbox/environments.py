@@ -15,7 +15,6 @@ imports) runs in a sandbox.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import importlib.metadata
 import json
@@ -30,6 +29,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+
+from filelock import FileLock
+from platformdirs import user_cache_path
 
 from sandbox import overlays
 from sandbox.base import SandboxError
@@ -76,8 +78,8 @@ class Environment:
 
 
 def cache_folder() -> Path:
-    """``$MATSMITH_CACHE``, else ``.cache/matsmith`` in the working directory: absolute, for all."""
-    chosen = os.environ.get("MATSMITH_CACHE") or Path(".cache") / "matsmith"
+    """``$MATSMITH_CACHE``, else the user's cache (``~/.cache/matsmith`` on Linux); absolute."""
+    chosen = os.environ.get("MATSMITH_CACHE") or user_cache_path("matsmith", appauthor=False)
     return Path(chosen).expanduser().resolve()
 
 
@@ -209,8 +211,7 @@ def build(name: str, *, say: Callable[[str], None] = lambda _: None) -> Environm
     if _usable(target):
         return _load(name, target)
     target.parent.mkdir(parents=True, exist_ok=True)
-    with target.with_suffix(".lock").open("w") as guard:
-        fcntl.flock(guard, fcntl.LOCK_EX)  # a second builder waits, then finds it done
+    with FileLock(target.with_suffix(".lock")):  # a second builder waits, then finds it done
         if not _usable(target):
             shutil.rmtree(target, ignore_errors=True)
             _install(name, target, say)

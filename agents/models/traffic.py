@@ -8,13 +8,13 @@ spent included. The endpoint's address is not part of a request: a recording is 
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agents.models.cache import request_key
 from agents.models.content import plain_message
+from sandbox.lines import JsonLines, read_lines
 
 if TYPE_CHECKING:  # slow to import
     from langchain_core.messages import BaseMessage
@@ -36,10 +36,8 @@ class Recorder:
     """Appends every exchange to a file, one line each, flushed at once."""
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # half a character becomes the escape that JSON has for it, and is read back as it was
-        self._file = path.open("a", encoding="utf-8", errors="backslashreplace")
-        self._lock = threading.Lock()
+        # half a character is read back as it was
+        self._lines = JsonLines(path, halves="backslashreplace")
 
     def reply(
         self,
@@ -78,9 +76,7 @@ class Recorder:
             "messages": [plain_message(message) for message in messages],
             **outcome,
         }
-        with self._lock:
-            self._file.write(json.dumps(line, ensure_ascii=False, default=str) + "\n")
-            self._file.flush()
+        self._lines.append(line)
 
 
 class Replay:
@@ -100,18 +96,16 @@ class Replay:
             When the file is missing, or a line other than the last is not an exchange (a run that
             was killed may leave half a line at the end).
         """
+        exchanges: dict[str, Mapping[str, Any]] = {}
         try:
-            lines = path.read_text(encoding="utf-8").splitlines()
+            lines = list(read_lines(path))
         except OSError as error:
             raise ValueError(f"model.replay: cannot read {path}: {error.strerror}") from error
-        exchanges: dict[str, Mapping[str, Any]] = {}
-        for number, line in enumerate(lines, 1):
+        for number, line in lines:
             try:
                 exchange = json.loads(line)
                 exchanges[exchange["key"]] = exchange
             except (ValueError, KeyError, TypeError) as error:
-                if number == len(lines):
-                    break
                 raise ValueError(
                     f"model.replay: line {number} of {path} is not a recorded exchange"
                 ) from error

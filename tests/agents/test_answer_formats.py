@@ -6,9 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.answer_formats import MAX_CHARACTERS, Block, Json, Letters, Number, Text
+from agents.answer_formats import MAX_CHARACTERS, Block, File, Json, Letters, Number, Text
 
-FORMATS = [Letters(), Block("cif"), Text(), Number("eV"), Json({"a": "text"}), Json([{"a": 1}])]
+FORMATS = [
+    Letters(),
+    Block("cif"),
+    File("POSCAR"),
+    Text(),
+    Number("eV"),
+    Json({"a": "text"}),
+    Json([{"a": 1}]),
+]
 
 
 @pytest.mark.parametrize(
@@ -18,6 +26,9 @@ FORMATS = [Letters(), Block("cif"), Text(), Number("eV"), Json({"a": "text"}), J
         (Block("cif"), "<cif>no</cif> better: <cif>data_x</cif>", "data_x", "strict"),
         (Block("cif"), "Here:\n```\ndata_x\n```", "data_x", "repaired"),
         (Block("cif"), "<think><cif>draft</cif></think><cif>data_x</cif>", "data_x", "repaired"),
+        (File("POSCAR"), "<file>\n\n 1.0\n</file>", "\n 1.0\n", "strict"),
+        (File("a.cif"), "<file>x</file> or\n<file>\ndata_x\n</file>", "data_x\n", "repaired"),
+        (File("a.cif"), "```cif\ndata_x\n```", "data_x\n", "repaired"),
         (Number("eV"), "<answer>1.5e-3</answer>", 0.0015, "strict"),
         (Number("eV"), "<answer>1,200 eV</answer>", 1200.0, "repaired"),
         (Number("eV"), "<answer>\N{MINUS SIGN}2 eV</answer>", -2.0, "repaired"),
@@ -38,6 +49,9 @@ def test_what_is_read(form, reply, value, status):
     [
         (Block("cif"), "no block at all"),
         (Block("cif"), "<cif></cif>"),
+        (File("a.cif", max_bytes=3), "<file>\u00e5\u00e5</file>"),
+        (File("a.cif"), "<file>\n \n</file>"),
+        (File("a.cif"), "data_x, without any tags"),
         (Number("eV"), "<answer>1e999</answer>"),
         (Number("eV"), "<answer>two</answer>"),
         (Number("eV"), "it is 3"),

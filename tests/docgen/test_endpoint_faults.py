@@ -90,7 +90,7 @@ def test_an_unusable_reply_out_of_the_cache_is_no_try(
     bad = text("I cannot help with that.")
     endpoint.misbehave = lambda name, _: bad if name == VICTIM else None
     out = tmp_path / "docs.jsonl"
-    command = [*arguments(package, out, endpoint.url), "set.cache=true", "attempts=2"]
+    command = [*arguments(package, out, endpoint.url), "model.cache=true", "attempts=2"]
     assert main(command) == 1
     assert endpoint.asked[VICTIM] == 2
     endpoint.misbehave = lambda *_: None
@@ -117,7 +117,7 @@ def test_a_second_run_waits_for_nobody_and_says_so(
     over = threading.Event()
     endpoint.misbehave = lambda *_: None if over.wait(100) else status(500)
     command = [sys.executable, "-m", "docgen", *arguments(package, out, endpoint.url)]
-    command += ["concurrency=1", "set.timeout=200"]
+    command += ["concurrency=1", "model.timeout=200"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL) as first:
         while first.poll() is None and not endpoint.asked:
             time.sleep(0.01)

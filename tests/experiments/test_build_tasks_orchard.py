@@ -146,8 +146,8 @@ def test_a_second_version_and_an_endpoint(
     code = main(
         [
             f"tests={TESTS}", "package=orchard", f"env={mine / 'env'}", f"second_env={second}",
-            f"out={out}", "model=openai", f"set.base_url={endpoint.url}",
-            "set.name=m", "set.cache=false",
+            f"out={out}", "model=openai", f"model.base_url={endpoint.url}",
+            "model.name=m", "model.cache=false",
         ]
     )  # fmt: skip
     assert code == 0

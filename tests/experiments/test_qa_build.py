@@ -45,8 +45,8 @@ def test_questions_by_a_model_are_kept_and_not_asked_for_twice(tmp_path, httpser
         return text(made)
 
     endpoint = Endpoint(httpserver).play(answer)
-    model = ["model=openai", f"set.base_url={endpoint.url}", "set.name=m",
-             "set.cache=false", "set.max_retries=0"]  # fmt: skip
+    model = ["model=openai", f"model.base_url={endpoint.url}", "model.name=m",
+             "model.cache=false", "model.max_retries=0"]  # fmt: skip
     code, questions = build(tmp_path, *model)
     assert code == 1  # area failed
     assert len(endpoint.bodies) == 10

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from retrieval.evaluate import ALL, Options, main
 from retrieval.gold import Query
 from retrieval.measures import bootstrap, paired, recall, reciprocal_rank, share
+from sandbox.command import read_options
 
 A, B, C, D = (frozenset({name}) for name in "abcd")
 
@@ -129,19 +130,28 @@ def test_command(
     [
         (["gold=absent.jsonl"], "gold=absent.jsonl"),
         (["retrieval=llm_doc"], "benchmark=NAME or gold=FILE must be given"),
-        (["gold=x", "retrival=y"], "retrival: no such key; keys: benchmark, level"),
+        (["gold=x", "retrival=y"], "retrival: no such key (did you mean retrieval?)"),
         (["benchmark=absent"], "benchmark=absent: no such configuration; valid ones: folder, live"),
         (["benchmark=mattools"], "benchmark=mattools: path=FOLDER"),
-        (["benchmark=mattools", "level=goal"], "level=: not known to benchmark=mattools"),
-        (["benchmark=live", "level=word"], "benchmark=live: benchmark.level=word: choose one of"),
-        (["benchmark=live", "split=half"], "benchmark=live: split=half: choose one of"),
-        (["gold={gold}", "set.rerank=model"], "rerank=model needs a chat model"),
-        (["gold={gold}", "set.rerank=model", "reranker=no.such"], "reranker=no.such: cannot be"),
+        (
+            ["benchmark=mattools", "benchmark.level=goal"],
+            "benchmark.level: not known",
+        ),
+        (
+            ["benchmark=live", "benchmark.level=word"],
+            "benchmark.level=word: choose one",
+        ),
+        (["benchmark=live", "benchmark.split=half"], "benchmark=live: split=half: choose one of"),
+        (["gold={gold}", "retrieval.rerank=model"], "rerank=model needs a chat model"),
+        (
+            ["gold={gold}", "retrieval.rerank=model", "reranker=no.such"],
+            "reranker=no.such: cannot",
+        ),
         (["gold"], "write key=value"),
         (["gold={gold}", "retrieval=magic"], "retrieval=magic: no such configuration; valid ones:"),
         (["gold={gold}", "retrieval=none"], "retrieves nothing"),
         (["gold={gold}", "packages=absent"], "no Python source under"),
-        (["gold={gold}", "set.modus=x"], "retrieval.modus: no such key"),
+        (["gold={gold}", "retrieval.modus=x"], "retrieval.modus: no such key"),
         (["gold={broken}"], "line 1: not a query"),
     ],
 )
@@ -167,8 +177,8 @@ def test_mistakes_are_one_line_and_exit_code_2(
 
 
 def test_everything_is_every_source_with_every_mode() -> None:
-    options = Options.model_validate({"gold": "x", "retrieval": "all"})
-    assert options.retrieval == ALL
+    options = read_options(["gold=x", "retrieval=all"], Options)
+    assert options.retrievers == ALL
     assert {name.partition(":")[0] for name in ALL} >= {
         "llm_doc", "live", "llm_doc_semantic", "official_doc", "code", "graph",
     }  # fmt: skip
@@ -188,7 +198,7 @@ def test_a_mode_a_reranker_and_a_document_to_write(
         "embedding=hashing",
         "packages=brickwork",
         f"site_packages={package}",
-        "set.rerank=model",
+        "retrieval.rerank=model",
         "reranker=agents.models.rules.RulesChatModel",
         f"write={document}",
     ]

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 from rich.console import Console
@@ -37,7 +36,7 @@ from experiments.benchmarks.question_check import Checker
 from experiments.benchmarks.question_format import QuestionError
 from sandbox import environments
 from sandbox.base import SandboxConfig, SandboxError
-from sandbox.command import UsageError, read_group, run
+from sandbox.command import Group, UsageError, run
 from sandbox.factory import get_sandbox
 from sandbox.progress import meter
 from sandbox.terminal import printable
@@ -55,8 +54,7 @@ class Options(BaseModel):
     out: Path = Field(description="folder to write; new, or one that an earlier build wrote")
     env: str = Field("live", description="sandbox environment with the library (name or ./path)")
     second_env: str | None = Field(None, description="another version: differences are rejected")
-    model: str = Field("rules", description="who writes the texts (conf/model)")
-    set: dict[str, Any] = Field({}, description="overrides of the model: set.name=...")
+    model: Group = Field(Group("rules"), description="who writes; its keys by model.KEY=VALUE")
     backend: str = Field("auto", description="isolation: auto, docker, podman, bubblewrap")
     limit: int | None = Field(None, ge=1, description="only the first N tests")
 
@@ -131,7 +129,7 @@ def _library(options: Options, console: Console) -> Library:
 
 
 async def _writer(options: Options, library: Library, stack: AsyncExitStack) -> TaskWriter:
-    content = read_group("model", options.model, options.set)
+    content = options.model.read("model")
     if content["provider"] == "rules":
         return RulesWriter(library)
     try:
@@ -139,7 +137,7 @@ async def _writer(options: Options, library: Library, stack: AsyncExitStack) -> 
             open_chat(content, cache=environments.cache_folder())
         )
     except ValueError as error:
-        raise UsageError(f"model={options.model}: {error}") from error
+        raise UsageError(f"model={options.model.name}: {error}") from error
     return ModelWriter(chat, library)
 
 

@@ -35,7 +35,7 @@ from experiments.benchmarks.mattools.qa.rules import write_by_rules
 from experiments.benchmarks.mattools.qa.wording import generation_prompt, read_generated
 from experiments.store import write_json, write_text
 from sandbox.base import SandboxError
-from sandbox.command import UsageError, read_group, run
+from sandbox.command import Group, UsageError, run
 from sandbox.environments import cache_folder, site_packages
 from sandbox.progress import meter
 from sandbox.terminal import printable
@@ -59,8 +59,7 @@ class Options(BaseModel):
     docs: Path | None = Field(
         None, description="JSON lines of python -m docgen for doc questions; else docstrings"
     )
-    model: str = Field("rules", description="configuration of conf/model: rules, openai")
-    set: dict[str, Any] = Field({}, description="overrides of it: set.name=... set.base_url=...")
+    model: Group = Field(Group("rules"), description="who writes; its keys by model.KEY=VALUE")
     concurrency: PositiveInt = Field(8, description="requests in flight")
     limit: PositiveInt | None = Field(None, description="only the first N symbols")
 
@@ -109,7 +108,7 @@ def _action(options: Options) -> int:
     console = Console()
     if not console.is_terminal:
         console = Console(width=100)
-    config = read_group("model", options.model, options.set)
+    config = options.model.read("model")
     try:
         with console.status("Reading the library"):
             library = read_library(options.package, options.folder or site_packages(options.env))
@@ -163,7 +162,7 @@ async def _by_model(
         try:
             chat = await stack.enter_async_context(opened)
         except ValueError as error:
-            raise UsageError(f"model={options.model}: {error}") from error
+            raise UsageError(f"model={options.model.name}: {error}") from error
         made = Journal(options.out.with_name(f"{options.out.name}.made"), Made)
         stack.callback(made.close)
         finished = {(row.symbol, row.kind) for row in made.rows}
