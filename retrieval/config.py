@@ -17,7 +17,7 @@ from pydantic import (
 
 from retrieval.base import RetrievalError
 
-Source = Literal["none", "llm_doc", "llm_doc_semantic", "official_doc", "code", "live"]
+Source = Literal["none", "llm_doc", "llm_doc_semantic", "official_doc", "code", "live", "class"]
 Mode = Literal["lexical", "dense", "hybrid", "graph"]
 
 
@@ -84,6 +84,9 @@ class RetrievalConfig(BaseModel):
         :class:`retrieval.rerank.ModelReranker`.
     default_embedding
         Used with ``embedding=none``, for what cannot do without vectors.
+    path
+        For ``class``: dotted name of a function that takes import names and the folder that holds
+        the packages, and returns LangChain documents.
     pages
         For ``official_doc``: folder with the documentation; docstrings when not given.
     """
@@ -103,6 +106,7 @@ class RetrievalConfig(BaseModel):
     candidates: PositiveInt = 20
     default_embedding: Literal["hashing"] | None = None
     pages: Path | None = None
+    path: str | None = None
     writer: WriterConfig = WriterConfig()
 
 

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
+import importlib
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
 from docgen.writer import WriteOptions
 from indexes.chunks import code_corpus, official_doc_corpus
-from indexes.corpus import Corpus, CorpusError
+from indexes.corpus import (
+    Corpus,
+    CorpusError,
+    Manifest,
+    building,
+    corpus_folder,
+    read_corpus,
+    write_corpus,
+)
 from indexes.embedding import EmbeddingError, HashingEmbedding
 from indexes.errors import GraphError
 from indexes.live import OpenSandbox, live_corpus
@@ -130,6 +142,8 @@ async def _corpus(
         return await live_corpus(
             packages, site_packages, open_sandbox=open_sandbox, cache=cache, show_progress=progress
         )
+    if settings.source == "class":
+        return _own_corpus(settings, packages, site_packages, cache=cache)
     if settings.source == "code":
         return code_corpus(packages, site_packages, cache=cache)
     if settings.source == "official_doc":
@@ -164,6 +178,32 @@ async def _corpus(
         cache=cache,
         show_progress=progress,
     )
+
+
+def _own_corpus(
+    settings: RetrievalConfig, packages: Sequence[str], folder: Path, *, cache: Path
+) -> Corpus:
+    """The documents that a user's own function makes, stored under their content."""
+    module, _, name = (settings.path or "").rpartition(".")
+    try:
+        make = getattr(importlib.import_module(module), name)
+        documents: list[Document] = list(make(packages, folder))
+    except (ImportError, AttributeError, ValueError, OSError, TypeError) as error:
+        raise RetrievalConfigError(f"retrieval.path={settings.path}: {error}") from error
+    if not documents:
+        raise RetrievalConfigError(f"retrieval.path={settings.path}: gave no documents")
+    for number, document in enumerate(documents):
+        unnamed = {"qualname": f"{settings.name}-{number}", "kind": "chunk", "covers": []}
+        given = {"kind": "document"} if "qualname" in document.metadata else unnamed
+        where = {"id": f"{settings.name}-{number}", "path": "", "package": "", "version": ""}
+        document.metadata = {**where, **given, **document.metadata}
+    content = json.dumps([[d.page_content, d.metadata] for d in documents], sort_keys=True)
+    digest = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
+    name = settings.name.replace(":", "_")
+    manifest = Manifest(name, tuple(packages), {}, digest, None, {"documents": digest})
+    with building(corpus_folder(cache, manifest)):
+        cached = read_corpus(cache, manifest)
+        return cached or write_corpus(cache, manifest, documents, {})
 
 
 def _ranker(settings: RetrievalConfig, scorer: Scorer, corpus: Corpus, linker: Linker) -> Ranker:

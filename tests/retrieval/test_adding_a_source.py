@@ -1,0 +1,42 @@
+"""docs/adding-a-source.md, followed literally."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from agents.budget import Meter
+from agents.runtime import open_client, open_retriever, open_writer
+from experiments.config import compose, validate
+from sandbox import environments
+from sandbox.base import SandboxConfig
+from sandbox.command import CONF
+
+GUIDE = Path(__file__).parents[2] / "docs" / "adding-a-source.md"
+
+
+async def test_the_guide_works(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = GUIDE.read_text()
+    assert text.count("\n") < 40
+    source, config = (
+        re.search(rf"```{kind}\n(.*?)```", text, re.DOTALL)[1]  # type: ignore[index]
+        for kind in ("python", "yaml")
+    )
+    conf = shutil.copytree(CONF, tmp_path / "conf")
+    (conf / "retrieval" / "notes.yaml").write_text(config)
+    (tmp_path / "notes.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(environments, "site_packages", lambda _: package)
+    made = validate(compose(["retrieval=notes", "model=rules", "system=rag"], conf))
+    writer = open_writer(made, open_client(made.model), Meter())
+    retriever = await open_retriever(made, ["brickwork"], SandboxConfig(), writer=writer)
+    assert retriever is not None
+    (best, *_) = await retriever.search("a wall of bricks", k=2)
+    assert best.metadata["qualname"].startswith("brickwork")
+    assert await retriever.lookup("brickwork.wall") is not None
