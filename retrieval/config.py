@@ -46,7 +46,8 @@ class EvidenceConfig(BaseModel):
 
     members: NonNegativeFloat = Field(0.75, description="from its best method to a class")
     functions: NonNegativeFloat = Field(0.5, description="for module-level functions")
-    types: NonNegativeFloat = Field(0.2, description="from a symbol to its parameters' classes")
+    types: NonNegativeFloat = Field(0.15, description="from a symbol to its parameters' classes")
+    second: NonNegativeFloat = Field(0.3, description="from the best ones to theirs in turn")
     links: NonNegativeFloat = Field(1.0, description="for symbols that the query names")
     packages: NonNegativeFloat = Field(0.2, description="for what is in a package it names")
 

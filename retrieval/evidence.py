@@ -16,6 +16,7 @@ from retrieval.linking import Linker
 from retrieval.scorers import Ranking, Scorer, Scores, top
 
 _TYPE_SOURCES = 30  # best documents whose parameter types are followed
+_SECOND_SOURCES = 8  # best documents after that whose types are followed once more
 _COVERED = 0.7  # of its score keeps a base class below a subclass that lists all it offers
 
 
@@ -33,6 +34,10 @@ class Evidence:
     types
         A class gains this part of the score of each of the thirty best documents whose
         parameters need it: who needs a ``Vacancy`` needs a ``Structure`` and a ``PeriodicSite``.
+    second
+        A class gains this part of the score of the best of the eight first documents, as they
+        stand after that, whose parameters need it: a ``Structure`` needs a ``Lattice``. What the
+        query names itself needs nothing: its code has made it.
     links
         A symbol that the query names (in its code, or as an identifier) gains this part of the
         best score.
@@ -43,7 +48,8 @@ class Evidence:
 
     members: float = 0.75
     functions: float = 0.5
-    types: float = 0.2
+    types: float = 0.15
+    second: float = 0.3
     links: float = 1.0
     packages: float = 0.2
 
@@ -61,6 +67,9 @@ class SymbolRanker:
         position = {str(m["qualname"]): i for i, m in enumerate(metadata)}
         self._position = position
         self._classes = np.array([i for i, m in enumerate(metadata) if m["kind"] == "class"], int)
+        # The document of its class lists an attribute; as a text of its own it is so short that it
+        # would speak for its class louder than any method.
+        self._attributes = np.array([m["kind"] == "attribute" for m in metadata])
         self._functions = np.array([m["kind"] == "function" for m in metadata])
         self._types = [_positions(m.get("types", ()), position) for m in metadata]
         self._own = _padded(
@@ -77,17 +86,19 @@ class SymbolRanker:
         retrieval.base.RetrievalError
             When the scoring failed.
         """
-        scores = await self._scorer.scores(query)
+        scores = np.where(self._attributes, np.float32(0), await self._scorer.scores(query))
         evidence = self._evidence
         if evidence.packages:
             scores = self._with_packages(scores, query)
         if evidence.members and len(self._classes):
             scores = self._with_members(scores)
         scores = np.where(self._functions, (1 + evidence.functions) * scores, scores)
+        named = [self._position[n] for n in self._linker.named(query) if n in self._position]
         if evidence.types:
-            scores = self._with_types(scores)
-        if evidence.links:
-            scores = self._with_links(scores, query)
+            scores = self._with_types(scores, named)
+        if evidence.links and named:
+            best = float(scores.max()) or 1.0  # a query of names only matches nothing else
+            scores[named] += evidence.links * best
         return self._without_repetition(top(scores, depth))
 
     def _with_packages(self, scores: Scores, query: str) -> Scores:
@@ -104,20 +115,17 @@ class SymbolRanker:
         result[self._classes] += self._evidence.members * padded[self._own].max(axis=1)
         return result
 
-    def _with_types(self, scores: Scores) -> Scores:
+    def _with_types(self, scores: Scores, named: Sequence[int]) -> Scores:
         result = scores.copy()
         for position, score in top(scores, _TYPE_SOURCES):
             for needed in self._types[position]:
                 result[needed] += self._evidence.types * score
-        return result
-
-    def _with_links(self, scores: Scores, query: str) -> Scores:
-        named = [self._position[n] for n in self._linker.named(query) if n in self._position]
-        result = scores.copy()
-        if named:
-            best = float(result.max()) or 1.0  # a query of names only matches nothing else
-            result[named] += self._evidence.links * best
-        return result
+        second = np.zeros_like(result)
+        for position, score in top(result, _SECOND_SOURCES):
+            if position not in named:
+                types = self._types[position]
+                second[types] = np.maximum(second[types], score)
+        return result + self._evidence.second * second
 
     def _without_repetition(self, ranking: Ranking) -> Ranking:
         """Put a base class back when a subclass with all its members stands before it."""

@@ -65,8 +65,26 @@ async def test_a_class_gains_from_its_own_best_method() -> None:
 
 
 async def test_parameter_types_are_followed() -> None:
-    found = await ranking({"m.Tool": 0.5}, Evidence(members=0, types=0.2, functions=0, links=0))
+    found = await ranking({"m.Tool": 0.5}, Evidence(members=0, types=0.2, second=0, functions=0))
     assert found == {"m.Tool": 0.5, "m.Input": 0.1}
+
+
+async def test_types_of_types_are_followed_but_not_of_what_the_query_has_made() -> None:
+    weights = Evidence(members=0, types=0.2, second=0.5, functions=0, links=1)
+    found = await ranking({"m.Tool": 0.5}, weights)
+    assert found == {"m.Tool": 0.5, "m.Input": 0.1 + 0.25}
+    named = await ranking({"m.Tool": 0.5}, weights, "```python\nfrom pkg import Tool\n```")
+    assert named == {"m.Tool": 1.0, "m.Input": 0.1}
+
+
+async def test_an_attribute_does_not_speak_for_its_class() -> None:
+    library = [*LIBRARY, symbol("m.Base.colour", "attribute")]
+    library[1] = symbol("m.Base", "class", members=["m.Base.size", "m.Base.colour"])
+    names = [str(d.metadata["qualname"]) for d in library]
+    scorer = Fixed({"m.Base.colour": 0.9, "m.Base.size": 0.2}, names)
+    ranker = SymbolRanker(scorer, library, Linker(library, {}), Evidence(members=0.5))
+    found = {names[i]: score for i, score in await ranker.rank("q", 9)}
+    assert found == {"m.Base.size": pytest.approx(0.2), "m.Base": pytest.approx(0.1)}
 
 
 async def test_a_function_is_not_pushed_down_by_what_only_classes_gain() -> None:
