@@ -33,6 +33,7 @@ from retrieval.base import RetrievalError, Retriever
 from retrieval.config import RetrievalConfig, RetrievalConfigError, read_config
 from retrieval.evidence import Evidence, SymbolRanker
 from retrieval.linking import Linker
+from retrieval.package import PackageRanker
 from retrieval.rerank import ModelReranker
 from retrieval.retriever import CorpusRetriever, Ranker
 from retrieval.scorers import (
@@ -210,7 +211,8 @@ def _ranker(settings: RetrievalConfig, scorer: Scorer, corpus: Corpus, linker: L
     """Documents of symbols are ranked with what their structure tells; chunks as they score."""
     if settings.source in SYMBOLS:
         evidence = Evidence(**settings.evidence.model_dump())
-        return SymbolRanker(scorer, corpus.documents, linker, evidence)
+        ranker = SymbolRanker(scorer, corpus.documents, linker, evidence)
+        return PackageRanker(ranker, corpus.documents, linker)
     return ScoreRanker(scorer)
 
 

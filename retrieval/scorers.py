@@ -119,8 +119,7 @@ class FusedScorer:
 class PerPropertyScorer:
     """Asks once with the whole query and once per property that it lists, and fuses.
 
-    A property is a list item that begins with a name in backticks and a colon. The whole query
-    weighs as much as all properties together.
+    The whole query weighs as much as all properties together.
     """
 
     def __init__(self, scorer: Scorer) -> None:
@@ -128,11 +127,10 @@ class PerPropertyScorer:
 
     async def scores(self, query: str) -> Scores:
         """Fused scores; those of the whole query when it lists no property."""
-        properties = [line.strip() for line in _PROPERTY.findall(query)]
         whole = await self._scorer.scores(query)
-        if not properties:
+        parts = [await self._scorer.scores(text) for text in properties(query)]
+        if not parts:
             return whole
-        parts = [await self._scorer.scores(text) for text in properties]
         return fuse([whole, *parts], [float(len(parts)), *([1.0] * len(parts))])
 
 
@@ -151,6 +149,11 @@ class ScoreRanker:
             When the scoring failed.
         """
         return top(await self._scorer.scores(query), depth)
+
+
+def properties(query: str) -> list[str]:
+    """What a query says of each property that it lists: an item that begins with "`name`:"."""
+    return [line.strip() for line in _PROPERTY.findall(query)]
 
 
 def top(scores: Scores, depth: int) -> Ranking:

@@ -1,0 +1,97 @@
+"""Terms that one document defines and another mentions: where its inputs come from.
+
+A term is a pair of neighbouring words, one of them rare, that hardly any other document has where
+it says what its symbol is. It is looked for where a document describes its parameters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import pairwise
+
+from langchain_core.documents import Document
+
+from docgen.facts import SEPARATOR
+from indexes.tokens import tokens
+
+_SHARED = 3  # symbols that may have a pair in common: one that more have says nothing
+_RARE = 25  # documents that have the rarer word of a pair
+_WHAT = 600  # characters of what a document says that its symbol is
+_SECTION = re.compile(r"^## (.+)\n", re.MULTILINE)
+_SENTENCE = re.compile(r"(?<=[.;])\s+")
+
+
+class Terms:
+    """Follows documents to those that define what they mention.
+
+    Parameters
+    ----------
+    documents
+        Documents of symbols.
+    """
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self._documents = documents
+        self._defines = [_pairs(_what(document)) for document in documents]
+        owners: dict[tuple[str, str], list[int]] = {}
+        for position, pairs in enumerate(self._defines):
+            for pair in pairs:
+                owners.setdefault(pair, []).append(position)
+        words = Counter(w for document in documents for w in set(tokens(document.page_content)))
+        self._owners = {
+            pair: found
+            for pair, found in owners.items()
+            if len(found) <= _SHARED and min(words[word] for word in pair) <= _RARE
+        }
+        self.mentioned = lru_cache(maxsize=10_000)(self._mentioned)
+
+    def _mentioned(self, position: int) -> tuple[int, ...]:
+        """Positions of what a document mentions and does not define, most shared pairs first."""
+        document = self._documents[position]
+        shared: Counter[int] = Counter()
+        for pair in _pairs(_inputs(document)) - self._defines[position]:
+            shared.update(self._owners.get(pair, ()))
+        del shared[position]
+        return tuple(sorted(shared, key=lambda owner: (-shared[owner], owner)))
+
+    def closure(self, start: Iterable[int]) -> list[int]:
+        """These documents, what they mention, what that mentions, ...: nearest first."""
+        found = dict.fromkeys(start)
+        waiting = list(found)
+        for position in waiting:  # grows while it is read
+            new = [other for other in self.mentioned(position) if other not in found]
+            found.update(dict.fromkeys(new))
+            waiting += new
+        return waiting
+
+
+def _sections(document: Document) -> dict[str, str]:
+    """The written text by heading."""
+    text = document.page_content.partition(f"\n{SEPARATOR}\n")[2]
+    parts = _SECTION.split(text)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def _what(document: Document) -> str:
+    """Name and first section; a module only names what its symbols define."""
+    if document.metadata["kind"] == "module":
+        return ""
+    name = str(document.metadata["qualname"]).rpartition(".")[2]
+    return f"{name}. {next(iter(_sections(document).values()), '')[:_WHAT]}"
+
+
+def _inputs(document: Document) -> str:
+    """What describes parameters: their section, and sentences elsewhere that quote a name."""
+    sections = _sections(document)
+    told = [sections.get("Parameters", ""), sections.get("Attributes", "")]
+    for title in ("What it does", "Details", "Notes"):
+        sentences = _SENTENCE.split(sections.get(title, ""))
+        told += [sentence for sentence in sentences if "`" in sentence]
+    return "\n".join(told)
+
+
+def _pairs(text: str) -> frozenset[tuple[str, str]]:
+    return frozenset(pairwise(tokens(text)))

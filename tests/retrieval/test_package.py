@@ -1,0 +1,91 @@
+"""A small package that a query names: one query per property, and what documents mention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langchain_core.documents import Document
+
+from indexes.lexical import TfidfIndex
+from retrieval.evidence import Evidence, SymbolRanker
+from retrieval.linking import Linker
+from retrieval.package import LARGEST, PackageRanker
+from retrieval.scorers import LexicalScorer
+from retrieval.terms import Terms
+
+TERMS = ("amber hold", "basalt lag", "cobalt reach", "dolomite gain", "ember span", "flint tally")
+QUESTION = (
+    "Properties, with the package lab:\n- `x`: The amber hold of the crystal.\n"
+    "- `y`: The dolomite gain of the crystal.\nThe crystal is cubic. The crystal is large."
+)
+
+
+def document(number: int) -> Document:
+    """A function that needs what the next one but two gives: amber, dolomite; basalt, ember; ..."""
+    needed = TERMS[number + 1] if number % 3 < 2 else None
+    inputs = f"## Parameters\nx (float): what is called {needed} of the same crystal, in GPa.\n"
+    text = (
+        f"lab.m.f{number}\nkind: function\nsignature: f{number}(x)\n---\n## What it does\n"
+        f"The {TERMS[number]}, which stands for something.\n\n{inputs if needed else ''}"
+    )
+    return Document(text, metadata={"qualname": f"lab.m.f{number}", "kind": "function"})
+
+
+def noise(number: int) -> Document:
+    name = f"other.crystal_{number}"
+    text = f"{name}\nkind: function\n---\n## What it does\nThe crystal is large, cubic crystal."
+    return Document(text, metadata={"qualname": name, "kind": "function"})
+
+
+LIBRARY = [*(document(number) for number in range(6)), *(noise(number) for number in range(20))]
+
+
+def rankers(library: Sequence[Document]) -> tuple[SymbolRanker, PackageRanker]:
+    linker = Linker(library, {})
+    scorer = LexicalScorer(TfidfIndex.build([one.page_content for one in library]))
+    symbols = SymbolRanker(scorer, library, linker, Evidence())
+    return symbols, PackageRanker(symbols, library, linker)
+
+
+async def found(query: str, k: int = 6) -> list[str]:
+    ranking = await rankers(LIBRARY)[1].rank(query, k)
+    scores = [score for _, score in ranking]
+    assert scores == sorted(scores, reverse=True)
+    return [str(LIBRARY[position].metadata["qualname"]) for position, _ in ranking]
+
+
+async def test_each_property_comes_first_then_what_its_documents_need() -> None:
+    first = await found(QUESTION)
+    assert first == ["lab.m.f0", "lab.m.f3", "lab.m.f1", "lab.m.f4", "lab.m.f2", "lab.m.f5"]
+
+
+async def test_a_query_that_names_no_small_package_is_ranked_as_ever() -> None:
+    larger = [noise(number) for number in range(LARGEST)]
+    for number, one in enumerate(larger):
+        one.metadata["qualname"] = f"lab.n{number}"
+    for query, library in (
+        (QUESTION.replace("package lab", "package"), LIBRARY),
+        (QUESTION, [*LIBRARY, *larger]),
+    ):
+        symbols, package = rankers(library)
+        assert await package.rank(query, 6) == await symbols.rank(query, 6)
+
+
+async def test_a_query_without_properties_follows_its_best_documents() -> None:
+    assert (await found("the amber hold in lab", k=3)) == ["lab.m.f0", "lab.m.f1", "lab.m.f2"]
+
+
+def test_terms_in_a_circle_end() -> None:
+    one, other = document(0), document(1)
+    other.page_content = other.page_content.replace("cobalt reach", "amber hold")
+    terms = Terms([one, other])
+    assert terms.mentioned(0) == (1,)
+    assert terms.mentioned(1) == (0,)
+    assert terms.closure([0]) == [0, 1]
+
+
+def test_words_that_many_share_are_no_term() -> None:
+    many = [document(0) for _ in range(5)]
+    for number, one in enumerate(many):
+        one.metadata["qualname"] = f"lab.m.g{number}"
+    assert Terms([*many, document(1)]).mentioned(5) == ()
