@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
 
 from langchain_core.documents import Document
 
@@ -13,12 +14,11 @@ from docgen.facts import SEPARATOR
 from indexes.tokens import tokens
 
 CHARACTERS_PER_TOKEN = 4  # an estimate: English and code, usual tokenizers
-_SHARE = 5  # no document takes more than a fifth of the budget
 _BY_NAME = "  and by name: "
 _SIGNATURE = 2_000  # characters; a longer one is not read
 # of a member list: name, signature, kind, and what it says
 _MEMBER = re.compile(r"  (\w+)((?: ?\(.*?| -> .*?)?) \[[a-z ]+\](?::|$)")
-_SMALLEST = 200  # characters; less of a document is not worth its place
+_SMALLEST = 400  # characters; less of a document is not worth its place
 
 
 def estimated_tokens(text: str) -> int:
@@ -29,36 +29,37 @@ def estimated_tokens(text: str) -> int:
 def fit(documents: Sequence[Document], query: str, budget: int) -> list[Document]:
     """The first documents that fit ``budget`` tokens together, long ones condensed.
 
-    A document takes at most a fifth of the budget; the last one is condensed to what is left.
+    As many as fit whole, or as many as :func:`shorten` leaves a room that is worth having.
     """
-    left = budget * CHARACTERS_PER_TOKEN
-    share = left // _SHARE
-    wanted = frozenset(tokens(query))
-    fitting: list[Document] = []
-    for document in documents:
-        room = min(share, left)
-        if len(document.page_content) > room and room < _SMALLEST:
-            break
-        short = condense(document, wanted, room)
-        fitting.append(short)
-        left -= len(short.page_content)
-    return fitting
+    room = budget * CHARACTERS_PER_TOKEN
+    whole = list(accumulate(len(document.page_content) for document in documents))
+    shares = accumulate(1 / rank for rank in range(1, len(documents) + 1))
+    count = sum(
+        size <= room or room / (rank * parts) >= _SMALLEST
+        for rank, (size, parts) in enumerate(zip(whole, shares, strict=True), start=1)
+    )
+    return shorten(documents[:count], query, room // max(1, count))
 
 
 def shorten(documents: Sequence[Document], query: str, characters: int | None) -> list[Document]:
     """Documents of ``characters`` on average, condensed to what a query asks about.
 
-    What short documents leave goes to the long ones, in equal parts. ``None`` leaves all whole.
+    The n-th has room for one n-th of what the first has; what short ones leave goes to the
+    others in the same proportions. ``None`` leaves all whole.
     """
     if characters is None:
         return list(documents)
     wanted = frozenset(tokens(query))
-    left, open_ = characters * len(documents), len(documents)
-    rooms: dict[int, int] = {}
-    for i in sorted(range(len(documents)), key=lambda i: len(documents[i].page_content)):
-        rooms[i] = min(len(documents[i].page_content), left // open_)
-        left, open_ = left - rooms[i], open_ - 1
-    return [condense(document, wanted, rooms[i]) for i, document in enumerate(documents)]
+    sizes = [len(document.page_content) for document in documents]
+    left = float(characters * len(documents))
+    weights = {rank: 1 / rank for rank in range(1, len(documents) + 1)}
+    # those that need least of their share first, so that what they leave is known
+    for rank in sorted(weights, key=lambda rank: (sizes[rank - 1] * rank, rank)):
+        share = left * weights[rank] / sum(weights.values())
+        sizes[rank - 1] = min(sizes[rank - 1], int(share))
+        left -= sizes[rank - 1]
+        del weights[rank]
+    return [condense(one, wanted, room) for one, room in zip(documents, sizes, strict=True)]
 
 
 def condense(document: Document, wanted: frozenset[str], room: int) -> Document:

@@ -70,9 +70,9 @@ class Options(BaseModel):
         description="configurations of conf/retrieval, NAME:MODE, or all; the first is the "
         "reference; keys for all of them by retrieval.KEY=VALUE",
     )
-    k: tuple[int, ...] = Field((5, 10), description="documents looked at")
+    k: tuple[int, ...] = Field((5, 12), description="documents looked at")
     tokens: tuple[int, ...] = Field(
-        (), description="also the recall of what fits this many (estimated) tokens: 2000,4000"
+        (1000, 2000, 4000), description="also the recall of what fits this many (estimated) tokens"
     )
     kinds: Kinds = Field(
         "api", description="api: classes and functions; all: methods and properties too"

@@ -49,9 +49,9 @@ def markdown(rows: Sequence[Row]) -> str:
     """The rows of one set of questions as a table."""
     first = rows[0]
     smallest = min(first.recall)
-    head = ["retriever", *(f"hidden names @{k}" for k in first.hidden)]
-    head += [*(f"R@{k}" for k in first.recall), "MRR"]
+    head = ["retriever", *(f"R@{k}" for k in first.recall)]
     head += [f"R in {tokens} tokens" for tokens in first.within]
+    head += [*(f"hidden names @{k}" for k in first.hidden), "MRR"]
     head += [f"R@{smallest} masked", f"R@{smallest} less the first"]
     reranked = any(row.unreadable is not None for row in rows)
     if reranked:
@@ -59,9 +59,8 @@ def markdown(rows: Sequence[Row]) -> str:
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     for row in rows:
         cells = [row.retriever if row.retriever == NAMES else f"`{row.retriever}`"]
-        cells += [_share(share) for share in row.hidden.values()]
-        cells += [*map(cell, row.recall.values()), cell(row.mrr)]
-        cells += map(cell, row.within.values())
+        cells += map(cell, [*row.recall.values(), *row.within.values()])
+        cells += [*map(_share, row.hidden.values()), cell(row.mrr)]
         cells.append(cell(row.masked_recall))
         cells.append("" if row.difference is None else cell(row.difference))
         if reranked:

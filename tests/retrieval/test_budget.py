@@ -90,7 +90,9 @@ def test_what_short_documents_leave_goes_to_long_ones() -> None:
     assert shown[1] is brief
     lengths = [len(d.page_content) for d in shown]
     assert sum(lengths) <= 3 * 900
-    assert min(lengths[0], lengths[2]) > 1000
+    # what the second leaves is shared as 1 to 1/3
+    assert lengths[0] > 1700
+    assert lengths[2] > 500
     assert shorten([LONG], "q", None) == [LONG]
 
 

@@ -204,11 +204,9 @@ def test_a_mode_a_reranker_and_a_document_to_write(
     ]
     assert main(arguments) == 0
     text = document.read_text()
-    assert text.startswith(
-        "before\n<!-- walls -->\n| retriever | hidden names @5 | hidden names @10 | R@5 |"
-    )
+    assert text.startswith("before\n<!-- walls -->\n| retriever | R@5 | R@12 | R in 1000 tokens |")
     assert text.endswith("<!-- end -->\nafter\n")
-    assert "| `code:dense` | 1 of 1: 1.000" in text
+    assert "| `code:dense` | 1.000" in text
     assert "| 0 % |" in text  # unreadable replies
     document.write_text("no marks")
     assert main(arguments) == 2
