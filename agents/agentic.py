@@ -16,7 +16,7 @@ from agents import prompts
 from agents.base import Question, StopReason, Trajectory
 from agents.episode import Episode, Parts, run_episode
 from agents.introspect import find_sources
-from agents.reflect import merge
+from agents.revision import merge
 from docgen.reading import last_tagged
 from retrieval.rerank import read_order
 

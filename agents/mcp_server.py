@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 from agents.assistant import AssistantConfig, open_assistant
 from agents.assistant import solve as solve_question
 from agents.episode import show
-from agents.reflect import MAX_QUERY
+from agents.revision import MAX_QUERY
 from agents.runtime import Runtime
 from retrieval.base import Retriever
 from sandbox.base import Execution

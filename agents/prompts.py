@@ -103,6 +103,22 @@ would help most. Answer in exactly this form:
 <feedback>what to change and why</feedback>
 <query>a search query for the documentation</query>"""
 
+CRITIC_SEVERAL = """\
+Review the last attempt at the question. Its execution is real. Say what is wrong and how to \
+correct it, property by property, and what is still missing of the documentation, at most {most} \
+things. Answer in exactly this form:
+<feedback>what to change and why</feedback>
+<queries>
+one search query per line, each for one class, function, quantity or term that is missing
+</queries>"""
+
+CHOOSE = """\
+Above is what there is in a package that the attempt did not use, or not rightly. Name what a \
+solution needs of it, as dotted names, at most {most}. Answer in exactly this form:
+<names>
+one name per line
+</names>"""
+
 
 MAX_REPLY = 20_000  # characters of a reply that a repair shows
 NOTHING = "nothing was returned"
@@ -115,7 +131,8 @@ class Attempt:
     """One draft and what became of it, as later prompts show it.
 
     Every text is optional, so that an ablation can leave one out. ``library`` lists the names of
-    the draft that the installed libraries do not have.
+    the draft that the installed libraries do not have; ``documents`` were found because of it and
+    stand behind it, so that a prompt begins with the one before it.
     """
 
     number: int
@@ -127,6 +144,7 @@ class Attempt:
     checks: Sequence[str] = ()
     library: Sequence[str] = ()
     critique: str = ""
+    documents: Sequence[Document] = ()
 
 
 def render_documents(documents: Sequence[Document]) -> str:
@@ -145,7 +163,7 @@ def render_documents(documents: Sequence[Document]) -> str:
 
 
 def render_attempt(attempt: Attempt) -> str:
-    """One attempt as an ``<attempt>`` section."""
+    """One attempt as an ``<attempt>`` section, and the documents that it led to."""
     parts = [
         f'<attempt number="{attempt.number}">',
         f"<draft>\n{attempt.code}\n</draft>",
@@ -165,7 +183,8 @@ def render_attempt(attempt: Attempt) -> str:
     if attempt.critique:
         parts.append(f"<critique>\n{attempt.critique}\n</critique>")
     parts.append("</attempt>")
-    return without_addresses("\n".join(parts))
+    text = without_addresses("\n".join(parts))
+    return "\n\n".join(filter(None, [text, render_documents(attempt.documents)]))
 
 
 def without_addresses(text: str) -> str:
@@ -229,7 +248,7 @@ def generate(
         parts.extend(render_attempt(attempt) for attempt in attempts)
         parts.append(FEEDBACK_NOTE)
     notes = [
-        *([NOTE_DOCUMENTS] if documents else []),
+        *([NOTE_DOCUMENTS] if documents or any(a.documents for a in attempts) else []),
         *([NOTE_MASK] if "[MASK" in prompt else [NOTE_CODE] if "```" in prompt else []),
         NOTE_NONE,
     ]
@@ -258,14 +277,14 @@ def role(packages: Sequence[str]) -> SystemMessage:
 
 
 def criticise(
-    prompt: str, documents: Sequence[Document], attempts: Sequence[Attempt]
+    prompt: str, documents: Sequence[Document], attempts: Sequence[Attempt], most: int = 1
 ) -> list[BaseMessage]:
-    """Messages that ask for feedback on the last attempt and for the next search query."""
+    """Messages that ask for feedback on the last attempt and for at most ``most`` queries."""
     parts = [_question(prompt)]
     if documents:
         parts.append(render_documents(documents))
     parts.extend(render_attempt(attempt) for attempt in attempts)
-    return _ask(*parts, CRITIC)
+    return _ask(*parts, CRITIC if most == 1 else CRITIC_SEVERAL.format(most=most))
 
 
 def decompose(prompt: str, most: int) -> list[BaseMessage]:
@@ -285,6 +304,14 @@ def names(prompt: str, documents: Sequence[Document], most: int) -> list[BaseMes
     if documents:
         parts.append(f"<candidates>\n{listed}\n</candidates>")
     return _ask(*parts, NAMES.format(most=most))
+
+
+def choose(
+    prompt: str, attempts: Sequence[Attempt], maps: Sequence[str], most: int
+) -> list[BaseMessage]:
+    """Messages that ask which names of the maps of packages a solution needs."""
+    shown = [f"<contents>\n{text}\n</contents>" for text in maps]
+    return _ask(_question(prompt), *map(render_attempt, attempts), *shown, CHOOSE.format(most=most))
 
 
 def _ask(*parts: str) -> list[BaseMessage]:

@@ -7,14 +7,13 @@ draft nor traceback nor critique.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from agents import prompts
 from agents.base import Question, StopReason, Trajectory
 from agents.drafts import Drafts, Select
-from agents.episode import Episode, Parts, returned, run_episode
-from agents.prompts import Attempt
-from agents.reflect import critique, formats_of, look_up
-
-_TAIL = 3000  # characters of a traceback or of printed text that the critic sees
+from agents.episode import Episode, Parts, run_episode
+from agents.revision import attempt_of, critique, formats_of, look_up
 
 
 class Reretrieve:
@@ -72,16 +71,7 @@ class Reretrieve:
                 return "answered"
             if number == self.max_iterations or not draft.findings:
                 continue
-            execution = draft.execution
-            seen = Attempt(
-                number=number,
-                code=draft.answer.code,
-                outcome=str(execution.outcome),
-                traceback=(execution.error or "")[-_TAIL:],
-                returned=returned(execution, _TAIL),
-                printed="\n".join(filter(None, [execution.stdout, execution.stderr]))[-_TAIL:],
-                checks=draft.findings,
-            )
-            _, query = await critique(episode, documents, [seen])
-            documents = await look_up(episode, query, self.k) or documents
+            seen = replace(attempt_of(number, draft), checks=draft.findings)
+            _, queries = await critique(episode, documents, [seen])
+            documents = await look_up(episode, queries, self.k) or documents
         return "iterations"

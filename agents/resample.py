@@ -10,7 +10,8 @@ from agents import prompts
 from agents.base import Question, StopReason, Trajectory
 from agents.drafts import Drafts, Select
 from agents.episode import Episode, Parts, run_episode
-from agents.reflect import UNREADABLE, formats_of
+from agents.reflect import UNREADABLE
+from agents.revision import formats_of
 
 
 class Resample:

@@ -12,7 +12,8 @@ from agents.base import Question
 from agents.budget import Budget
 from agents.episode import Parts
 from agents.rag import Rag
-from agents.reflect import Reflect, imported_names
+from agents.reflect import Reflect
+from agents.revision import imported_names
 from agents.single import Single
 from sandbox.base import Execution, SandboxConfig, SandboxError
 from sandbox.factory import available, get_sandbox

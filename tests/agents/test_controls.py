@@ -15,9 +15,10 @@ from agents.budget import Budget
 from agents.config import load_class
 from agents.drafts import Draft, choose, same
 from agents.episode import Parts
-from agents.reflect import Reflect, used_names
+from agents.reflect import Reflect
 from agents.reretrieve import Reretrieve
 from agents.resample import Resample
+from agents.revision import used_names
 from experiments.config import compose, validate
 from sandbox.base import Execution, Outcome, Sandbox
 from sandbox.command import CONF

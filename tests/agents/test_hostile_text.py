@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage
 
-from agents import agentic, formats, prompts, reflect
+from agents import agentic, formats, prompts, revision
 from agents.answer import has_code, parse_answer, same_code
 from agents.answer_formats import Block, File, Json, Letters, Number, Text
 from agents.models.rules import model as rules
@@ -43,10 +43,10 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "answer, strict": lambda text: parse_answer(text, strict=True),
     "answer, code": has_code,
     "answer, same": lambda text: same_code(text, text + "#"),
-    "critique": reflect.read_critique,
-    "critique, names": reflect.names_in,
-    "draft, imports": reflect.imported_names,
-    "draft, uses": reflect.used_names,
+    "critique": revision.read_critique,
+    "critique, names": revision.names_in,
+    "draft, imports": revision.imported_names,
+    "draft, uses": revision.used_names,
     "agentic, lines": lambda text: agentic.read_lines(text, "queries"),
     "agentic, names": agentic.read_names,
     "rerank": lambda text: read_order(text, 50),
