@@ -113,7 +113,6 @@ def render(runs: Sequence[Run], pages: Mapping[str, str]) -> str:
     ids = _question_ids(runs)
     chosen = _sample(ids)
     questions = [_question(runs, key, pages, many=many) for key in chosen]
-    spend, unit = _spend(runs)
     headings, board = leaderboard(runs)
     return environment.get_template("page.html.j2").render(
         title=_title(runs),
@@ -135,7 +134,7 @@ def render(runs: Sequence[Run], pages: Mapping[str, str]) -> str:
         comparison_headings=COMPARISON_HEADINGS,
         comparisons=comparison_lines(runs),
         heatmap=plots.heatmap(runs),
-        spend=plots.against_spend(runs, spend, unit),
+        spend=[plots.over_budget(runs, "tokens"), plots.over_budget(runs, "calls")],
         areas=[(label, plot) for label in ("area", "kind") if (plot := plots.areas(runs, label))],
         failures=plots.failures(runs),
         questions=questions,
@@ -202,17 +201,6 @@ def _forest_lines(runs: Sequence[Run]) -> list[tuple[str, Any]]:
         for metric in run.metrics
         if metric.bounded
     ]
-
-
-def _spend(runs: Sequence[Run]) -> tuple[dict[str, float], str]:
-    """Dollars per answer where every price is known and not zero, else tokens per answer."""
-    costs = {run.label: run.summary["cost_usd"] for run in runs}
-    answers = {run.label: max(1, run.summary["answers"]) for run in runs}
-    if costs and all(costs.values()):
-        return {label: costs[label] / answers[label] for label in costs}, "US dollars per answer"
-    return {
-        run.label: run.summary["tokens"] / answers[run.label] for run in runs
-    }, "tokens per answer"
 
 
 def _question_ids(runs: Sequence[Run]) -> list[str]:

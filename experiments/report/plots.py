@@ -5,8 +5,10 @@ Everything that varies is escaped; colours come from the page's style sheet by c
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from markupsafe import Markup, escape
 
@@ -14,7 +16,9 @@ from experiments.report.runs import Run, tally
 from experiments.report.taxonomy import count_failures
 from experiments.scorers.base import amount, measure
 from experiments.stats import Interval, ratio_interval
+from experiments.store import Row
 
+Spent = Literal["tokens", "calls"]
 LABEL = 230  # width of the column of names
 PLOT = 520
 ROW = 26
@@ -135,17 +139,19 @@ def failures(runs: Sequence[Run]) -> Markup:
     return _svg(group * len(kinds) + 8, parts, "why properties failed")
 
 
-def against_spend(runs: Sequence[Run], spend: Mapping[str, float], unit: str) -> Markup:
-    """Primary metric over what each answer took; ``spend`` by label, in ``unit``."""
-    points = [
-        (run, interval, spend[run.label])
-        for run in runs
-        if (interval := run.interval(run.primary)) is not None and run.label in spend
-    ]
-    if len(points) < 2:
+def over_budget(runs: Sequence[Run], spent: Spent) -> Markup:
+    """Primary metric at equal budgets, one curve per run: what was answered within each budget.
+
+    An answer that took more than a budget counts as wrong there, whatever its verdict. Budgets
+    are powers of two of the smallest that any answer took.
+    """
+    taken = [_spent(row, spent) for run in runs for row in run.scored]
+    if len(runs) < 2 or not any(taken):
         return Markup("")
+    least = min(value for value in taken if value)
+    steps = max(1, math.ceil(math.log2(max(taken) / least)))
+    budgets = [least * 2**step for step in range(steps + 1)]
     left, top, width, height = 60, 16, LABEL + PLOT - 80, 240
-    most = max(value for _, _, value in points) or 1.0
     parts = []
     for tick in range(0, 101, 25):
         y = top + height * (1 - tick / 100)
@@ -155,28 +161,60 @@ def against_spend(runs: Sequence[Run], spend: Mapping[str, float], unit: str) ->
             )
         )
         parts.append(_text(left - 8, y, f"{tick} %", "small end"))
-    for share in (0.0, 0.5, 1.0):
-        x = left + share * width * 0.9
-        parts.append(_text(x, top + height + 16, _amount(most * share), "small mid"))
-    parts.append(_text(left + width * 0.45, top + height + 34, unit, "small mid"))
-    for index, (run, interval, value) in enumerate(points):
-        x = left + width * 0.9 * value / most
+    places = {b: left + 12 + 0.85 * width * i / steps for i, b in enumerate(budgets)}
+    for budget, x in places.items():
+        parts.append(_text(x, top + height + 16, _amount(budget), "small mid"))
+    parts.append(_text(left + width * 0.45, top + height + 34, f"{spent} per answer", "small mid"))
+    for index, run in enumerate(runs):
+        parts += _curve(run, index, spent, places, (top, height))
+    return _svg(top + height + 44, parts, f"score over {spent}")
+
+
+def _curve(
+    run: Run, index: int, spent: Spent, places: Mapping[float, float], frame: tuple[float, float]
+) -> list[Markup]:
+    """Points with intervals at the places of budgets, joined by a line with the run's name."""
+    top, height = frame
+    points, parts = [], []
+    for budget, place in places.items():
+        interval = within(run, spent, budget)
+        if interval is None:
+            continue
+        x = place + 3 * (index - 1)  # beside those of the other runs
         low, high, y = (
             top + height * (1 - v) for v in (interval.low, interval.high, interval.estimate)
         )
-        parts.append(
+        points.append(f"{_n(x)},{_n(y)}")
+        parts += [
             Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" class="whisker"/>').format(
                 _n(x), _n(x), _n(low), _n(high)
-            )
+            ),
+            Markup('<circle cx="{}" cy="{}" r="4" class="c{}"><title>{}</title></circle>').format(
+                _n(x), _n(y), index % COLOURS,
+                f"{_describe(run.label, interval)} within {_amount(budget)} {spent}",
+            ),
+        ]  # fmt: skip
+    if points:
+        line = Markup('<polyline points="{}" class="curve s{}"/>').format(
+            " ".join(points), index % COLOURS
         )
-        parts.append(
-            Markup('<circle cx="{}" cy="{}" r="5" class="c{}"><title>{}</title></circle>').format(
-                _n(x), _n(y), index % COLOURS, _describe(run.label, interval)
-            )
-        )
-        near_edge = x > left + width * 0.7
-        parts.append(_text(x - 9 if near_edge else x + 9, y, run.label, "end" if near_edge else ""))
-    return _svg(top + height + 44, parts, f"score over {unit}")
+        x, y = map(float, points[-1].split(","))
+        parts = [line, *parts, _text(x + 9, y + 12 * (index % 2), run.label, "small")]
+    return parts
+
+
+def within(run: Run, spent: Spent, budget: float) -> Interval | None:
+    """Primary metric where an answer that took more than a budget counts as wrong."""
+
+    def measured(row: Row) -> tuple[float, float]:
+        gained, total = measure(row, run.primary)
+        return (gained if _spent(row, spent) <= budget else 0.0), total
+
+    return ratio_interval(list(tally(run.scored, measured).values()))
+
+
+def _spent(row: Row, spent: Spent) -> int:
+    return row.calls if spent == "calls" else row.prompt_tokens + row.completion_tokens
 
 
 def heatmap(runs: Sequence[Run]) -> Markup:

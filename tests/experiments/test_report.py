@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 from experiments.report import __main__ as report_command
-from experiments.report import write_report
+from experiments.report import plots, write_report
 from experiments.report.cells import money
 from experiments.report.runs import load_runs
 from experiments.report.steps import describe_steps
@@ -245,6 +245,21 @@ def test_the_page_says_what_is_not_counted(two_runs, tmp_path):
     text = (tmp_path / "page.html").read_text()
     assert "1 answers failed because a component did" in text
     assert "no verdict" in text
+
+
+def test_at_equal_budgets_an_answer_that_took_more_is_wrong(make_run):
+    cheap = [row(q, prompt_tokens=99) for q in QUESTIONS]
+    dear = [row(q, prompt_tokens=99 + 300 * i, calls=1 + i) for i, q in enumerate(QUESTIONS)]
+    runs = load_runs([make_run("cheap", cheap), make_run("dear", dear, system={"name": "other"})])
+    shares = [plots.within(runs[1], "tokens", budget).estimate for budget in (99, 100, 400, 1000)]
+    assert shares == [0, 0.25, 0.5, 1]
+    assert plots.within(runs[0], "tokens", 100).estimate == 1
+    tokens, calls = plots.over_budget(runs, "tokens"), plots.over_budget(runs, "calls")
+    assert tokens.count("<polyline") == calls.count("<polyline") == 2
+    assert "other: 25.0 % [" in tokens
+    assert "within 100 tokens" in tokens
+    assert "within 4 calls" in calls
+    assert plots.over_budget(runs[:1], "tokens") == ""
 
 
 def test_numbers_of_the_leaderboard(two_runs):
