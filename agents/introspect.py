@@ -15,6 +15,7 @@ from typing import Any
 
 from agents import introspect_probe, introspect_types
 from agents.episode import Episode
+from indexes.introspection import places
 from sandbox.base import Execution, Outcome
 
 ENTRY = "introspect"
@@ -54,16 +55,15 @@ def _assembled(*modules: ModuleType) -> str:
         text = Path(str(module.__file__)).read_text(encoding="utf-8")
         lines = text.splitlines(keepends=True)
         for node in ast.parse(text).body:
-            own = isinstance(node, ast.ImportFrom) and str(node.module).startswith("agents.")
-            if own or (isinstance(node, ast.ImportFrom) and node.module == "__future__"):
-                lines[node.lineno - 1 : node.end_lineno] = [""] * (
-                    (node.end_lineno or node.lineno) - node.lineno + 1
-                )
+            package = str(node.module).partition(".")[0] if isinstance(node, ast.ImportFrom) else ""
+            if package in {"__future__", "agents", "indexes"}:
+                for number in range(node.lineno - 1, node.end_lineno or node.lineno):
+                    lines[number] = ""
         parts += lines
     return "".join(parts)
 
 
-PROBE = _assembled(introspect_types, introspect_probe)
+PROBE = _assembled(places, introspect_types, introspect_probe)
 
 
 def draft_probe(code: str) -> str:

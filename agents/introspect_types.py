@@ -6,27 +6,29 @@ The second half of ``agents.introspect_probe``: standard library only, sent to t
 from __future__ import annotations
 
 import ast
+import builtins
+import collections
 import enum
 import importlib
 import inspect
-import itertools
-import linecache
 import re
 import sys
 import types
 import typing
-from collections.abc import Iterator, Sequence
+from collections import abc
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from indexes.introspection.places import class_source, lines_of
+
 #: What stands for a container in ``Known.value``: equal items; pairs of a dict; places of a tuple.
 ITEMS, PAIRS, PLACES = "items", "pairs", "places"
-_ITERABLES = frozenset(
-    {"list", "List", "set", "Set", "frozenset", "Sequence", "MutableSequence", "deque"}
-    | {"Iterable", "Iterator", "Generator", "Collection", "AbstractSet"}
-)
-_MAPPINGS = frozenset({"dict", "Dict", "Mapping", "MutableMapping", "defaultdict", "OrderedDict"})
+_ITERABLES = (list, set, frozenset, collections.deque, abc.Sequence, abc.MutableSequence, abc.Set,
+              abc.Iterable, abc.Iterator, abc.Generator, abc.Collection)  # fmt: skip
+_MAPPINGS = (dict, abc.Mapping, abc.MutableMapping, collections.defaultdict,
+             collections.OrderedDict)  # fmt: skip
+_WITHOUT_FIELDS = {"builtins", "typing", "abc", "collections.abc"}
 DEPTH = 6  # of nested annotations
 
 
@@ -88,8 +90,9 @@ class Members:
 
     def __init__(self, owner: type) -> None:
         self.owner = owner
-        sources_of = [_source(cls) for cls in owner.__mro__ if cls is not object]
-        text = "\n".join(source for source in sources_of if source)
+        bases = [cls for cls in owner.__mro__ if cls.__module__ not in _WITHOUT_FIELDS]
+        sources_of = [class_source(cls) for cls in bases]
+        text = "\n".join(sources_of)
         self.dynamic = any(
             "__getattr__" in vars(cls) or "__getattribute__" in vars(cls)
             for cls in owner.__mro__
@@ -98,7 +101,7 @@ class Members:
         # Attributes made by name cannot be listed: such a class is never said to lack one.
         self.open = (
             self.dynamic
-            or any(source is None for source in sources_of)
+            or not all(sources_of)
             or bool(re.search(r"setattr\(self|self\.__dict__|vars\(self\)", text))
         )
         annotated = {n for cls in owner.__mro__ for n in vars(cls).get("__annotations__", {})}
@@ -109,26 +112,6 @@ class Members:
         if hasattr(self.owner, name):
             return True
         return instance and (self.open or name in self.names)
-
-
-@lru_cache(maxsize=512)
-def _source(cls: type) -> str | None:
-    """Text of a class; ``inspect.getsource`` would parse the whole file each time."""
-    if cls.__module__ in {"builtins", "typing", "abc", "collections.abc"}:
-        return ""
-    file = getattr(sys.modules.get(cls.__module__), "__file__", None) or ""
-    lines = linecache.getlines(file) if file.endswith(".py") else []
-    head = re.compile(rf"(\s*)class {re.escape(cls.__name__)}\b")
-    for start, line in enumerate(lines):
-        if match := head.match(line):
-            return line + "".join(_indented(lines[start + 1 :], len(match[1])))
-    return None
-
-
-def _indented(lines: list[str], depth: int) -> Iterator[str]:
-    """Lines until the next statement that is indented by no more than ``depth``."""
-    after = re.compile(rf"\s{{0,{depth}}}(?:class|def|async def|if|@|\w+\s*[:=])")
-    return itertools.takewhile(lambda line: not after.match(line), lines)
 
 
 def returned(function: Any, owner: type | None) -> Known | None:
@@ -145,7 +128,7 @@ def field(owner: type, name: str) -> Known | None:
     return None
 
 
-def typed(annotation: Any, module: str, owner: type | None) -> Known | None:
+def typed(annotation: Any, module: str, owner: type | None, depth: int = DEPTH) -> Known | None:
     """An instance of what an annotation says; ``None`` where that is not known for certain.
 
     Parameters
@@ -155,39 +138,52 @@ def typed(annotation: Any, module: str, owner: type | None) -> Known | None:
     owner
         What ``Self`` is.
     """
-    if annotation is None:
+    if isinstance(annotation, typing.ForwardRef):
+        annotation = annotation.__forward_arg__
+    if isinstance(annotation, str):
+        try:  # the library's own text: it was imported, so it may run here
+            annotation = eval(annotation, {}, _Names(module))  # noqa: S307
+        except Exception:  # noqa: BLE001 -- an annotation may hold anything
+            return None
+    origin, inside = typing.get_origin(annotation), typing.get_args(annotation)
+    if depth == 0 or annotation is Any:
         return None
-    if not isinstance(annotation, str):
-        plain = isinstance(annotation, type) and not typing.get_args(annotation)
-        if plain:
-            return _instance(annotation)
-        annotation = "Self" if annotation is getattr(typing, "Self", 0) else _text(annotation)
-    try:
-        tree = ast.parse(annotation.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError):
-        return None
-    return _typed(tree, module, owner, DEPTH)
-
-
-def _text(annotation: Any) -> str:
-    text = re.sub(r"ForwardRef\('([^']*)'[^)]*\)", r"\1", str(annotation))
-    return re.sub(r"\btyping\.|<class '([^']*)'>", r"\1", text)
-
-
-def _typed(node: ast.expr, module: str, owner: type | None, depth: int) -> Known | None:
-    if depth == 0:
-        return None
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return typed(node.value, module, owner)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        return _one_of([node.left, node.right], module, owner, depth)
-    if isinstance(node, ast.Subscript):
-        return _parametrised(node, module, owner, depth)
-    name = ast.unparse(node)
-    if name.rpartition(".")[2] == "Self":
+    if isinstance(annotation, typing.TypeVar):
+        return _instance(_bound(annotation, owner))
+    if annotation is getattr(typing, "Self", 0):
         return None if owner is None else Known(owner, instance=True)
-    found = _named(name, module)
-    return _instance(_bound(found, owner) if isinstance(found, typing.TypeVar) else found)
+    if isinstance(annotation, str):
+        return typed(annotation, module, owner, depth - 1)
+    if origin is None:
+        return _instance(annotation)
+    inner = tuple(
+        typed(part, module, owner, depth - 1) for part in inside if part is not type(None)
+    )
+    if origin in {typing.Union, types.UnionType}:
+        return common(list(inner))
+    if origin in {typing.Annotated, typing.Final, typing.ClassVar}:
+        return typed(inside[0], module, owner, depth - 1)
+    if origin is tuple and inside[-1] is not ...:
+        return Known(PLACES, instance=True, inner=inner)
+    if origin in _ITERABLES or origin is tuple:
+        return Known(ITEMS, instance=True, inner=inner[:1])
+    if origin in _MAPPINGS and len(inner) == 2:
+        return Known(PAIRS, instance=True, inner=inner)
+    return None
+
+
+class _Names(dict[str, Any]):
+    """Names as a module sees them, those imported for type checkers only included."""
+
+    def __init__(self, module: str) -> None:
+        super().__init__(vars(sys.modules.get(module)) if module in sys.modules else {})
+        self.module = module
+
+    def __missing__(self, name: str) -> Any:
+        if hasattr(builtins, name):
+            return getattr(builtins, name)
+        found = _type_checking_import(name, self.module)
+        return Any if found is None else found
 
 
 def _bound(variable: typing.TypeVar, owner: type | None) -> Any:
@@ -201,32 +197,6 @@ def _bound(variable: typing.TypeVar, owner: type | None) -> Any:
     return None
 
 
-def _one_of(options: list[ast.expr], module: str, owner: type | None, depth: int) -> Known | None:
-    """What all alternatives but ``None`` are."""
-    rest = [o for o in options if not (isinstance(o, ast.Constant) and o.value is None)]
-    known = [_typed(option, module, owner, depth - 1) for option in rest]
-    return known[0] if known and all(one == known[0] for one in known) else None
-
-
-def _parametrised(node: ast.Subscript, module: str, owner: type | None, depth: int) -> Known | None:
-    name = ast.unparse(node.value).rpartition(".")[2]
-    inside = node.slice
-    parts = list(inside.elts) if isinstance(inside, ast.Tuple) else [inside]
-    if name in {"Optional", "Union"}:
-        return _one_of(parts, module, owner, depth)
-    if name in {"Annotated", "Final", "ClassVar"}:
-        return _typed(parts[0], module, owner, depth - 1)
-    endless = isinstance(parts[-1], ast.Constant) and parts[-1].value is ...
-    inner = tuple(_typed(part, module, owner, depth - 1) for part in parts)
-    if name in _ITERABLES or (name in {"tuple", "Tuple"} and endless):
-        return Known(ITEMS, instance=True, inner=inner[:1])
-    if name in {"tuple", "Tuple"}:
-        return Known(PLACES, instance=True, inner=inner)
-    if name in _MAPPINGS and len(inner) == 2:
-        return Known(PAIRS, instance=True, inner=inner)
-    return None
-
-
 def _instance(value: Any) -> Known | None:
     if not isinstance(value, type) or value.__module__ == "builtins":
         return None
@@ -234,22 +204,9 @@ def _instance(value: Any) -> Known | None:
 
 
 @lru_cache(maxsize=2048)
-def _named(name: str, module: str) -> Any:
-    """The object of a name in a module, also of one that is imported for type checkers only."""
-    found: Any = sys.modules.get(module)
-    first, *rest = name.split(".")
-    here = hasattr(found, first)
-    found = getattr(found, first) if here else _type_checking_import(first, module)
-    for part in rest:
-        found = getattr(found, part, None)
-    return found
-
-
 def _type_checking_import(name: str, module: str) -> Any:
-    file = getattr(sys.modules.get(module), "__file__", None) or ""
-    text = "".join(linecache.getlines(file)) if file.endswith(".py") else ""
     pattern = rf"^[ ]+from ([\w.]+) import (?:\([^)]*\b{name}\b[^)]*\)|.*\b{name}\b)"
-    match = re.search(pattern, text, re.MULTILINE)
+    match = re.search(pattern, "".join(lines_of(module)), re.MULTILINE)
     if match is None or match[1].startswith("."):
         return None
     try:
@@ -289,7 +246,7 @@ def at(known: Known | None, index: ast.expr) -> Known | None:
         return known.inner[-1]
     if not isinstance(known.value, type):
         return None
-    if issubclass(known.value, Sequence):  # says what a slice gives as well
+    if issubclass(known.value, abc.Sequence):  # says what a slice gives as well
         return item_of(known)
     return _method_returns(known.value, "__getitem__")
 
