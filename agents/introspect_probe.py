@@ -17,8 +17,8 @@ import re
 import sys
 import types
 import warnings
+from collections.abc import Iterable
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from agents.introspect_types import (
@@ -29,13 +29,15 @@ from agents.introspect_types import (
     Method,
     at,
     built_in,
-    common,
+    combined,
     field,
+    homes_of,
+    importable,
     item_of,
     items,
+    locate,
     of_dict,
     pairs,
-    places,
     returned,
 )
 
@@ -46,14 +48,7 @@ SOURCE_CHARACTERS = 4000
 
 
 def report(code: str) -> list[dict[str, Any]]:
-    """Names of a draft that the installed libraries do not have.
-
-    Returns
-    -------
-    list of dict
-        ``line``, ``name`` (what is missing), ``owner`` (dotted name of the class, module or
-        function that lacks it) and ``text`` (a sentence with the nearest real names).
-    """
+    """Names of a draft that the installed libraries do not have: fields of ``introspect.Miss``."""
     warnings.simplefilter("ignore")
     try:
         tree = ast.parse(code)
@@ -85,23 +80,6 @@ def sources(names: list[str]) -> dict[str, str]:
     return texts
 
 
-def locate(name: str) -> Any | None:
-    """The object of a dotted name, ``None`` when there is none."""
-    parts = name.split(".")
-    for count in range(len(parts), 0, -1):
-        try:
-            found = importlib.import_module(".".join(parts[:count]))
-        except ImportError:
-            continue
-        for part in parts[count:]:
-            try:
-                found = getattr(found, part)
-            except AttributeError:
-                return None
-        return found
-    return None
-
-
 class Reader:
     """Walks a draft in the order of its lines and keeps what each name stands for."""
 
@@ -116,7 +94,7 @@ class Reader:
         for statement in body:
             self.statement(statement, names)
 
-    def statement(  # noqa: C901, PLR0912 -- one case per kind of statement
+    def statement(  # noqa: C901 -- one case per kind of statement
         self, node: ast.stmt, names: dict[str, Known]
     ) -> None:
         """Read one statement."""
@@ -132,11 +110,7 @@ class Reader:
             self._bind(node.target, self.value(node.value, names) if node.value else None, names)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             names.pop(node.name, None)
-            inner = dict(names)
-            for argument in ast.walk(node.args):
-                if isinstance(argument, ast.arg):
-                    inner.pop(argument.arg, None)
-            self.block(node.body, inner)
+            self.block(node.body, _hidden(node.args, names))
         elif isinstance(node, ast.ClassDef):
             names.pop(node.name, None)
             self.block(node.body, dict(names))
@@ -239,18 +213,15 @@ class Reader:
         except Exception:  # noqa: BLE001 -- a library may raise anything at import
             return None
         parent, _, last = name.rpartition(".")
-        while parent and (above := _importable(parent)) is None:
+        while parent and (above := importable(parent)) is None:
             parent, _, last = parent.rpartition(".")
         text = f"there is no module `{missing}`"
         children: list[str] = []
         if parent and above is not None:
             children = sorted(m.name for m in pkgutil.iter_modules(above.__path__))
-            near = _near(last, children)
-            if near:
-                text += "; nearest: " + ", ".join(f"`{parent}.{n}`" for n in near)
-        homes = [home for item in wanted or () for home in _homes(name.partition(".")[0], item)]
-        if homes:
-            text += "; instead: " + ", ".join(f"`{home}`" for home in homes)
+            text += _nearest(f"{parent}.{name}" for name in _near(last, children))
+        homes = [home for item in wanted or () for home in homes_of(name.partition(".")[0], item)]
+        text += _nearest(homes, "instead")
         listed = [child for child in children if not child.startswith(("_", "test"))]
         if listed:
             more = ", ..." if len(listed) > CHILDREN else ""
@@ -261,13 +232,12 @@ class Reader:
     def _say_missing_import(
         self, node: ast.ImportFrom, module: types.ModuleType, name: str
     ) -> None:
-        homes = _homes(str(node.module).partition(".")[0], name)
-        near = [f"{module.__name__}.{n}" for n in _near(name, dir(module))]
+        homes = homes_of(str(node.module).partition(".")[0], name)
         text = f"`{module.__name__}` has no `{name}`"
         if homes:
             text += "; it is " + " or ".join(f"`{home}`" for home in homes)
-        elif near:
-            text += "; nearest: " + ", ".join(f"`{n}`" for n in near)
+        else:
+            text += _nearest(f"{module.__name__}.{n}" for n in _near(name, dir(module)))
         self._say(node.lineno, name, homes[0] if homes else module.__name__, text)
 
     # --- expressions -----------------------------------------------------------------------
@@ -290,16 +260,13 @@ class Reader:
             inner = self._inside(node.generators, names)
             return pairs(self.value(node.key, inner), self.value(node.value, inner))
         if isinstance(node, ast.Lambda):
-            names = dict(names)
-            for argument in ast.walk(node.args):
-                if isinstance(argument, ast.arg):
-                    names.pop(argument.arg, None)
+            names = _hidden(node.args, names)
         children = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
         known = [self.value(child, names) for child in children]
         if isinstance(node, ast.NamedExpr):
             self._bind(node.target, known[1], names)
             return known[1]
-        return _combined(node, known)
+        return combined(node, known)
 
     def _inside(
         self, generators: list[ast.comprehension], names: dict[str, Known]
@@ -318,7 +285,7 @@ class Reader:
         if isinstance(owner.value, types.ModuleType):
             found = locate(f"{owner.label}.{node.attr}")
             if found is None and not hasattr(owner.value, node.attr):
-                self._miss(node, owner, dir(owner.value))
+                self._miss(node, owner, dir(owner.value), "has no")
             return None if found is None else Known(found)
         if not isinstance(owner.value, type):
             return None
@@ -327,9 +294,10 @@ class Reader:
             members = Members(owner.value)
             known = {*members.names, *self._texts}
             if not members.may_have(node.attr, instance=owner.instance):
-                self._miss(node, owner, members.names)
-            elif owner.instance and members.dynamic and node.attr not in known:
-                self._perhaps_miss(node, owner, members.names)
+                self._miss(node, owner, members.names, "has no")
+            elif members.dynamic and node.attr not in known and _near(node.attr, members.names):
+                # It may make attributes by name; one that is almost a real one is a likely slip.
+                self._miss(node, owner, members.names, "itself has no")
             return field(owner.value, node.attr) if owner.instance else None
         if isinstance(static, property | cached_property):
             function = static.fget if isinstance(static, property) else static.func
@@ -376,8 +344,7 @@ class Reader:
         accepted = [p.name for p in parameters if p.kind is not p.POSITIONAL_ONLY]
         unknown = [k.arg for k in node.keywords if k.arg and k.arg not in accepted]
         for keyword in unknown:
-            near = _near(keyword, accepted)
-            hint = f"; nearest: {', '.join(f'`{n}`' for n in near)}" if near else ""
+            hint = _nearest(_near(keyword, accepted))
             text = f"`{label}` takes no argument `{keyword}`{hint}; it takes ({shown})"
             self._say(node.lineno, keyword, label, text)
         starred = any(isinstance(a, ast.Starred) for a in node.args)
@@ -389,19 +356,8 @@ class Reader:
             text = f"`{label}`: {error}; it takes ({shown})"
             self._say(node.lineno, label.rpartition(".")[2], label, text)
 
-    def _perhaps_miss(self, node: ast.Attribute, owner: Known, members: list[str]) -> None:
-        """A class may make attributes by name; one that is almost a real one is a likely slip."""
-        near = _near(node.attr, members)
-        if near:
-            listed = ", ".join(f"`{n}`" for n in near)
-            text = f"`{owner.label}` itself has no `{node.attr}`; nearest: {listed}"
-            self._say(node.lineno, node.attr, owner.label, text)
-
-    def _miss(self, node: ast.Attribute, owner: Known, members: list[str]) -> None:
-        near = _near(node.attr, members)
-        text = f"`{owner.label}` has no `{node.attr}`"
-        if near:
-            text += "; nearest: " + ", ".join(f"`{n}`" for n in near)
+    def _miss(self, node: ast.Attribute, owner: Known, members: list[str], text: str) -> None:
+        text = f"`{owner.label}` {text} `{node.attr}`" + _nearest(_near(node.attr, members))
         self._say(node.lineno, node.attr, owner.label, text)
 
     def _say(self, line: int, name: str, owner: str, text: str) -> None:
@@ -410,18 +366,10 @@ class Reader:
             self.found.append({"line": line, "name": name, "owner": owner, "text": text})
 
 
-def _combined(node: ast.expr, known: list[Known | None]) -> Known | None:
-    """What an expression is, from what its parts are."""
-    if isinstance(node, ast.Tuple):
-        return places(*known)
-    if isinstance(node, ast.List | ast.Set):
-        return items(common(known))
-    if isinstance(node, ast.Dict) and None not in node.keys:
-        half = len(node.keys)
-        return pairs(common(known[:half]), common(known[half:]))
-    if isinstance(node, ast.IfExp):
-        return common(known[1:])
-    return None
+def _hidden(arguments: ast.arguments, names: dict[str, Known]) -> dict[str, Known]:
+    """The names that a function sees: its parameters hide others."""
+    hidden = {argument.arg for argument in ast.walk(arguments) if isinstance(argument, ast.arg)}
+    return {name: known for name, known in names.items() if name not in hidden}
 
 
 def _near(name: str, candidates: list[str]) -> list[str]:
@@ -442,27 +390,7 @@ def _near(name: str, candidates: list[str]) -> list[str]:
     return sorted(found, key=rank)[:NEAR]
 
 
-def _importable(name: str) -> types.ModuleType | None:
-    try:
-        module = importlib.import_module(name)
-    except Exception:  # noqa: BLE001 -- a library may raise anything at import
-        return None
-    return module if hasattr(module, "__path__") else None
-
-
-def _homes(package: str, name: str) -> list[str]:
-    """Dotted names of the public classes and functions of a package that are called ``name``."""
-    top = _importable(package)
-    if top is None or not name.isidentifier():
-        return []
-    pattern = re.compile(rf"^(?:class|def) {re.escape(name)}\b", re.MULTILINE)
-    found = []
-    for folder in top.__path__:
-        for file in sorted(Path(folder).rglob("*.py")):
-            parts = [package, *file.relative_to(folder).with_suffix("").parts]
-            if any(part.startswith(("test", "_")) and part != "__init__" for part in parts[1:]):
-                continue
-            if pattern.search(file.read_text(encoding="utf-8", errors="replace")):
-                module = ".".join(part for part in parts if part != "__init__")
-                found.append(f"{module}.{name}")
-    return found[:NEAR]
+def _nearest(names: Iterable[str], what: str = "nearest") -> str:
+    """What a finding says of other names; nothing when there are none."""
+    listed = ", ".join(f"`{name}`" for name in names)
+    return f"; {what}: {listed}" if listed else ""

@@ -18,6 +18,7 @@ import typing
 from collections import abc
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from indexes.introspection.places import class_source, lines_of
@@ -30,6 +31,7 @@ _MAPPINGS = (dict, abc.Mapping, abc.MutableMapping, collections.defaultdict,
              collections.OrderedDict)  # fmt: skip
 _WITHOUT_FIELDS = {"builtins", "typing", "abc", "collections.abc"}
 DEPTH = 6  # of nested annotations
+HOMES = 4  # places of one name
 
 
 @dataclass(frozen=True)
@@ -297,3 +299,61 @@ def of_dict(known: Known, method: str) -> Known | None:
     key, value = known.inner
     made = {"items": items(places(key, value)), "keys": items(key), "values": items(value)}
     return made.get(method, value if method in {"get", "pop", "setdefault"} else None)
+
+
+def combined(node: ast.expr, known: list[Known | None]) -> Known | None:
+    """What an expression is, from what its parts are."""
+    if isinstance(node, ast.Tuple):
+        return places(*known)
+    if isinstance(node, ast.List | ast.Set):
+        return items(common(known))
+    if isinstance(node, ast.Dict) and None not in node.keys:
+        half = len(node.keys)
+        return pairs(common(known[:half]), common(known[half:]))
+    if isinstance(node, ast.IfExp):
+        return common(known[1:])
+    return None
+
+
+def locate(name: str) -> Any | None:
+    """The object of a dotted name, ``None`` when there is none."""
+    parts = name.split(".")
+    for count in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:count]))
+        except ImportError:
+            continue
+        for part in parts[count:]:
+            try:
+                found = getattr(found, part)
+            except AttributeError:
+                return None
+        return found
+    return None
+
+
+def importable(name: str) -> types.ModuleType | None:
+    """A package, ``None`` for anything else."""
+    try:
+        module = importlib.import_module(name)
+    except Exception:  # noqa: BLE001 -- a library may raise anything at import
+        return None
+    return module if hasattr(module, "__path__") else None
+
+
+def homes_of(package: str, name: str) -> list[str]:
+    """Dotted names of the public classes and functions of a package that are called ``name``."""
+    top = importable(package)
+    if top is None or not name.isidentifier():
+        return []
+    pattern = re.compile(rf"^(?:class|def) {re.escape(name)}\b", re.MULTILINE)
+    found = []
+    for folder in top.__path__:
+        for file in sorted(Path(folder).rglob("*.py")):
+            parts = [package, *file.relative_to(folder).with_suffix("").parts]
+            if any(part.startswith(("test", "_")) and part != "__init__" for part in parts[1:]):
+                continue
+            if pattern.search(file.read_text(encoding="utf-8", errors="replace")):
+                module = ".".join(part for part in parts if part != "__init__")
+                found.append(f"{module}.{name}")
+    return found[:HOMES]
