@@ -75,6 +75,7 @@ async def open_assistant(
     *,
     say: Callable[[str], None],
     on_step: Callable[[Question, Step], None] | None = None,
+    warm: bool = True,
 ) -> AsyncIterator[Runtime]:
     """Everything that works on a user's question; see :func:`agents.runtime.open_runtime`.
 
@@ -96,7 +97,7 @@ async def open_assistant(
         writer = open_writer(config, client, Meter())
         opened = open_runtime(
             config, config.env, there, client=client, writer=writer, say=say, executes=True,
-            on_step=on_step,
+            on_step=on_step, warm=warm,
         )  # fmt: skip
         async with opened as runtime:
             yield runtime
@@ -221,6 +222,8 @@ def describe_step(step: Step) -> str:
         return f"executed a draft: {ending(step)}"
     if step.kind == "check":
         return "checked: " + ("; ".join(detail["findings"][:3]) or "nothing to object to")
+    if step.kind == "tool":
+        return f"called {detail['name']}: {str(detail['result']).partition(chr(10))[0][:100]}"
     return f"read the reply: {detail['status']}"
 
 

@@ -1,62 +1,53 @@
-"""The assistant as a server of the Model Context Protocol, over standard input and output.
+"""The tools as a server of the Model Context Protocol, over standard input and output.
 
-Standard output belongs to the protocol: everything else goes to standard error.
+It offers what :class:`agents.toolbox.Toolbox` offers a model, and ``solve``. A mistake in a call
+and a part that is missing are results that say what to do. Standard output belongs to the
+protocol: everything else goes to standard error.
 """
 
 from __future__ import annotations
 
 import asyncio
+import importlib.metadata
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from contextvars import ContextVar
+from typing import Annotated, Any
 
-from mcp.server import MCPServer
-from pydantic import BaseModel, Field
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.types import (
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    TextContent,
+    Tool,
+    ToolAnnotations,
+)
+from pydantic import BaseModel, Field, ValidationError
 
-from agents.assistant import AssistantConfig, open_assistant
+from agents.assistant import AssistantConfig, describe_step, open_assistant
 from agents.assistant import solve as solve_question
-from agents.episode import show
-from agents.revision import MAX_QUERY
+from agents.base import Question, Step
 from agents.runtime import Runtime
-from retrieval.base import Retriever
-from sandbox.base import Execution
+from agents.toolbox import DOCUMENTATION, Toolbox, open_toolbox, schema
+from agents.toolbox.arguments import arguments_of, faults, schema_of
+from agents.toolbox.texts import PAGE, describe
+from retrieval.base import RetrievalError
+from sandbox import environments
+from sandbox.base import SandboxError
 from sandbox.terminal import printable
 
 INSTRUCTIONS = (
-    "Tools for writing pymatgen code that runs on the installed version: exact documentation of a "
-    "symbol, search, execution in a sandbox without network, and a complete answer to a question."
+    "Tools for writing Python that runs on the installed versions of pymatgen and its add-ons: "
+    "documentation that is searched, looked up and followed, execution in a sandbox without "
+    "network, and a complete answer to a question."
 )
+LISTED = 50  # documents and attempts of an answer
 
-
-class Symbol(BaseModel):
-    """Documentation of one class, function, method or module."""
-
-    name: str
-    found: bool
-    path: str = ""
-    version: str = ""
-    text: str = ""
-    near: list[str] = Field(default_factory=list, description="similar names, when it is not found")
-
-
-class Hit(BaseModel):
-    """One search result."""
-
-    name: str
-    score: float | None
-    text: str
-
-
-class Run(BaseModel):
-    """One execution."""
-
-    outcome: str = Field(description="ok, exception, timeout, memory, ...")
-    returned: str
-    stdout: str
-    stderr: str
-    error: str
-    seconds: float
-    sandbox: str
+Say = Callable[[str], None]
+_PROGRESS: ContextVar[Say | None] = ContextVar("progress", default=None)
 
 
 class Solved(BaseModel):
@@ -65,7 +56,7 @@ class Solved(BaseModel):
     works: bool
     code: str
     function: str
-    run: Run | None
+    run: str = Field(description="how its execution ended, with what it returned and printed")
     sources: list[str]
     tried: list[str]
     model: str
@@ -73,138 +64,169 @@ class Solved(BaseModel):
     message: str = ""
 
 
+async def solve(
+    runtime: Runtime,
+    question: Annotated[
+        str, Field(min_length=1, max_length=20_000, description="What is to be computed, in words.")
+    ],
+) -> str:
+    """Answer a question about materials with code that was executed on the installed versions.
+
+    Needs a model (OPENAI_API_KEY, or model.base_url); the model without an LLM says so. Takes minutes;
+    reports its steps as progress.
+    """
+    solution = await solve_question(runtime, question)
+    trajectory, execution = solution.trajectory, solution.execution
+    return Solved(
+        works=solution.works,
+        code=trajectory.code or "",
+        function=trajectory.entry or "",
+        run="" if execution is None else describe(execution)[:PAGE],
+        sources=solution.sources[:LISTED],
+        tried=solution.tried[:LISTED],
+        model=runtime.model.name if runtime.model.llm else f"{runtime.model.name} (no LLM)",
+        stop_reason=trajectory.stop_reason,
+        message="" if solution.works else solution.instead[:PAGE],
+    ).model_dump_json()
+
+
 class Lazy:
-    """The runtime, built when a tool first needs it: a client waits seconds for a greeting."""
+    """The runtime and its tools, built when a tool first needs it: a client waits seconds for a greeting."""
 
     def __init__(self, config: AssistantConfig) -> None:
         self._config = config
         self._stack = AsyncExitStack()
         self._building = asyncio.Lock()
-        self._made: Runtime | None = None
+        self._made: tuple[Runtime, Toolbox] | None = None
 
-    async def get(self) -> Runtime:
-        """The runtime; the first call may build documents for a minute."""
+    async def get(self) -> tuple[Runtime, Toolbox]:
+        """The runtime and its tools; the first call may build documents for a minute."""
         async with self._building:
             if self._made is None:
-                opened = open_assistant(self._config, say=_say)
-                self._made = await self._stack.enter_async_context(opened)
+                opened = open_assistant(self._config, say=_say, on_step=_on_step, warm=False)
+                made = await self._stack.enter_async_context(opened)
+                box = open_toolbox(
+                    made.retriever,
+                    made.sandbox,
+                    sources=environments.source_folders(self._config.env),
+                    timeout=made.timeout,
+                )
+                self._made = made, box
             return self._made
-
-    async def retriever(self) -> Retriever:
-        """The documents, or a reason why there are none."""
-        made = await self.get()
-        if made.retriever is None:
-            raise ValueError("this server was started with retrieval=none: it has no documents")
-        return made.retriever
 
     async def close(self) -> None:
         """Stop the sandbox."""
         await self._stack.aclose()
 
 
-def build_server(config: AssistantConfig) -> MCPServer[None]:
-    """A server with its four tools."""
+def build_server(config: AssistantConfig) -> Server[None]:
+    """A server with the tools."""
     lazy = Lazy(config)
+    documents = config.retrieval.source != "none"
+    offered = {
+        name: _tool(name, documents) for name in (*(DOCUMENTATION if documents else ()), "run")
+    }
+    offered["solve"] = Tool(
+        name="solve",
+        description=solve.__doc__,
+        input_schema=schema_of(arguments_of(solve)),
+        output_schema=schema_of(Solved),
+        annotations=ToolAnnotations(read_only_hint=True, open_world_hint=True),
+    )
+
+    async def list_tools(*_: Any) -> ListToolsResult:
+        return ListToolsResult(tools=list(offered.values()))
+
+    async def call_tool(context: Any, request: CallToolRequestParams) -> CallToolResult:
+        arguments = request.arguments or {}
+        if request.name not in offered:
+            return _result(
+                f"error: no tool {request.name!r}; there are: {', '.join(offered)}", True
+            )
+        try:
+            made, box = await lazy.get()
+            if request.name != "solve":
+                return _result(*await box.call(request.name, arguments))
+            checked = arguments_of(solve).model_validate(arguments)
+            async with _reporting(context.session.report_progress):
+                text = await solve(made, checked.question)  # type: ignore[attr-defined]
+        except ValidationError as error:
+            return _result(f"error: {request.name}: {faults(error)}", True)
+        except (RetrievalError, SandboxError, ValueError, OSError) as error:
+            return _result(f"error: {printable(error)}", True)
+        return _result(text, False, Solved.model_validate_json(text).model_dump())
 
     @asynccontextmanager
-    async def lifespan(_: MCPServer[None]) -> AsyncIterator[None]:
+    async def lifespan(_: Server[None]) -> AsyncIterator[None]:
         try:
             yield
         finally:
             await lazy.close()
 
-    server: MCPServer[None] = MCPServer(
-        "matsmith", instructions=INSTRUCTIONS, lifespan=lifespan, log_level="WARNING"
+    return Server(
+        "matsmith",
+        version=importlib.metadata.version("matsmith"),
+        instructions=INSTRUCTIONS,
+        lifespan=lifespan,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
     )
 
-    @server.tool()
-    async def lookup_api(symbol: str) -> Symbol:
-        """Documentation of one pymatgen symbol as installed: signature, members, what it does.
 
-        ``symbol`` is a dotted name (pymatgen.core.Structure.from_spacegroup) or an unambiguous
-        short one (SpacegroupAnalyzer).
-        """
-        retriever = await lazy.retriever()
-        document = await retriever.lookup(symbol)
-        if document is None:
-            like = await retriever.search(symbol, k=5)
-            near = [str(found.metadata["qualname"]) for found in like]
-            return Symbol(name=symbol, found=False, near=near)
-        metadata = document.metadata
-        return Symbol(
-            name=str(metadata["qualname"]),
-            found=True,
-            path=str(metadata["path"]),
-            version=f"{metadata['package']} {metadata['version']}",
-            text=document.page_content,
-        )
-
-    @server.tool()
-    async def search_docs(query: str, k: int = 5) -> list[Hit]:
-        """Search the documentation of the installed pymatgen and its add-on packages."""
-        retriever = await lazy.retriever()
-        return [
-            Hit(
-                name=str(document.metadata["qualname"]),
-                score=document.metadata.get("score"),
-                text=document.page_content,
-            )
-            for document in await retriever.search(query[:MAX_QUERY], k=min(max(k, 1), 20))
-        ]
-
-    @server.tool()
-    async def run_code(code: str, function: str = "") -> Run:
-        """Execute Python with pymatgen in a sandbox: no network, no files, 120 seconds.
-
-        ``function`` names a function without arguments whose value is returned; without it the
-        code is only executed, and what it prints is the result.
-        """
-        made = await lazy.get()
-        if made.sandbox is None:
-            raise ValueError("this server has no sandbox")
-        return _run(await made.sandbox.run(code, function, timeout=made.timeout))
-
-    @server.tool()
-    async def solve(question: str) -> Solved:
-        """Answer a question about materials with code that was executed on the installed version.
-
-        Needs a model (OPENAI_API_KEY or model.base_url=); the model without an LLM says so.
-        """
-        made = await lazy.get()
-        solution = await solve_question(made, question)
-        trajectory, execution = solution.trajectory, solution.execution
-        return Solved(
-            works=solution.works,
-            code=trajectory.code or "",
-            function=trajectory.entry or "",
-            run=None if execution is None else _run(execution),
-            sources=solution.sources,
-            tried=solution.tried,
-            model=made.model.name if made.model.llm else f"{made.model.name} (no LLM)",
-            stop_reason=trajectory.stop_reason,
-            message="" if solution.works else solution.instead,
-        )
-
-    return server
-
-
-def _run(execution: Execution) -> Run:
-    return Run(
-        outcome=str(execution.outcome),
-        returned=show(execution.result),
-        stdout=execution.stdout,
-        stderr=execution.stderr,
-        error=execution.error or "",
-        seconds=execution.seconds,
-        sandbox=execution.tier,
+def _tool(name: str, documents: bool) -> Tool:
+    function = schema(name, documents=documents)["function"]
+    return Tool(
+        name=name,
+        description=function["description"],
+        input_schema=function["parameters"],
+        annotations=ToolAnnotations(
+            read_only_hint=True, idempotent_hint=name != "run", open_world_hint=False
+        ),
     )
+
+
+def _result(text: str, failed: bool, structured: dict[str, Any] | None = None) -> CallToolResult:
+    content = [TextContent(type="text", text=text)]
+    return CallToolResult(content=content, structured_content=structured, is_error=failed)
+
+
+@asynccontextmanager
+async def _reporting(report: Callable[[float, float | None, str], Any]) -> AsyncIterator[None]:
+    """Tell the client of every step that is recorded inside."""
+    steps: asyncio.Queue[str | None] = asyncio.Queue()
+
+    async def send() -> None:
+        number = 0
+        while (text := await steps.get()) is not None:
+            number += 1
+            await report(number, None, text)
+
+    sending = asyncio.create_task(send())
+    token = _PROGRESS.set(steps.put_nowait)
+    try:
+        yield
+    finally:
+        _PROGRESS.reset(token)
+        steps.put_nowait(None)
+        await sending
+
+
+def _on_step(_: Question, step: Step) -> None:
+    say = _PROGRESS.get()
+    if say is not None:
+        say(printable(describe_step(step)))
 
 
 def _say(text: str) -> None:
     sys.stderr.write(f"{printable(text)}\n")
 
 
-def serve(config: AssistantConfig) -> int:
-    """Serve until the client hangs up; returns the exit code."""
-    build_server(config).run("stdio")
-    return 0
+def serve(config: AssistantConfig) -> None:
+    """Serve until the client hangs up."""
+
+    async def run() -> None:
+        server = build_server(config)
+        async with stdio_server() as (incoming, outgoing):
+            await server.run(incoming, outgoing, server.create_initialization_options())
+
+    asyncio.run(run())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -68,6 +68,7 @@ async def open_runtime(
     executes: bool | None = None,
     verifies: str | None = None,
     on_step: Callable[[Question, Step], None] | None = None,
+    warm: bool = True,
 ) -> AsyncIterator[Runtime]:
     """Build the parts for one environment, and stop the sandboxes at the end.
 
@@ -86,6 +87,8 @@ async def open_runtime(
         ``None``: nothing is verified.
     on_step
         Told of every step of an answer.
+    warm
+        Start the sandbox now; otherwise the first execution does.
 
     Raises
     ------
@@ -102,7 +105,8 @@ async def open_runtime(
         await asyncio.to_thread(environments.build, environment, say=say)
         versions = environments.installed_versions(environment)
         retriever = await open_retriever(config, packages, limits, writer=writer)
-    async with _sandboxes(limits, executes=executes, verifies=verifies) as (sandbox, verifier):
+    opened = _sandboxes(limits, executes=executes, verifies=verifies, warm=warm)
+    async with opened as (sandbox, verifier):
         parts = Parts(
             model=client,
             retriever=retriever,
@@ -120,12 +124,16 @@ async def open_runtime(
 
 @asynccontextmanager
 async def _sandboxes(
-    limits: SandboxConfig, *, executes: bool, verifies: str | None
+    limits: SandboxConfig, *, executes: bool, verifies: str | None, warm: bool
 ) -> AsyncIterator[tuple[Sandbox | None, Sandbox | None]]:
     if not executes:
         yield None, None
         return
-    async with get_sandbox(limits) as sandbox:
+    async with AsyncExitStack() as stack:
+        sandbox = get_sandbox(limits)
+        stack.push_async_callback(sandbox.close)
+        if warm:
+            await stack.enter_async_context(sandbox)
         if verifies is None:
             yield sandbox, None
             return

@@ -1,5 +1,21 @@
 """The tools that an agent, a client of the MCP server and the assistant work with."""
 
-from agents.toolbox.box import Result, Toolbox, library_of, open_toolbox, question_toolbox
+from agents.toolbox.box import (
+    DOCUMENTATION,
+    Result,
+    Toolbox,
+    library_of,
+    open_toolbox,
+    question_toolbox,
+    schema,
+)
 
-__all__ = ["Result", "Toolbox", "library_of", "open_toolbox", "question_toolbox"]
+__all__ = [
+    "DOCUMENTATION",
+    "Result",
+    "Toolbox",
+    "library_of",
+    "open_toolbox",
+    "question_toolbox",
+    "schema",
+]

@@ -44,6 +44,8 @@ QUERY = 1000  # characters of a query, name or term
 CODE_CHARACTERS = 100_000
 HITS = 50  # of one query
 DEFINITIONS = 5  # of one term
+#: The tools that need documents.
+DOCUMENTATION = ("search", "lookup", "resolve", "tree", "source", "contents")
 DOCS = "docs"  # the module in the sandbox
 
 Run = Callable[[str, str, Sequence[Mount]], Awaitable[Execution]]
@@ -113,9 +115,8 @@ class Toolbox:
         self._runs: dict[tuple[str, str, tuple[str, ...]], str] = {}
         self.answered: Answer | None = None
         self.succeeded: Answer | None = None
-        names = ["search", "lookup", "resolve", "tree", "source", "contents"]
         offered = [
-            *(names if library is not None and retriever is not None else []),
+            *(DOCUMENTATION if library is not None and retriever is not None else []),
             *(["run"] if run is not None else []),
             *(["answer"] if answers else []),
         ]
@@ -123,17 +124,7 @@ class Toolbox:
 
     def schemas(self) -> list[dict[str, Any]]:
         """The tools as OpenAI's API describes functions, which is what LangChain binds."""
-        return [
-            {
-                "type": "function",
-                "function": {
-                    "name": name,
-                    "description": self._about(tool),
-                    "parameters": schema_of(arguments_of(tool)),
-                },
-            }
-            for name, tool in self.tools.items()
-        ]
+        return [schema(name, documents=self._corpus is not None) for name in self.tools]
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Result:
         """Call a tool with arguments that a model wrote.
@@ -339,11 +330,6 @@ class Toolbox:
                 self.succeeded = named_answer(code, entry)
         return describe(execution)
 
-    def _about(self, tool: Tool) -> str:
-        """The description of a tool, without what is not there: the module that reads documents."""
-        parts = description(tool).split("\n\n")
-        return "\n\n".join(p for p in parts if self._corpus is not None or f"`{DOCS}`" not in p)
-
     def _documents(self) -> tuple[Library, Retriever]:
         assert self._library is not None
         assert self._retriever is not None
@@ -364,6 +350,18 @@ def _watched():
     import matsmith_watch
     return matsmith_watch.watch({entry}, {names!r})
 """
+
+
+def schema(name: str, *, documents: bool) -> dict[str, Any]:
+    """A tool as OpenAI's API describes functions; ``documents``: whether code can read them."""
+    tool = getattr(Toolbox, name)
+    paragraphs = description(tool).split("\n\n")
+    about = "\n\n".join(p for p in paragraphs if documents or f"`{DOCS}`" not in p)
+    parameters = schema_of(arguments_of(tool))
+    return {
+        "type": "function",
+        "function": {"name": name, "description": about, "parameters": parameters},
+    }
 
 
 def open_toolbox(

@@ -40,6 +40,7 @@ _COMMON = frozenset(re.findall(r"\w+", """
     a an and are as at be by can each for from give given gives how if in into is it its no not of
     on one only or same see that the their them then this to used value values what when where which
     whose will with"""))  # fmt: skip
+_PLAIN = ("module", "class", "function", "constant")
 _PROSE = ("What it does", "Parameters", "Attributes", "Details", "Notes", "Returns")
 
 
@@ -198,8 +199,14 @@ class Library:
             if abs(len(other) - len(short)) <= max(4, len(short) // 2)
             and 2 * len(grams & {other[i : i + 2] for i in range(len(other) - 1)}) >= len(grams)
         ]
-        found = difflib.get_close_matches(short, like, n=n, cutoff=0.5)
-        return [self._by_short[other][0].name for other in found]
+        capital = name.rpartition(".")[2][:1].isupper()
+        return [
+            min(
+                self._by_short[other],
+                key=lambda e: (e.short[:1].isupper() != capital, e.kind not in _PLAIN, len(e.name)),
+            ).name
+            for other in difflib.get_close_matches(short, like, n=n, cutoff=0.5)
+        ]
 
     def lookup(self, name: str, part: str = "") -> str | None:
         """The document of a symbol, or one section or member of it."""

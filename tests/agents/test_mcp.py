@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +22,8 @@ pytestmark = [
     pytest.mark.long,
     pytest.mark.skipif(not available(), reason="no isolating sandbox on this machine"),
 ]
+NAMES = ["search", "lookup", "resolve", "tree", "source", "contents", "run", "solve"]
+LARGEST = 13_000  # characters of any answer but that of solve
 
 
 def server(*arguments: str) -> StdioServerParameters:
@@ -27,57 +32,135 @@ def server(*arguments: str) -> StdioServerParameters:
     return StdioServerParameters(command=sys.executable, args=command, env=variables)
 
 
-async def call(client: Client, tool: str, **arguments: Any) -> Any:
+async def call(client: Client, tool: str, **arguments: Any) -> str:
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
-    content = result.structured_content
-    assert content is not None
-    return content.get("result", content)
+    return result.content[0].text
 
 
-async def test_tools_from_the_documents_and_the_sandbox():
+async def refused(client: Client, tool: str, **arguments: Any) -> str:
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error, result.content
+    return result.content[0].text
+
+
+GOOD = [
+    ("search", {"queries": ["powder diffraction pattern"], "k": 3}, "diffraction"),
+    ("lookup", {"names": ["pymatgen.core.Structure"]}, "[page 1 of "),
+    ("lookup", {"names": ["Structure"], "part": "from_spacegroup"}, "from_spacegroup("),
+    ("resolve", {"terms": ["ewald summation"]}, "signature: EwaldSummation("),
+    ("tree", {"name": "EwaldSummation", "depth": 2}, "pymatgen.core.structure.Structure [type"),
+    ("source", {"name": "Lattice.cubic"}, "def cubic("),
+    ("contents", {"package": "pymatgen.core.ewald"}, "EwaldSummation [class]"),
+]
+BAD = [
+    ("search", {"queries": []}, "queries: List should have at least 1 item"),
+    ("search", {}, "queries: Field required"),
+    ("lookup", {"names": ["SpacegroupAnalyser"]}, "pymatgen.symmetry.analyzer.SpacegroupAnalyzer"),
+    ("lookup", {"names": ["Lattice"], "pages": 2}, "pages: Extra inputs are not permitted"),
+    ("resolve", {"terms": "x"}, "terms: Input should be a valid list"),
+    ("tree", {"name": "Latice", "depth": 2}, "pymatgen.core.lattice.Lattice"),
+    ("tree", {"name": "Lattice", "depth": 99}, "depth: Input should be less than or equal to 8"),
+    ("source", {"name": "no.such.thing.at.all"}, "no symbol"),
+    ("contents", {"package": "no.such.package"}, "no symbol"),
+    ("run", {"code": ""}, "code: String should have at least 1 character"),
+    ("solve", {"question": ""}, "question: String should have at least 1 character"),
+    ("answer", {"code": "x", "entry": "f"}, "no tool 'answer'; there are: search"),
+    ("lookup_api", {"symbol": "x"}, "no tool 'lookup_api'"),
+]
+
+
+async def test_every_tool_with_good_and_bad_arguments():
     async with Client(server("model=rules")) as client:
-        listed = await client.list_tools()
-        names = {"lookup_api", "search_docs", "run_code", "solve"}
-        assert {tool.name for tool in listed.tools} == names
-        assert all(tool.description for tool in listed.tools)
-
-        symbol = await call(client, "lookup_api", symbol="pymatgen.core.Structure.from_spacegroup")
-        assert symbol["found"]
-        assert "from_spacegroup(" in symbol["text"]
-        assert "pymatgen" in symbol["version"]
-        missing = await call(client, "lookup_api", symbol="SpacegroupAnalyser")
-        assert not missing["found"]
-        assert "pymatgen.symmetry.analyzer.SpacegroupAnalyzer" in missing["near"]
-
-        hits = await call(client, "search_docs", query="powder diffraction pattern", k=3)
-        assert len(hits) == 3
-        assert any("diffraction" in hit["name"] for hit in hits)
+        assert client.server_info.version
+        listed = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert list(listed) == NAMES
+        for name, tool in listed.items():
+            assert tool.description
+            assert tool.annotations.read_only_hint is True
+            assert tool.annotations.open_world_hint is (name == "solve")
+            for parameter in tool.input_schema["properties"].values():
+                assert parameter["description"]
+        for name, arguments, said in GOOD:
+            text = await call(client, name, **arguments)
+            assert said in text
+            assert len(text) < LARGEST
+        for name, arguments, said in BAD:
+            text = await refused(client, name, **arguments)
+            assert said in text, (name, arguments)
+            assert len(text) < LARGEST
 
         code = "from pymatgen.core import Lattice\ndef f():\n    return Lattice.cubic(2).volume"
-        run = await call(client, "run_code", code=code, function="f")
-        assert (run["outcome"], run["returned"]) == ("ok", "8.0 (float)")
-        run = await call(client, "run_code", code="print('printed')\n1 / 0")
-        assert (run["outcome"], run["stdout"]) == ("exception", "printed\n")
-        assert "ZeroDivisionError" in run["error"]
+        assert "returned:\n8.0 (float)" in await call(client, "run", code=code, entry="f")
+        printed = await call(client, "run", code="print('printed')\n1 / 0")
+        assert "outcome: exception" in printed
+        assert "ZeroDivisionError" in printed
+        assert "stdout:\nprinted" in printed
         reach = "import socket\nsocket.create_connection(('192.0.2.1', 80), 1)"
-        assert (await call(client, "run_code", code=reach))["outcome"] == "exception"
+        assert "outcome: exception" in await call(client, "run", code=reach)
+        docs = "import docs\nprint(docs.lookup('EwaldSummation')[:30])"
+        assert "pymatgen.core.ewald.EwaldSumma" in await call(client, "run", code=docs)
 
-        solved = await call(client, "solve", question="What is the band gap of silicon?")
+        solved = json.loads(
+            await call(client, "solve", question="What is the band gap of silicon?")
+        )
         assert not solved["works"]
         assert solved["model"] == "rules (no LLM)"
         assert "without an LLM" in solved["message"]
 
 
-async def test_a_question_is_solved_with_an_endpoint(httpserver: HTTPServer):
+async def test_a_lookup_starts_no_sandbox():
+    async with Client(server("model=rules", "sandbox=bubblewrap")) as client:
+        assert "EwaldSummation" in await call(client, "lookup", names=["EwaldSummation"])
+        assert not sandboxes()
+        assert "outcome: ok" in await call(client, "run", code="print(1)")
+        assert sandboxes()
+
+
+def sandboxes() -> list[int]:
+    """Processes below this one whose program is bubblewrap."""
+    parents: dict[int, tuple[int, str]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            head, _, rest = stat.read_text().rpartition(")")
+            parents[int(stat.parent.name)] = (int(rest.split()[1]), head.partition("(")[2])
+
+    def below(pid: int) -> bool:
+        while pid in parents and pid != os.getpid():
+            pid = parents[pid][0]
+        return pid == os.getpid()
+
+    return [pid for pid, (_, name) in parents.items() if name == "bwrap" and below(pid)]
+
+
+async def test_a_question_is_solved_with_an_endpoint_and_its_steps_are_reported(
+    httpserver: HTTPServer,
+):
     body = "from pymatgen.core import Lattice\nreturn {'volume_A3': Lattice.cubic(3).volume}"
     endpoint = Endpoint(httpserver).play(code_reply(body))
     options = [f"model.base_url={httpserver.url_for('/v1')}", "model.name=m", "retrieval=none"]
+    told: list[tuple[float, str | None]] = []
+
+    async def progress(number: float, _: float | None, text: str | None) -> None:
+        told.append((number, text))
+
     async with Client(server(*options)) as client:
-        solved = await call(client, "solve", question="Volume of a cube with an edge of 3?")
+        assert [tool.name for tool in (await client.list_tools()).tools] == ["run", "solve"]
+        result = await client.call_tool(
+            "solve", {"question": "Volume of a cube with an edge of 3?"}, progress_callback=progress
+        )
+        solved = result.structured_content
+        assert solved == json.loads(result.content[0].text)
         assert solved["works"]
-        assert "27." in solved["run"]["returned"]
+        assert "27." in solved["run"]
         assert "Lattice.cubic(3)" in solved["code"]
-        refused = await client.call_tool("search_docs", {"query": "x"})
-        assert refused.is_error
+        refusal = await client.call_tool("search", {"queries": ["x"]})
+        assert refusal.is_error
     assert "edge of 3" in endpoint.prompts[0]
+    assert [number for number, _ in told] == list(range(1, len(told) + 1))
+    assert any("asked the model" in (text or "") for _, text in told)
+
+
+async def test_what_is_missing_is_said_in_a_result():
+    async with Client(server("model=rules", "env=no-such-environment")) as client:
+        assert "no-such-environment" in await refused(client, "lookup", names=["Lattice"])
