@@ -154,6 +154,7 @@ class Toolbox:
             Names, Field(description="Queries, one per thing sought; rare words find best.")
         ],
         k: Annotated[int, Field(ge=1, le=HITS, description="Hits per query.")] = 8,
+        page: Page = 1,
     ) -> str:
         """Search the documentation with several queries at once: name, kind and one line each."""
         _, retriever = self._documents()
@@ -165,7 +166,7 @@ class Toolbox:
             about = "at least " if len(found) == HITS else ""
             more = [f"({about}{rest} more; a larger k shows them)"] if rest else []
             parts.append(f"## {query}\n" + ("\n".join([*lines, *more]) or "nothing found"))
-        return page_of("\n\n".join(parts), 1)
+        return page_of("\n\n".join(parts), page)
 
     async def lookup(
         self,
@@ -218,6 +219,7 @@ class Toolbox:
         self,
         name: Annotated[Text, Field(description="Dotted name, or its unambiguous end.")],
         depth: Annotated[int, Field(ge=1, le=8, description="How many steps are followed.")] = 3,
+        page: Page = 1,
     ) -> str:
         """See at once what a symbol needs, and what that needs in turn.
 
@@ -233,7 +235,7 @@ class Toolbox:
         calls = library.calls(name)
         if calls:
             lines += ["its code calls:", *(f"  {call}" for call in calls[:LISTED])]
-        return page_of("\n".join(lines), 1)
+        return page_of("\n".join(lines), page)
 
     async def source(
         self,

@@ -22,6 +22,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,8 +30,7 @@ SUMMARY = 160  # characters of a line that says what a symbol is
 MAX_QUERY = 1000  # characters of a query, term or pattern
 MAX_NODES = 200  # lines of a tree
 MAX_HITS = 1000  # of grep
-GRAM = 4  # words of a phrase that links a description to a definition
-RARE = 3  # definitions that may share a phrase: one that more share says nothing
+RARE = 3  # definitions that may share a word or phrase that links a description to them
 
 _SECTION = re.compile(r"^#{1,4} +(.+?) *$", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_A-Za-z]+")
@@ -292,14 +292,15 @@ class Library:
 
     @cached_property
     def _phrases(self) -> dict[str, list[Entry]]:
-        """Names of several words and rare phrases of definitions, and whose they are."""
+        """Names of several words, and pairs with a rare word in definitions; whose they are."""
         found: dict[str, list[Entry]] = defaultdict(list)
-        for entry in self.entries:
-            if entry.kind == "module" or entry.deprecated:
-                continue
-            name = _words(entry.short)
+        said = [e for e in self.entries if e.kind != "module" and not e.deprecated]
+        uses = Counter(word for e in said for word in set(_words(e.definition)))
+        for entry in said:
+            name, words = _words(entry.short), _words(entry.definition)
             named = {" ".join(name)} if sum(word not in _COMMON for word in name) > 1 else set()
-            for phrase in named | _grams(_words(entry.definition)):
+            pairs = {pair for pair in _pairs(words) if min(uses[w] for w in pair.split()) <= RARE}
+            for phrase in named | pairs:
                 found[phrase].append(entry)
         return {phrase: owners for phrase, owners in found.items() if len(owners) <= RARE}
 
@@ -352,12 +353,11 @@ class Library:
         return shown
 
     def _told(self, text: str) -> list[Entry]:
-        """Symbols whose definition shares its rarest phrases with a text, the likeliest first."""
+        """Symbols whose name or definition shares rare phrases with a text, likeliest first."""
         shared: Counter[str] = Counter()
         owners: dict[str, Entry] = {}
         words = _words(text)
-        names = {" ".join(words[i:j]) for i in range(len(words)) for j in range(i + 2, i + GRAM)}
-        for phrase in names | _grams(words):
+        for phrase in {" ".join(words[i : i + n]) for i in range(len(words)) for n in range(2, 5)}:
             for entry in self._phrases.get(phrase, ()):
                 shared[entry.name] += 1
                 owners[entry.name] = entry
@@ -380,10 +380,9 @@ def _root(name: str) -> str:
     return name.partition(".")[0]
 
 
-def _grams(words: Sequence[str]) -> set[str]:
-    """Phrases of `GRAM` words of which at least two carry meaning."""
-    grams = (words[start : start + GRAM] for start in range(len(words) - GRAM + 1))
-    return {" ".join(gram) for gram in grams if sum(word not in _COMMON for word in gram) >= 2}
+def _pairs(words: Sequence[str]) -> set[str]:
+    """Words that follow each other and carry meaning."""
+    return {f"{a} {b}" for a, b in pairwise(words) if a not in _COMMON and b not in _COMMON}
 
 
 def _cut(text: str, limit: int) -> str:

@@ -107,18 +107,19 @@ def map_of(lines: Sequence[Line]) -> str:
         kinds = ("module", "chunk", "class", "function", "constant")
         if sum(line.kind in kinds for line in lines) > MAP_LINES:
             kinds = ("module", "chunk")
+    chosen = [line for line in lines if not kinds or line.kind in kinds] or lines
+    width = min(100, max(24, PAGE // len(chosen) - 24))  # so that a map is about a page
     listed: list[str] = []
     home = "\n"
-    for line in lines:
-        if kinds and line.kind not in kinds:
-            continue
+    for line in chosen:
         if line.kind == "module":
             home = f"{line.name}."
-            listed.append(f"{line.name}: {line.summary[:100]}")
+            listed.append(f"{line.name}: {line.summary[:width]}")
         else:
             short = line.name.removeprefix(home)
+            kind = "" if line.kind == "function" else f" [{line.kind}]"
             gone = " DEPRECATED" if line.deprecated else ""
-            listed.append(f"  {short} [{line.kind}]{gone} {line.summary[:70]}")
+            listed.append(f"  {short}{kind}{gone}: {line.summary[:width]}")
     hidden = len(lines) - len(listed)
     note = [f"({hidden} more symbols; name a module or class to see its own)"] if hidden else []
     return re.sub(r"[ \t]+\n", "\n", "\n".join([*note, *listed]))
