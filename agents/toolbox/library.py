@@ -271,10 +271,11 @@ class Library:
         ranked: list[tuple[int, Line]] = []
         for entry in self.entries:
             named, defined, said = self._terms[entry.name]
+            if phrase not in said and phrase not in named and entry is not exact:
+                continue
             tests = (entry is exact, named == phrase, phrase in defined, phrase in named,
                      phrase in said)  # fmt: skip
-            if True in tests:
-                ranked.append((tests.index(True), entry.line))
+            ranked.append((tests.index(True), entry.line))
         best = min((rank for rank, _ in ranked), default=0)
         found = [(bool(line.deprecated), rank, line) for rank, line in ranked
                  if rank == best or (rank < 3 and best < 3)]  # fmt: skip

@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -45,7 +46,7 @@ def hunt():
                     continue
                 with open(path, "rb") as file:
                     looked += 1
-                    if wanted in file.read(1 << 20):
+                    if wanted in file.read(1 << 26):
                         found.append(path)
             except OSError:
                 continue
@@ -69,6 +70,35 @@ class Hunter(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=AIMessage(reply))])
 
 
+#: Every door that ``system=tools`` has.
+DOORS: list[tuple[str, dict[str, Any]]] = [
+    ("search", {"queries": ["expected values", "secret", "canary"], "k": 50}),
+    ("lookup", {"names": ["secret", "experiments", "q1"]}),
+    ("resolve", {"terms": ["secret", "expected value"]}),
+    ("tree", {"name": "latexcodec"}),
+    ("source", {"name": "latexcodec.codec"}),
+    ("contents", {}),
+    ("run", {"code": HUNT, "entry": "hunt", "show": ["found"]}),
+    ("run", {"code": "import docs\nprint(docs.grep('canary-' + '9f27'), len(docs.contents()))"}),
+    ("answer", {"code": HUNT, "entry": "hunt"}),
+]
+
+
+class DoorHunter(BaseChatModel):
+    """Tries one door after the other."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "hunter"
+
+    def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
+        SEEN.append("\n".join(message.text for message in messages))
+        name, arguments = DOORS[sum(isinstance(message, AIMessage) for message in messages)]
+        call = json.dumps({"name": name, "arguments": arguments})
+        reply = AIMessage(f"```tool\n{call}\n```")
+        return ChatResult(generations=[ChatGeneration(message=reply)])
+
+
 SEEN: list[str] = []
 
 
@@ -77,7 +107,7 @@ class CanaryBenchmark:
     """Two questions with the canary as expected value."""
 
     name: str = "canary"
-    packages: Sequence[str] = ("pymatgen",)
+    packages: Sequence[str] = ("latexcodec",)
     scorer = PropertyScorer()
 
     def load(self) -> list[Sample]:
@@ -97,22 +127,41 @@ class CanaryBenchmark:
 @pytest.mark.skipif(not available(), reason="no isolating sandbox on this machine")
 @pytest.mark.parametrize("system", ["reflect.Reflect", "reretrieve.Reretrieve"])
 async def test_the_canary_is_in_no_prompt_no_file_and_no_environment(tmp_path, system: str):
+    settings = {"max_iterations": 2, "economical": False}
+    if system == "reretrieve.Reretrieve":
+        del settings["economical"]
+    await hunted(tmp_path, system, settings, "none", "Hunter")
+    assert len(SEEN) == 6  # draft, critique, draft
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not available(), reason="no isolating sandbox on this machine")
+async def test_the_canary_is_behind_no_tool(tmp_path):
+    await hunted(tmp_path, "tools.Tools", {}, "llm_doc", "DoorHunter")
+    assert len(SEEN) == 2 * len(DOORS)
+    whole = SEEN[len(DOORS) - 1]
+    assert whole.count("<result tool=") == len(DOORS) - 1
+    assert whole.count("outcome: ok") == 2
+    assert "found = [] (list)" in whole
+    assert "stdout:\n[] " in whole
+
+
+async def hunted(
+    tmp_path: Path, system: str, settings: dict[str, Any], retrieval: str, hunter: str
+) -> None:
+    """Run a hunt; nothing of the verification is in prompts, steps, files or environment."""
     SEEN.clear()
     config = validate(
         {
-            "system": {
-                "_target_": f"agents.{system}",
-                "name": "tested",
-                "max_iterations": 2,
-                **({"economical": False} if system == "reflect.Reflect" else {}),
-            },
+            "system": {"_target_": f"agents.{system}", "name": "tested", **settings},
             "benchmark": {"_target_": "tests.agents.test_canary.CanaryBenchmark", "name": "canary"},
-            "retrieval": {"name": "none"},
+            "retrieval": {"name": retrieval},
             "model": {
                 "provider": "class",
                 "name": "hunter",
-                "path": "tests.agents.test_canary.Hunter",
+                "path": f"tests.agents.test_canary.{hunter}",
                 "cache": False,
+                "tools": "text",
             },
             "embedding": {"name": "none"},
             # one worker: the second question's drafts run where the first one's were, after its
@@ -128,7 +177,6 @@ async def test_the_canary_is_in_no_prompt_no_file_and_no_environment(tmp_path, s
     assert [row.passed for row in rows] == [
         {"found": True, "looked_anywhere": True, "secret": False}
     ] * 2
-    assert len(SEEN) == 6  # draft, critique, draft
     assert not any(CANARY in prompt for prompt in SEEN)
     steps = [
         json.loads(path.read_text())["steps"] for path in (folder / "trajectories").glob("*.json")
