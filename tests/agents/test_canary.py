@@ -142,6 +142,7 @@ async def test_the_canary_is_behind_no_tool(tmp_path):
     whole = SEEN[len(DOORS) - 1]
     assert whole.count("<result tool=") == len(DOORS) - 1
     assert whole.count("outcome: ok") == 2
+    assert "no tool" not in whole
     assert "found = [] (list)" in whole
     assert "stdout:\n[] " in whole
 
@@ -155,7 +156,7 @@ async def hunted(
         {
             "system": {"_target_": f"agents.{system}", "name": "tested", **settings},
             "benchmark": {"_target_": "tests.agents.test_canary.CanaryBenchmark", "name": "canary"},
-            "retrieval": {"name": retrieval},
+            "retrieval": {"name": retrieval, "source": retrieval},
             "model": {
                 "provider": "class",
                 "name": "hunter",
