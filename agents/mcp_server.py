@@ -72,8 +72,8 @@ async def solve(
 ) -> str:
     """Answer a question about materials with code that was executed on the installed versions.
 
-    Needs a model (OPENAI_API_KEY, or model.base_url); the model without an LLM says so. Takes minutes;
-    reports its steps as progress.
+    Needs a model (OPENAI_API_KEY, or model.base_url); the model without an LLM says so. Takes
+    minutes; reports its steps as progress.
     """
     solution = await solve_question(runtime, question)
     trajectory, execution = solution.trajectory, solution.execution
@@ -91,7 +91,7 @@ async def solve(
 
 
 class Lazy:
-    """The runtime and its tools, built when a tool first needs it: a client waits seconds for a greeting."""
+    """The runtime and its tools, built when first needed: a client waits seconds for a greeting."""
 
     def __init__(self, config: AssistantConfig) -> None:
         self._config = config
@@ -221,12 +221,9 @@ def _say(text: str) -> None:
     sys.stderr.write(f"{printable(text)}\n")
 
 
-def serve(config: AssistantConfig) -> None:
-    """Serve until the client hangs up."""
-
-    async def run() -> None:
-        server = build_server(config)
-        async with stdio_server() as (incoming, outgoing):
-            await server.run(incoming, outgoing, server.create_initialization_options())
-
-    asyncio.run(run())
+async def serve(config: AssistantConfig) -> int:
+    """Serve until the client hangs up; returns the exit code."""
+    server = build_server(config)
+    async with stdio_server() as (incoming, outgoing):
+        await server.run(incoming, outgoing, server.create_initialization_options())
+    return 0

@@ -32,7 +32,7 @@ CALLS: Mapping[str, Mapping[str, Any]] = {
 
 async def measure(times: int) -> Mapping[str, list[float]]:
     """Milliseconds of each tool's warm calls."""
-    command = ["-m", "agents.assistant", "mcp", "--model", "rules"]
+    command = ["-m", "agents.assistant", "mcp", "model=rules"]
     server = StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ))
     taken: dict[str, list[float]] = {name: [] for name in CALLS}
     async with Client(server) as client:
