@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from agents.models import ModelConfig, build_model
+from agents.toolbox import Toolbox, open_toolbox
 from experiments.benchmarks.invented import reader
 from experiments.benchmarks.invented.graph import Knobs
 from experiments.benchmarks.invented.lexicon import NOUNS
 from experiments.benchmarks.invented.plans import program
 from experiments.benchmarks.invented.sensitivity import differs
 from experiments.benchmarks.invented.world import PACKAGE, generate, write
-
-from agents.models import ModelConfig, build_model
-from agents.toolbox import Toolbox, open_toolbox
 from retrieval.factory import get_retriever
 from sandbox import environments
 from sandbox.base import SandboxConfig
