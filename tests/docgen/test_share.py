@@ -191,7 +191,7 @@ def test_a_second_writers_run_survives_being_killed(
     command = [
         "package=pymatgen.analysis.defects.recombination", f"out={out}", "shipped=false",
         "model=openai", "model.name=second", f"model.base_url={endpoint.url}", "model.cache=false",
-        "set.price.prompt=1", "set.price.completion=2", "concurrency=1",
+        "model.price.prompt=1", "model.price.completion=2", "concurrency=1",
     ]  # fmt: skip
     kept = out.with_name("docs.jsonl.written")
     root = Path(__file__).parents[2]
