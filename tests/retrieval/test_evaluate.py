@@ -131,7 +131,7 @@ def test_command(
         (["gold=absent.jsonl"], "gold=absent.jsonl"),
         (["retrieval=llm_doc"], "benchmark=NAME or gold=FILE must be given"),
         (["gold=x", "retrival=y"], "retrival: no such key (did you mean retrieval?)"),
-        (["benchmark=absent"], "benchmark=absent: no such configuration; valid ones: folder, live"),
+        (["benchmark=absent"], "benchmark=absent: no such configuration; valid ones:"),
         (["benchmark=mattools"], "benchmark=mattools: path=FOLDER"),
         (
             ["benchmark=mattools", "benchmark.level=goal"],
