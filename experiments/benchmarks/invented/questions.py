@@ -132,7 +132,8 @@ def _draw(
             return None
         if len(asked) == _MOST or (len(asked) >= 2 and len(used) >= draft.knobs.breadth):
             break
-    if len(asked) < 2:
+    text = " ".join([goal, *(one.description for one in asked)])
+    if len(asked) < 2 or not all(_fit(one.gold, text) for one in asked):
         return None
     depth = max(depth_of(one.plan) for one in asked)
     return InventedQuestion(name, crystal, tuple(asked), goal, depth, len(used))

@@ -211,6 +211,15 @@ def test_every_single_mistake_shows() -> None:
     assert any(kind.endswith("instead") for kind in kinds)
 
 
+def test_no_value_stands_in_the_text_of_another_property() -> None:
+    made = world(seed=15, size=60, depth=4, questions=30)  # an option of 1.17, and a value of it
+    for question in made.questions:
+        text = " ".join([question.goal, *(one.description for one in question.asked)])
+        shown = [float(number) for number in re.findall(r"(?<![\w.])\d+(?:\.\d+)?", text)]
+        values = [abs(one.gold) for one in question.asked if isinstance(one.gold, float)]
+        assert not [v for v in values for n in shown if abs(v - n) <= 1e-3 * v]
+
+
 def test_a_mistake_that_does_not_show_is_found() -> None:
     made = world()
     question = made.questions[0]
