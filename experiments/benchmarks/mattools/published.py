@@ -101,6 +101,7 @@ class MatToolsScorer(PropertyScorer):
     """Judges by the published unit test: the sample's target."""
 
     metrics: Sequence[Metric] = (*PropertyScorer.metrics, AUTHORS_RULE)
+    warmup: str = "import numpy, pymatgen.core\n"
 
     async def verify(self, verifier: Sandbox, sample: Sample, payload: str) -> Judged:
         """See above; each property counts for itself.
