@@ -5,8 +5,6 @@ also traced while they run in the sandbox. ``what=mattools path=FOLDER recorded=
 question, the names that at least half of the recorded solutions with every property right have in
 common; FILE is the ``outcomes.jsonl`` that ``python -m experiments.replay`` writes. Both are for
 ``python -m retrieval.evaluate gold=FILE`` (``benchmark=NAME`` there needs no file).
-``what=secrets`` writes the reference code and golds of ``live`` for the leakage audit of
-``python -m indexes.build``.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ class Options(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    what: Literal["live", "mattools", "secrets"] = Field(description="live, mattools or secrets")
+    what: Literal["live", "mattools"] = Field(description="live or mattools")
     out: Path = Field(description="JSONL file to write")
     level: Level = Field("scaffold", description="prompts of live")
     path: Path | None = Field(None, description="mattools: the questions, as benchmark.path")
@@ -44,10 +42,6 @@ class Options(BaseModel):
 
 
 def _lines(options: Options) -> list[Mapping[str, Any]]:
-    if options.what == "secrets":
-        secrets = LiveBenchmark().gold().secrets()
-        kept = {k: v for k, v in secrets.items() if not k.endswith("/prompt")}
-        return [{"id": name, "text": text} for name, text in kept.items()]
     path = None if options.path is None else str(options.path)
     source = (
         LiveBenchmark(options.level).gold(trace=options.trace)
@@ -68,9 +62,8 @@ def _action(options: Options) -> int:
         raise UsageError(str(error)) from error
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     options.out.write_text(text, encoding="utf-8")
-    names = sum(len(line.get("gold", ())) for line in lines)
-    what = f"texts of {len(lines)} files" if options.what == "secrets" else f"{names} gold names"
-    print(f"{len(lines)} lines, {what} -> {options.out}")
+    names = sum(len(line["gold"]) for line in lines)
+    print(f"{len(lines)} lines, {names} gold names -> {options.out}")
     return 0
 
 

@@ -1,13 +1,10 @@
-"""Build a corpus and its indexes ahead of time, and audit it for leaks.
+"""Build a corpus and its indexes ahead of time.
 
 ``python -m indexes.build source=llm_doc lexical=tfidf,bm25 dense=true embedding=hashing``
-``python -m indexes.build source=code audit=SECRETS.jsonl``: SECRETS has one JSON object per line
-with ``id`` and ``text`` (verification and reference code of a benchmark).
 """
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -19,7 +16,6 @@ from langchain_core.embeddings import Embeddings
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from docgen.chat import open_model
-from indexes.audit import Overlap, audit
 from indexes.chunks import code_corpus, official_doc_corpus
 from indexes.corpus import Corpus, CorpusError
 from indexes.embedding import EmbeddingError, build_embedding
@@ -57,7 +53,6 @@ class Options(BaseModel):
         Group("rules"), description="writer of missing documentation; its keys by model.KEY=VALUE"
     )
     embedding: Group = Field(Group("none"), description="configuration of conf/embedding")
-    audit: Path | None = Field(None, description="JSONL of secret texts to look for")
 
     @field_validator("packages", "lexical", mode="before")
     @classmethod
@@ -105,20 +100,6 @@ async def build(options: Options, say: Callable[[str], None]) -> Corpus:
     return corpus
 
 
-def audit_table(overlaps: Sequence[Overlap]) -> str:
-    """What secrets share with a corpus, as Markdown; only those that share something."""
-    shared = [overlap for overlap in overlaps if overlap.shared]
-    lines = [f"{len(shared)} of {len(overlaps)} secret texts share a run of 13 words or more"]
-    if shared:
-        lines += ["", "| secret | shared n-grams | longest run in common | document |"]
-        lines.append("|---|---|---|---|")
-        lines += [
-            f"| {o.secret} | {o.shared} of {o.total} | `{o.longest[:160]}` | {o.documents[0]} |"
-            for o in shared
-        ]
-    return "\n".join(lines)
-
-
 async def _corpus(options: Options, embedding: Embeddings | None) -> Corpus:
     folder = options.folder or site_packages(options.env)
     cache, packages = cache_folder(), options.packages
@@ -143,19 +124,8 @@ async def _corpus(options: Options, embedding: Embeddings | None) -> Corpus:
         )
 
 
-def _secrets(path: Path) -> dict[str, str]:
-    try:
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        return {str(row["id"]): str(row["text"]) for row in rows}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"audit={path}: cannot be read ({error})") from None
-
-
 async def _action(options: Options) -> int:
-    secrets = _secrets(options.audit) if options.audit is not None else None
-    corpus = await build(options, print)
-    if secrets is not None:
-        print(audit_table(audit(corpus.documents, secrets)))
+    await build(options, print)
     return 0
 
 

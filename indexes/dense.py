@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,10 +17,9 @@ from numpy.typing import NDArray
 
 from indexes.corpus import Corpus, building_together
 from indexes.embedding import EmbeddingError, embedding_name
-from indexes.store import indexed_texts
+from indexes.store import index_folder, indexed_texts, stamp_of, start_over
 from sandbox.progress import meter
 
-_log = logging.getLogger(__name__)
 _COLLECTION = "documents"
 _BATCH = 64
 _CHARACTERS = 20_000  # of a text that are embedded: endpoints refuse more than 8192 tokens
@@ -76,7 +73,7 @@ async def dense_index(corpus: Corpus, embedding: Embeddings, *, show_progress: b
         When the endpoint fails; what was embedded until then is kept.
     """
     name = embedding_name(embedding)
-    folder = corpus.folder.parent.parent / "indexes" / f"{corpus.folder.name}-{_slug(name)}"
+    folder = index_folder(corpus, "".join(c if c.isalnum() or c in ".-" else "-" for c in name))
     stamp: dict[str, Any] = {
         "format": FORMAT,
         "documents": corpus.manifest.documents_digest,
@@ -84,11 +81,8 @@ async def dense_index(corpus: Corpus, embedding: Embeddings, *, show_progress: b
     }
     ids = [str(document.metadata["id"]) for document in corpus.documents]
     async with building_together(folder):
-        if _read_stamp(folder) != stamp:
-            if folder.exists():
-                _log.warning("index %s does not match its corpus: rebuilding it", folder)
-                shutil.rmtree(folder)
-            folder.mkdir(parents=True)
+        if stamp_of(folder) != stamp:
+            start_over(folder)
             (folder / "stamp.json").write_text(json.dumps(stamp))
         await _fill(folder, corpus, ids, embedding, show_progress=show_progress)
     return DenseIndex(folder, ids, embedding)
@@ -130,14 +124,3 @@ async def _fill(
 def _client(folder: Path) -> Any:
     settings = Settings(anonymized_telemetry=False, is_persistent=True)
     return chromadb.PersistentClient(path=str(folder / "chroma"), settings=settings)
-
-
-def _read_stamp(folder: Path) -> Any:
-    try:
-        return json.loads((folder / "stamp.json").read_text())
-    except (OSError, ValueError):
-        return None
-
-
-def _slug(name: str) -> str:
-    return "".join(c if c.isalnum() or c in ".-" else "-" for c in name)

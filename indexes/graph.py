@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import logging
 import re
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,9 +29,9 @@ from indexes.corpus import Corpus, building_together
 from indexes.embedding import EmbeddingError, embedding_name
 from indexes.errors import GraphError
 from indexes.extraction import DESCRIPTION, Extractor, extracted_graph
+from indexes.store import index_folder, stamp_of, start_over
 from sandbox.progress import meter
 
-_log = logging.getLogger(__name__)
 for _chatty in ("lightrag", "nano-vectordb"):  # what a reply lacks is counted by us
     logging.getLogger(_chatty).setLevel(logging.ERROR)
 FORMAT = 2
@@ -168,14 +167,11 @@ async def graph_index(
         "model": model_name if build == "model" else None,
     }
     async with building_together(folder):
-        if _read_stamp(folder) != stamp:
+        if stamp_of(folder) != stamp:
             content = await _content(
                 corpus, build, model, model_name, folder, show_progress=show_progress
             )
-            if folder.exists():
-                _log.warning("graph %s does not match its corpus: rebuilding it", folder)
-                shutil.rmtree(folder)
-            folder.mkdir(parents=True)
+            start_over(folder)
             rag = await _open(folder, embedding)
             try:
                 await rag.ainsert_custom_kg(content)
@@ -189,8 +185,7 @@ async def graph_index(
 
 def graph_folder(corpus: Corpus, embedding: Embeddings, build: GraphBuild) -> Path:
     """Where the graph of a corpus lies."""
-    name = f"{corpus.folder.name}-graph-{build}-{embedding_name(embedding)}"
-    return corpus.folder.parent.parent / "indexes" / name
+    return index_folder(corpus, f"graph-{build}-{embedding_name(embedding)}")
 
 
 def stored_texts(folder: Path) -> list[Document]:
@@ -332,10 +327,3 @@ def _short(qualname: str) -> str:
 
 async def _no_completion(*_: Any, **__: Any) -> str:
     raise GraphError("a graph that is built must not need a model")
-
-
-def _read_stamp(folder: Path) -> Any:
-    try:
-        return json.loads((folder / "stamp.json").read_text())
-    except (OSError, ValueError):
-        return None

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import re
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from indexes.corpus import Corpus, building, replaced_folder
 
@@ -33,6 +34,27 @@ def lexical_index(corpus: Corpus, kind: LexicalKind) -> LexicalIndex:
     return _load_or_build(corpus, kind, Bm25Index.load, Bm25Index.build)
 
 
+def index_folder(corpus: Corpus, name: str) -> Path:
+    """Where an index of a corpus lies."""
+    return corpus.folder.parent.parent / "indexes" / f"{corpus.folder.name}-{name}"
+
+
+def stamp_of(folder: Path) -> Any:
+    """What an index says it was made of; ``None`` when there is none, or it cannot be read."""
+    try:
+        return json.loads((folder / "stamp.json").read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def start_over(folder: Path) -> None:
+    """An empty folder; an index that did not match its corpus is removed."""
+    if folder.exists():
+        _log.warning("index %s does not match its corpus: rebuilding it", folder)
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+
+
 def indexed_texts(corpus: Corpus) -> list[str]:
     """What is indexed of each document: its text without the names of related symbols.
 
@@ -47,16 +69,16 @@ def _load_or_build(
     load: Callable[[Path], Index],
     build: Callable[[Sequence[str]], Index],
 ) -> Index:
-    folder = corpus.folder.parent.parent / "indexes" / f"{corpus.folder.name}-{kind}"
+    folder = index_folder(corpus, kind)
     stamp = {"format": FORMAT, "documents": corpus.manifest.documents_digest}
     with building(folder):
         if folder.exists():
-            try:
-                if json.loads((folder / "stamp.json").read_text()) == stamp:
+            reason = "the corpus has changed"
+            if stamp_of(folder) == stamp:
+                try:
                     return load(folder)
-                reason = "the corpus has changed"
-            except (OSError, ValueError, KeyError, TypeError) as error:
-                reason = f"damaged: {error}"
+                except (OSError, ValueError, KeyError, TypeError) as error:
+                    reason = f"damaged: {error}"
             _log.warning("index %s is out of date (%s): rebuilding it", folder, reason)
         index = build(indexed_texts(corpus))
         with replaced_folder(folder) as fresh:

@@ -174,13 +174,6 @@ def test_mistakes_are_one_line_and_exit_code_2(
     assert message in capsys.readouterr().err
 
 
-def test_secrets_as_a_file(tmp_path: Path) -> None:
-    out = tmp_path / "secrets.jsonl"
-    assert main(["what=secrets", f"out={out}"]) == 0
-    rows = [json.loads(line) for line in out.read_text().splitlines()]
-    assert {row["id"].rpartition("/")[2] for row in rows} == {"reference", "gold"}
-
-
 @pytest.mark.long
 def test_recorded_split(tmp_path: Path) -> None:
     if not SHARED.is_dir():

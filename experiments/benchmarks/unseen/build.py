@@ -13,9 +13,8 @@ from pathlib import Path
 
 from experiments.benchmarks.unseen import wheel
 from experiments.benchmarks.unseen.mapping import NameMap, make_map
-from experiments.benchmarks.unseen.owners import Owners, analyse, count_errors
+from experiments.benchmarks.unseen.owners import analyse, count_errors
 from experiments.benchmarks.unseen.questions import (
-    Source,
     read_questions,
     script_texts,
     translate_question,
@@ -25,7 +24,6 @@ from experiments.benchmarks.unseen.rewrite import rewrite
 from experiments.benchmarks.unseen.source import (
     Library,
     UnseenError,
-    Vocabulary,
     foreign_vocabulary,
     read_library,
 )
@@ -176,26 +174,16 @@ def build(
     for library in libraries:
         _write_source(library, unfinished / "source", renamed, names, seed)
     private = unfinished / "private"
-    private.mkdir()
+    (private / "questions").mkdir(parents=True)
     names.save(private / "mapping.json")
     (private / "LICENSE").write_text("\n\n".join(library.licence for library in libraries))
     translated = rewrite(
-        warmup,
-        names,
-        owners[_WARMUP],
-        vocabulary=vocabulary,
-        modules=modules,
-        script=True,
+        warmup, names, owners[_WARMUP], vocabulary=vocabulary, modules=modules, script=True
     )
     _write_environment(unfinished, libraries, names, translated.text)
-    _write_questions(
-        sources,
-        private / "questions",
-        names=names,
-        owners=owners,
-        vocabulary=vocabulary,
-        modules=modules,
-    )
+    for source in sources:
+        target = private / "questions" / source.folder.name
+        translate_question(source, target, names, owners, vocabulary=vocabulary, modules=modules)
     content = {"packages": list(names.packages.values()), "seed": seed, "recipe": RECIPE}
     (unfinished / "library.json").write_text(json.dumps(content, indent=1) + "\n")
     shutil.rmtree(out, ignore_errors=True)
@@ -283,24 +271,3 @@ def without(lock: str, distributions: Collection[str]) -> str:
         msg = f"the lock file of {ENVIRONMENT!r} does not pin {', '.join(absent)}"
         raise UnseenError(msg)
     return "".join(kept)
-
-
-def _write_questions(
-    sources: Sequence[Source],
-    root: Path,
-    *,
-    names: NameMap,
-    owners: Mapping[str, Owners],
-    vocabulary: Vocabulary,
-    modules: Collection[str],
-) -> None:
-    root.mkdir()
-    for source in sources:
-        translate_question(
-            source,
-            root / source.folder.name,
-            names,
-            owners,
-            vocabulary=vocabulary,
-            modules=modules,
-        )

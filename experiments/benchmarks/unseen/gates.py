@@ -15,32 +15,17 @@ from pathlib import Path
 from experiments.benchmarks.question_check import Checker, Report
 from experiments.benchmarks.question_format import question_folders, read_spec
 from experiments.benchmarks.unseen.build import UnseenLibrary
+from experiments.benchmarks.unseen.inspection import inspect
 from experiments.benchmarks.unseen.mapping import NameMap, defined_names
 from experiments.benchmarks.unseen.names import is_distinctive
 from experiments.benchmarks.unseen.prose import old_name
-from experiments.benchmarks.unseen.source import Module
+from experiments.benchmarks.unseen.source import Module, UnseenError
 from experiments.benchmarks.unseen.text_gates import literals
-from sandbox.base import Outcome, SandboxConfig, SandboxError
-from sandbox.factory import get_sandbox
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ADDRESS = re.compile(
     r"https?://\S+|\bwww\.\S+|\bet al\b|\bdoi\b\S*|\b10\.\d{4,}/\S+", re.IGNORECASE
 )
-_IMPORT_S = 120.0
-_IMPORTS = """
-import importlib
-
-
-def look():
-    failed = {{}}
-    for name in {modules!r}:
-        try:
-            importlib.import_module(name)
-        except Exception as error:
-            failed[name] = f"{{type(error).__name__}}: {{error}}"
-    return failed
-"""
 #: A package that is told by what it is for.
 _AS_ADD_ON = re.compile(r"\b(?!the\b)\w+\s+add-on\b")
 _TEXTS = (tokenize.STRING, tokenize.COMMENT)
@@ -59,9 +44,8 @@ def leak_scan(library: UnseenLibrary, words: Collection[str]) -> list[str]:
     names = library.names
     findings = []
     for path, text in library.modules.items():
-        findings += [
-            f"{path}: the name of the file" for part in _parts(path) if _is_old(part, names)
-        ]
+        parts = Path(path).with_suffix("").parts
+        findings += [f"{path}: the name of the file" for part in parts if _is_old(part, names)]
         module = Module(path, Path(path), text, is_package=path.endswith("__init__.py"))
         defined = defined_names(module)
         findings += [
@@ -140,15 +124,12 @@ async def check_imports(
     names = library.names
     expected = {names.module(name) for name in failed}
     modules = [_module_name(path) for path in library.modules]
-    code = _IMPORTS.format(modules=modules)
-    config = SandboxConfig(backend=backend, env=library.environment, workers=1, timeout=_IMPORT_S)
-    async with get_sandbox(config) as sandbox:
-        done = await sandbox.run(code, "look", timeout=_IMPORT_S)
-    if done.outcome is Outcome.INFRA:
-        raise SandboxError(done.error or "the sandbox failed")
-    if done.outcome is not Outcome.OK:
-        return [f"the modules cannot be imported: {done.error}"]
-    found: dict[str, str] = done.result
+    try:
+        _, found = await inspect(
+            modules, library.packages, environment=library.environment, backend=backend
+        )
+    except UnseenError as error:
+        return [str(error)]
     return [f"{name} cannot be imported: {found[name]}" for name in sorted({*found} - expected)]
 
 
@@ -163,10 +144,6 @@ def _origins(names: NameMap) -> tuple[str, ...]:
 
 def _is_old(word: str, names: NameMap) -> bool:
     return old_name(word, names) is not None or (word in names.keys and is_distinctive(word))
-
-
-def _parts(path: str) -> Iterator[str]:
-    yield from Path(path).with_suffix("").parts
 
 
 def _scan(

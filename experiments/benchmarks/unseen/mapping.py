@@ -20,7 +20,7 @@ from experiments.benchmarks.unseen.composed import (
     texts_in,
 )
 from experiments.benchmarks.unseen.names import NameMaker
-from experiments.benchmarks.unseen.source import Library, Module, Vocabulary
+from experiments.benchmarks.unseen.source import Library, Module, Vocabulary, inside
 
 #: Names that mean something to Python, to monty or to every reader.
 _KEPT = frozenset({"self", "cls", "mcs", "args", "kwargs", "as_dict", "from_dict", "main"})
@@ -243,15 +243,11 @@ def foreign_imports(module: Module, libraries: Sequence[Library]) -> set[str]:
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Import):
             found.update(alias.asname or alias.name.split(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.level == 0:
-            source = node.module or ""
-            if not any(_inside(source, library.package) for library in libraries):
-                found.update(alias.asname or alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and not inside(
+            str(node.module), [library.package for library in libraries]
+        ):
+            found.update(alias.asname or alias.name for alias in node.names)
     return found
-
-
-def _inside(dotted: str, package: str) -> bool:
-    return dotted == package or dotted.startswith(f"{package}.")
 
 
 def own_keys(module: Module) -> set[str]:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
-from experiments.benchmarks.unseen.source import UnseenError
+from experiments.benchmarks.unseen.source import UnseenError, inside
 
 if TYPE_CHECKING:
     from mypy.build import BuildResult
@@ -168,10 +168,7 @@ def _read(
     if not ours:
         return {}
     classes = [
-        kind
-        for name in texts
-        if any(name == package or name.startswith(f"{package}.") for package in ours)
-        for kind in classes_of(result.files[name])
+        kind for name in texts if inside(name, ours) for kind in classes_of(result.files[name])
     ]
     held = held_under((result.files[name] for name in texts), result.types)
     owners: dict[str, Owners] = {}

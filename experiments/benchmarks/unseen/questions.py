@@ -7,7 +7,7 @@ import dataclasses
 import re
 import shutil
 import textwrap
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from experiments.benchmarks.unseen.mapping import NameMap
 from experiments.benchmarks.unseen.owners import Owners
 from experiments.benchmarks.unseen.prose import translate
 from experiments.benchmarks.unseen.rewrite import placeholder, rewrite
-from experiments.benchmarks.unseen.source import Vocabulary
+from experiments.benchmarks.unseen.source import Vocabulary, imported_modules, inside
 
 _FENCE = re.compile(
     r"^(?P<open>[ \t]*```python[ \t]*\n)(?P<code>.*?)(?P<close>^[ \t]*```[ \t]*$)",
@@ -70,24 +70,12 @@ def read_questions(root: Path, packages: Collection[str]) -> tuple[list[Source],
     found, others = [], []
     for folder in question_folders(root):
         reference = (folder / "reference.py").read_text(encoding="utf-8")
-        if any(_inside(name, packages) for name in _imported_modules(reference)):
+        if any(inside(name, packages) for name in imported_modules(ast.parse(reference))):
             spec = read_spec(folder)
             found.append(Source(folder, spec, Script(reference, {}), scaffold_script(spec)))
         else:
             others.append(folder.name)
     return found, others
-
-
-def _imported_modules(source: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-
-
-def _inside(name: str, packages: Iterable[str]) -> bool:
-    return any(name == package or name.startswith(f"{package}.") for package in packages)
 
 
 def scaffold_script(spec: TaskSpec) -> Script:
@@ -188,9 +176,9 @@ def _answer_names(spec: TaskSpec, names: NameMap) -> NameMap:
 
 def _used(reference: str, names: NameMap) -> list[str]:
     """New names of the packages that a reference imports."""
-    imported = list(_imported_modules(reference))
+    imported = list(imported_modules(ast.parse(reference)))
     return [
-        new for old, new in names.packages.items() if any(_inside(name, [old]) for name in imported)
+        new for old, new in names.packages.items() if any(inside(name, [old]) for name in imported)
     ]
 
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from experiments.benchmarks.question_format import QUESTIONS
 from experiments.benchmarks.unseen import gates, text_gates
 from experiments.benchmarks.unseen.build import ENVIRONMENT, UnseenLibrary, build, load
-from experiments.benchmarks.unseen.overridden import overridden
+from experiments.benchmarks.unseen.inspection import inspect
 from experiments.benchmarks.unseen.source import UnseenError, foreign_vocabulary, read_library
 from indexes.corpus import building
 from sandbox import environments
@@ -27,6 +31,15 @@ RENAMED = (
 )
 REPORT = "report.json"
 _Result = TypeVar("_Result")
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str], None]]:
+    """A line on stderr; call what it gives with each step."""
+    columns = (SpinnerColumn(), TextColumn("unseen library: {task.description}", markup=False))
+    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as shown:
+        task = shown.add_task("starting (a few minutes)")
+        yield lambda line: shown.update(task, description=line)
 
 
 def ready(
@@ -53,14 +66,7 @@ def ready(
     with building(folder):  # a second process waits, then finds it done
         if (folder / "private" / REPORT).is_file():
             return load(folder)
-        return make(
-            packages,
-            seed=seed,
-            out=folder,
-            questions=questions,
-            backend=backend,
-            say=say,
-        )
+        return make(packages, seed=seed, out=folder, questions=questions, backend=backend, say=say)
 
 
 def make(
@@ -87,19 +93,14 @@ def make(
     site = environments.site_packages(ENVIRONMENT)
     libraries = [read_library(package, site) for package in packages]
     say("inspecting the installed library")
-    members, failed = _wait(overridden(libraries, environment=ENVIRONMENT, backend=backend))
+    modules = [name for each in libraries for name in each.modules]
+    members, failed = _wait(inspect(modules, packages, environment=ENVIRONMENT, backend=backend))
     for module, reason in failed.items():
         say(f"{module} cannot be imported ({printable(reason)}); it is rewritten anyway")
     library = build(
-        packages,
-        seed=seed,
-        out=out,
-        site=site,
-        overridden=members,
-        questions=questions,
-        proper=proper,
-        say=say,
-    )
+        packages, seed=seed, out=out, site=site, overridden=members, questions=questions,
+        proper=proper, say=say,
+    )  # fmt: skip
     say("looking for old names")
     words = foreign_vocabulary(libraries).words
     findings = [*gates.leak_scan(library, words), *gates.question_scan(library, words)]

@@ -81,14 +81,22 @@ class Library:
 
     def imports(self) -> set[str]:
         """Top-level packages that the modules import."""
-        found: set[str] = set()
-        for module in self.modules.values():
-            for node in ast.walk(module.tree):
-                if isinstance(node, ast.Import):
-                    found.update(alias.name.split(".")[0] for alias in node.names)
-                elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-                    found.add(node.module.split(".")[0])
-        return found
+        trees = (module.tree for module in self.modules.values())
+        return {name.partition(".")[0] for tree in trees for name in imported_modules(tree)}
+
+
+def imported_modules(tree: ast.Module) -> Iterator[str]:
+    """Dotted names of the modules that code imports; relative ones are left out."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            yield node.module
+
+
+def inside(dotted: str, packages: Iterable[str]) -> bool:
+    """Whether a dotted name is one of the packages, or lies in one."""
+    return any(dotted == package or dotted.startswith(f"{package}.") for package in packages)
 
 
 def read_library(package: str, folder: Path) -> Library:

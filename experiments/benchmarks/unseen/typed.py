@@ -8,6 +8,7 @@ from functools import cache
 from mypy import nodes, types
 
 from experiments.benchmarks.unseen.owners import Owners, Position
+from experiments.benchmarks.unseen.source import inside
 
 _BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr"})
 _COMPARISONS = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"})
@@ -87,7 +88,7 @@ class Reader:
                 self._found.texts[end_of(node)] = verdict
 
     def _is_ours(self, fullname: str) -> bool:
-        return any(fullname == name or fullname.startswith(f"{name}.") for name in self._packages)
+        return inside(fullname, self._packages)
 
     def _defines(self, fullname: str) -> bool:
         # A function inside of a function has no dotted name; only its own module can call it.

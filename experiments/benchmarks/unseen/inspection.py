@@ -1,13 +1,14 @@
-"""Members that the library's classes override of classes of others: those keep their names.
+"""What only the imported library tells, asked in the sandbox.
 
-Asked of the installed library itself, in the sandbox: base classes are known only there.
+Members that its classes override of classes of others keep their names: base classes are known
+only at run time. And what could be imported before must be importable when it is renamed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.benchmarks.unseen.source import Library, UnseenError
+from experiments.benchmarks.unseen.source import UnseenError
 from sandbox.base import Outcome, SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
 
@@ -42,10 +43,15 @@ def probe():
 """
 
 
-async def overridden(
-    libraries: Sequence[Library], *, environment: str, backend: str = "auto", timeout: float = 120.0
+async def inspect(
+    modules: Sequence[str],
+    packages: Sequence[str],
+    *,
+    environment: str,
+    backend: str = "auto",
+    timeout: float = 120.0,
 ) -> tuple[frozenset[str], dict[str, str]]:
-    """Names of the members, and the modules that cannot be imported there, with the reason.
+    """Overridden members, and the modules that cannot be imported there, with the reason.
 
     Raises
     ------
@@ -54,9 +60,7 @@ async def overridden(
     SandboxError
         When no sandbox works here.
     """
-    modules = [name for library in libraries for name in library.modules]
-    packages = [library.package for library in libraries]
-    code = _PROBE.format(modules=modules, packages=packages)
+    code = _PROBE.format(modules=list(modules), packages=list(packages))
     config = SandboxConfig(backend=backend, env=environment, workers=1, timeout=timeout)
     async with get_sandbox(config) as sandbox:
         done = await sandbox.run(code, "probe", timeout=timeout)
