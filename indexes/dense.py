@@ -36,12 +36,7 @@ class DenseIndex:
         self._embedding = embedding
 
     async def scores(self, query: str, depth: int) -> NDArray[np.float32]:
-        """Cosine similarity of the ``depth`` nearest documents, zero for the others.
-
-        Returns
-        -------
-        numpy.ndarray
-            Shape ``(documents,)``.
+        """Cosine similarity of the ``depth`` nearest, zero for others; shape ``(documents,)``.
 
         Raises
         ------

@@ -48,15 +48,7 @@ class Extractor:
 
 
 class SymbolNames:
-    """Maps the names that a model uses to symbols.
-
-    Parameters
-    ----------
-    names
-        Qualified names of the symbols.
-    aliases
-        Other import paths -> qualified names.
-    """
+    """Maps the names that a model uses to symbols."""
 
     def __init__(self, names: Iterable[str], aliases: Mapping[str, str]) -> None:
         self._known = frozenset(names)
@@ -120,13 +112,6 @@ async def extracted_graph(
     advance: Callable[[], object],
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Entities and relations of documents, in LightRAG's custom form.
-
-    Parameters
-    ----------
-    characters
-        Of a document, that the model sees.
-    advance
-        Called after every document.
 
     Raises
     ------

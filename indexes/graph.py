@@ -145,11 +145,6 @@ async def graph_index(
 ) -> GraphIndex:
     """The graph of a corpus, loaded when it fits, else built.
 
-    Parameters
-    ----------
-    model, model_name
-        Extracts entities and relations for ``build=model``; another name is another graph.
-
     Raises
     ------
     GraphError

@@ -88,13 +88,7 @@ def sentences(text: str) -> list[str]:
 
 
 def breakpoints(vectors: Sequence[Sequence[float]], percentile: float = PERCENTILE) -> list[int]:
-    """Indexes of the sentences after which a chunk ends.
-
-    Parameters
-    ----------
-    vectors
-        One embedding per sentence with its neighbours, shape ``(sentences, dimensions)``.
-    """
+    """Sentences after which a chunk ends; vectors have shape ``(sentences, dimensions)``."""
     matrix = np.asarray(vectors, dtype=float)
     if len(matrix) < 2:
         return []

@@ -49,15 +49,6 @@ async def bench(
 ) -> list[dict[str, Any]]:
     """Measure the backend of ``config``, or every one that works here when it is ``auto``.
 
-    Parameters
-    ----------
-    config
-        Backend and environment.
-    runs
-        Warm executions per round and variant; there are ``ROUNDS`` rounds.
-    progress
-        Called with what is measured next.
-
     Returns
     -------
     rows

@@ -46,15 +46,7 @@ out.flush()
 
 
 def precompile(environment: Environment, jailed: Callable[[Sequence[str]], list[str]]) -> None:
-    """Write the bytecode of an environment's packages, unless it is there.
-
-    Parameters
-    ----------
-    environment
-        A built one.
-    jailed
-        From arguments of the environment's interpreter to a command that runs it isolated.
-    """
+    """Write the bytecode of an environment's packages, unless it is there."""
     library = environment.packages.parent
     _precompile(environment, environment.folder, library, f"/env/lib/{environment.python}", jailed)
     if environment.own is not None and os.access(environment.own, os.W_OK):

@@ -28,15 +28,7 @@ _numbers = itertools.count()
 
 @dataclass(frozen=True)
 class Group:
-    """A cgroup of ours.
-
-    Attributes
-    ----------
-    folder
-        Where its control files are.
-    files
-        Memory in use, its parts, and kills (see :class:`sandbox.runner.Cgroup`).
-    """
+    """A cgroup of ours."""
 
     folder: Path
     files: tuple[Path, Path, Path]

@@ -29,15 +29,7 @@ CERTIFICATES = ("PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")
 
 @dataclass(frozen=True)
 class Engine:
-    """A container engine that answers.
-
-    Attributes
-    ----------
-    name
-        ``docker`` or ``podman``, as the engine says.
-    client
-        A client of its socket.
-    """
+    """A container engine that answers."""
 
     name: str
     client: docker.DockerClient
@@ -109,15 +101,6 @@ def build(
     say: Callable[[str], None] = lambda _: None,
 ) -> str:
     """Build the image unless it is there; returns its name.
-
-    Parameters
-    ----------
-    engine, env
-        Where, and which environment.
-    base
-        Another base image than ``python:<version>-slim``.
-    say
-        Called with each line of progress.
 
     Raises
     ------

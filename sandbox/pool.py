@@ -25,15 +25,6 @@ KEPT_INPUTS = 64  # mounts whose files stay in memory
 class PooledSandbox:
     """Runs code on warm workers of one backend. Use within one event loop.
 
-    Parameters
-    ----------
-    backend
-        What isolates the workers.
-    config
-        Limits, number of workers, environment.
-    warmup
-        Python source that a worker executes once: imports and one warm-up call.
-
     Notes
     -----
     Workers start when they are first needed. The first one proves its controls (see

@@ -17,14 +17,7 @@ _DEEP = 120  # levels; a decoded result has fewer
 def represent(value: Any, limit: int) -> str:
     """The ``repr`` of a value, or a beginning of it that is longer than ``limit``.
 
-    It takes time for what it shows, not for what the value holds.
-
-    Parameters
-    ----------
-    value
-        Anything that `sandbox.wire.decode` returns.
-    limit
-        Characters after which the rest is left out; the text may be longer than that.
+    It takes time for what it shows, not for what the decoded value holds.
     """
     return "".join(_limited(_parts(value, limit, 0), limit))
 

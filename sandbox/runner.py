@@ -66,13 +66,6 @@ class UnencodableError(Exception):
 def encode(value: Any, depth: int = 0) -> Any:  # noqa: PLR0911, PLR0912, C901 - one case per type
     """Turn a value into plain JSON, with ``{"$": kind, ...}`` for what JSON lacks.
 
-    Parameters
-    ----------
-    value
-        Anything.
-    depth
-        Nesting so far.
-
     Raises
     ------
     UnencodableError
@@ -303,14 +296,7 @@ def lock_down(program: bytes) -> None:
 
 
 class Cgroup:
-    """What the kernel counts for a worker: its processes with all that they hold in the kernel.
-
-    Parameters
-    ----------
-    fds
-        Descriptors of the control files (version 2 or 1) with the memory in use, its parts, and
-        the number of processes killed for memory.
-    """
+    """What the kernel counts for a worker: its processes with all that they hold in the kernel."""
 
     USAGE = ("memory.current", "memory.usage_in_bytes")
     PARTS = ("memory.stat", "memory.stat")

@@ -45,13 +45,6 @@ async def selftest(
 ) -> dict[str, Any]:
     """Try everything once.
 
-    Parameters
-    ----------
-    config
-        Backend and environment; the limits are the self-test's own.
-    progress
-        Called with the name of each check before it is made.
-
     Returns
     -------
     report

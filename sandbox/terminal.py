@@ -14,11 +14,6 @@ def printable(text: object) -> str:
     Newlines and tabs are kept (a line that ends in ``\r\n`` ends in ``\n``). Everything else that
     is not a visible character (escape sequences, carriage returns, marks that turn the direction
     of writing, halves of characters) is shown as Python would write it: ``\x1b``, ``\u202e``.
-
-    Parameters
-    ----------
-    text
-        Anything; anything but a string is shown as ``str`` shows it.
     """
     return _UNUSUAL.sub(_visible, str(text).replace("\r\n", "\n"))
 

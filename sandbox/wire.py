@@ -139,11 +139,6 @@ class Pairs(Mapping[Any, Any]):
 def decode(text: bytes | str) -> Any:
     """Decode a result; in linear time, whatever it holds.
 
-    Parameters
-    ----------
-    text
-        Tagged JSON, from anywhere.
-
     Raises
     ------
     WireError

@@ -62,12 +62,7 @@ class Backend(Protocol):
     jail: str
 
     async def open(self) -> tuple[Channel, dict[str, Any]]:
-        """Start a Python of the environment that runs ``LOADER``.
-
-        Returns
-        -------
-        channel, settings
-            The way to it, and what differs from the fork server's default settings.
+        """Start a Python that runs ``LOADER``: the way to it, and settings that differ.
 
         Raises
         ------
@@ -323,11 +318,6 @@ def read_caught(message: bytes) -> tuple[tuple[Caught, ...], bytes]:
     message
         Untrusted bytes: ``KIND SIZE``, a line feed, ``SIZE`` bytes of JSON, the rest; or without
         ``SIZE``.
-
-    Returns
-    -------
-    caught, message
-        What was caught, and the message without it.
 
     Raises
     ------

@@ -138,17 +138,6 @@ async def open_chat(
 ) -> AsyncIterator[MeteredChat]:
     """Build the chat model of a command, and close its connections at the end.
 
-    Parameters
-    ----------
-    config
-        Content of the ``model`` group.
-    concurrency
-        Requests in flight at once.
-    cache
-        Root of the caches; ``None`` keeps no replies.
-    priced
-        Whether somebody wants to limit what it costs.
-
     Raises
     ------
     ValueError

@@ -45,15 +45,6 @@ def build_model(
 ) -> ModelClient:
     """Build the chat model that ``config`` describes.
 
-    Parameters
-    ----------
-    config
-        The validated ``model`` group.
-    concurrency
-        Requests in flight at once.
-    cache
-        Folder of the response cache; ``None`` for none.
-
     Raises
     ------
     ValueError

@@ -52,13 +52,7 @@ def owners(cls: type) -> Iterator[tuple[str, type]]:
 
 
 def attributes(cls: type, bases: Iterable[type]) -> list[dict[str, str]]:
-    """Attributes: annotated, assigned in the class, assigned to ``self``, members of an enum.
-
-    Parameters
-    ----------
-    bases
-        Classes of the method resolution order whose attributes are listed.
-    """
+    """Attributes: annotated, assigned in the class, assigned to ``self``, members of an enum."""
     found: dict[str, dict[str, str]] = {}
     for base in bases:
         hints = vars(base).get("__annotations__", {})

@@ -49,15 +49,7 @@ _WARMUP = "warmup"
 
 @dataclass(frozen=True)
 class UnseenLibrary:
-    """A built unseen library.
-
-    Attributes
-    ----------
-    folder
-        Where it is.
-    packages
-        Import names of the renamed packages.
-    """
+    """A built unseen library."""
 
     folder: Path
     packages: tuple[str, ...]

@@ -111,11 +111,6 @@ async def check_imports(
 ) -> list[str]:
     """Import every module in the sandbox: those that worked before must work now.
 
-    Parameters
-    ----------
-    failed
-        Modules of the original that cannot be imported in its environment, with the reason.
-
     Raises
     ------
     SandboxError

@@ -18,15 +18,7 @@ _ATTEMPTS = 1000
 
 
 class NameMaker:
-    """Makes new names, none of them twice.
-
-    Parameters
-    ----------
-    seed
-        The same seed, asked for the same names in the same order, gives the same answers.
-    taken
-        Words that no new name may equal or contain as one of its words.
-    """
+    """Makes new names, none of them twice."""
 
     def __init__(self, seed: int | str, taken: Collection[str] = ()) -> None:
         self._random = random.Random(str(seed))  # noqa: S311 - names, not secrets

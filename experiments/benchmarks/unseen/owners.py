@@ -97,13 +97,6 @@ def count_errors(texts: Mapping[str, str]) -> Counter[tuple[str, str]]:
 def analyse(texts: Mapping[str, str], packages: Iterable[str]) -> Mapping[str, Owners]:
     """Type-check modules; gives the verdicts by module name.
 
-    Parameters
-    ----------
-    texts
-        Source by module name: the libraries and the scripts that use them.
-    packages
-        Import names of the packages whose names are ours.
-
     Raises
     ------
     UnseenError

@@ -103,17 +103,7 @@ def translate_question(
     vocabulary: Vocabulary,
     modules: Collection[str],
 ) -> None:
-    """Write the translated question as a folder of the same form; its golds are copied.
-
-    Parameters
-    ----------
-    target
-        Folder to write.
-    owners
-        mypy's verdicts by name of the script.
-    vocabulary, modules
-        As for :func:`experiments.benchmarks.unseen.rewrite.rewrite`.
-    """
+    """Write the translated question as a folder of the same form; its golds are copied."""
     answer = _answer_names(source.spec, names)
     done = {
         name: rewrite(

@@ -28,17 +28,7 @@ class UnseenError(ValueError):
 
 @dataclass(frozen=True)
 class Module:
-    """One module of the library.
-
-    Attributes
-    ----------
-    name
-        Dotted name, ``pymatgen.analysis.defects.core``.
-    path
-        Path relative to the folder that holds the package.
-    text, is_package
-        Source; whether it is an ``__init__.py``.
-    """
+    """One module of the library."""
 
     name: str
     path: Path
@@ -53,23 +43,7 @@ class Module:
 
 @dataclass(frozen=True)
 class Library:
-    """A package to rename.
-
-    Attributes
-    ----------
-    package
-        Its import name.
-    folder
-        The ``site-packages`` that it was read from.
-    modules
-        All of its modules, by dotted name.
-    distribution, version
-        Whose files they are; ``None`` when no metadata say so.
-    data
-        Its other files (tables, parameters), relative to ``folder``.
-    licence
-        Text of its licence, empty when it has none.
-    """
+    """A package to rename."""
 
     package: str
     folder: Path

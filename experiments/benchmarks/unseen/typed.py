@@ -22,17 +22,6 @@ class Reader:
 
     mypy's own visitors are compiled and cannot be subclassed, so the tree is walked by the
     attributes of its nodes.
-
-    Parameters
-    ----------
-    inferred
-        mypy's type of every expression.
-    packages
-        Import names of what is ours.
-    classes
-        All classes of ours.
-    held
-        Class of what dictionaries hold under a key: see :func:`held_under`.
     """
 
     def __init__(
