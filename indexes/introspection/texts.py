@@ -55,38 +55,33 @@ def returned_text(function: Any, receiver: str) -> str:
     return re.sub(r"\bSelf\b", receiver, text)
 
 
+class _Verbatim(str):
+    """Text that a signature shows as it is."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
 def _signature_text(found: inspect.Signature, *, drop: bool, returns: bool) -> str:
     parameters = list(found.parameters.values())
     if drop and parameters and parameters[0].kind is not inspect.Parameter.VAR_POSITIONAL:
         parameters = parameters[1:]
-    parts: list[str] = []
-    before: Any = None
-    for parameter in parameters:
-        kind = parameter.kind
-        if before is parameter.POSITIONAL_ONLY and kind is not before:
-            parts.append("/")
-        if kind is parameter.KEYWORD_ONLY and before not in {kind, parameter.VAR_POSITIONAL}:
-            parts.append("*")
-        parts.append(_parameter(parameter))
-        before = kind
-    if before is inspect.Parameter.POSITIONAL_ONLY:
-        parts.append("/")
-    result = "" if found.return_annotation is found.empty or not returns else (
-        f" -> {annotation_text(found.return_annotation)}")  # fmt: skip
-    return f"({', '.join(parts)}){result}"[:SIGNATURE]
+    shown = [
+        p.replace(annotation=_hint(p.annotation), default=_default(p.default)) for p in parameters
+    ]
+    result = _hint(found.return_annotation) if returns else found.empty
+    return str(found.replace(parameters=shown, return_annotation=result))[:SIGNATURE]
 
 
-def _parameter(parameter: inspect.Parameter) -> str:
-    stars: dict[Any, str] = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}
-    text = stars.get(parameter.kind, "") + parameter.name
-    hinted = parameter.annotation is not parameter.empty
-    if hinted:
-        text += f": {annotation_text(parameter.annotation)}"
-    if parameter.default is not parameter.empty:
-        shown = repr(parameter.default)
-        shown = "..." if len(shown) > SHOWN or _ADDRESS.search(shown) else shown
-        text += f" = {shown}" if hinted else f"={shown}"
-    return text
+def _hint(hint: Any) -> Any:
+    return hint if hint is inspect.Parameter.empty else _Verbatim(annotation_text(hint))
+
+
+def _default(value: Any) -> Any:
+    if value is inspect.Parameter.empty:
+        return value
+    shown = repr(value)
+    return _Verbatim("..." if len(shown) > SHOWN or _ADDRESS.search(shown) else shown)
 
 
 def annotation_text(hint: Any) -> str:
