@@ -243,8 +243,10 @@ def foreign_imports(module: Module, libraries: Sequence[Library]) -> set[str]:
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Import):
             found.update(alias.asname or alias.name.split(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and not inside(
-            str(node.module), [library.package for library in libraries]
+        elif (
+            isinstance(node, ast.ImportFrom)
+            and node.level == 0
+            and not inside(str(node.module), [library.package for library in libraries])
         ):
             found.update(alias.asname or alias.name for alias in node.names)
     return found

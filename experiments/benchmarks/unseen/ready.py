@@ -5,14 +5,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
-
-from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from experiments.benchmarks.question_format import QUESTIONS
 from experiments.benchmarks.unseen import gates, text_gates
@@ -31,15 +27,6 @@ RENAMED = (
 )
 REPORT = "report.json"
 _Result = TypeVar("_Result")
-
-
-@contextmanager
-def progress() -> Iterator[Callable[[str], None]]:
-    """A line on stderr; call what it gives with each step."""
-    columns = (SpinnerColumn(), TextColumn("unseen library: {task.description}", markup=False))
-    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as shown:
-        task = shown.add_task("starting (a few minutes)")
-        yield lambda line: shown.update(task, description=line)
 
 
 def ready(
