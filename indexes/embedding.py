@@ -8,7 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
@@ -16,58 +16,37 @@ from numpy.typing import NDArray
 from pydantic import (
     BaseModel,
     ConfigDict,
-    Field,
     PositiveFloat,
     PositiveInt,
     SecretStr,
-    TypeAdapter,
     ValidationError,
 )
 
 from indexes.tokens import tokens
+
+DIMENSIONS = 1024  # of hashed vectors
 
 
 class EmbeddingError(Exception):
     """An embedding cannot be made or failed; says what to do next."""
 
 
-class NoEmbedding(BaseModel):
-    """No vectors."""
+class EmbeddingConfig(BaseModel):
+    """Content of ``conf/embedding/<name>.yaml``.
+
+    ``none``: no vectors; ``hashing``: :class:`HashingEmbedding`; ``openai``: any OpenAI-compatible
+    endpoint, whose key comes from OPENAI_API_KEY.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = "none"
-    provider: Literal["none"] = "none"
-
-
-class HashingConfig(BaseModel):
-    """Hashed identifier-aware tokens: deterministic, offline, no model."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    name: str = "hashing"
-    provider: Literal["hashing"]
-    dimensions: PositiveInt = 1024
-
-
-class OpenAIConfig(BaseModel):
-    """Any OpenAI-compatible embeddings endpoint; the key comes from OPENAI_API_KEY."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    name: str
-    provider: Literal["openai"]
+    provider: Literal["none", "hashing", "openai"] = "none"
     base_url: str | None = None
     dimensions: PositiveInt | None = None
     timeout: PositiveFloat = 60.0
     max_retries: int = 4
     batch: PositiveInt = 64
-
-
-EmbeddingConfig = Annotated[
-    NoEmbedding | HashingConfig | OpenAIConfig, Field(discriminator="provider")
-]
-_ADAPTER: TypeAdapter[NoEmbedding | HashingConfig | OpenAIConfig] = TypeAdapter(EmbeddingConfig)
 
 
 def build_embedding(config: Mapping[str, Any]) -> Embeddings | None:
@@ -79,15 +58,15 @@ def build_embedding(config: Mapping[str, Any]) -> Embeddings | None:
         When a key or value is wrong, or the endpoint needs a key that is not set.
     """
     try:
-        checked = _ADAPTER.validate_python({"provider": "none", **config})
+        checked = EmbeddingConfig.model_validate(dict(config))
     except ValidationError as error:
         mistake = error.errors()[0]
-        where = ".".join(str(part) for part in mistake["loc"][1:])
-        raise EmbeddingError(f"embedding.{where or 'provider'}: {mistake['msg']}") from None
-    if isinstance(checked, NoEmbedding):
+        where = ".".join(map(str, mistake["loc"]))
+        raise EmbeddingError(f"embedding.{where}: {mistake['msg']}") from None
+    if checked.provider == "none":
         return None
-    if isinstance(checked, HashingConfig):
-        return HashingEmbedding(checked.dimensions)
+    if checked.provider == "hashing":
+        return HashingEmbedding(checked.dimensions or DIMENSIONS)
     key = os.environ.get("OPENAI_API_KEY")
     if not key and checked.base_url is None:
         raise EmbeddingError(
@@ -123,7 +102,7 @@ class HashingEmbedding(Embeddings):
     no files: the same text gives the same vector everywhere.
     """
 
-    def __init__(self, dimensions: int = 1024) -> None:
+    def __init__(self, dimensions: int = DIMENSIONS) -> None:
         self.dimensions = dimensions
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
