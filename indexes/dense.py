@@ -84,12 +84,7 @@ async def dense_index(corpus: Corpus, embedding: Embeddings, *, show_progress: b
 
 
 async def _fill(
-    folder: Path,
-    corpus: Corpus,
-    ids: Sequence[str],
-    embedding: Embeddings,
-    *,
-    show_progress: bool,
+    folder: Path, corpus: Corpus, ids: Sequence[str], embedding: Embeddings, *, show_progress: bool
 ) -> None:
     """Add what the collection does not hold yet."""
     collection = _client(folder).get_or_create_collection(

@@ -13,14 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    PositiveFloat,
-    PositiveInt,
-    SecretStr,
-    ValidationError,
-)
+from pydantic import BaseModel, ConfigDict, PositiveFloat, PositiveInt, SecretStr, ValidationError
 
 from indexes.tokens import tokens
 

@@ -120,12 +120,7 @@ class Sandbox(Protocol):
         ...
 
     async def run(
-        self,
-        code: str,
-        entry: str,
-        *,
-        timeout: float,
-        mounts: Sequence[Mount] = (),
+        self, code: str, entry: str, *, timeout: float, mounts: Sequence[Mount] = ()
     ) -> Execution:
         """Execute ``code`` as a module, then call ``entry()`` without arguments.
 

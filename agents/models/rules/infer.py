@@ -6,13 +6,7 @@ import ast
 import re
 from dataclasses import dataclass, field
 
-from agents.models.rules.knowledge import (
-    Knowledge,
-    Member,
-    Symbol,
-    element,
-    plain,
-)
+from agents.models.rules.knowledge import Knowledge, Member, Symbol, element, plain
 
 _PROBE = re.compile(r"^probe (\w+): (list of )?([\w.]+)$", re.MULTILINE)
 _SELF = {"Self", "cls", "self"}

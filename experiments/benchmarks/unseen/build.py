@@ -14,11 +14,7 @@ from pathlib import Path
 from experiments.benchmarks.unseen import wheel
 from experiments.benchmarks.unseen.mapping import NameMap, make_map
 from experiments.benchmarks.unseen.owners import analyse, count_errors
-from experiments.benchmarks.unseen.questions import (
-    read_questions,
-    script_texts,
-    translate_question,
-)
+from experiments.benchmarks.unseen.questions import read_questions, script_texts, translate_question
 from experiments.benchmarks.unseen.reorder import reorder
 from experiments.benchmarks.unseen.rewrite import rewrite
 from experiments.benchmarks.unseen.source import (
@@ -97,8 +93,9 @@ def load(folder: Path) -> UnseenLibrary:
         return UnseenLibrary(folder, tuple(content["packages"]))
     except (OSError, ValueError, KeyError) as error:
         command = "python -m experiments.benchmarks.unseen"
-        msg = f"{folder}: no unseen library here; {command} makes one ({error})"
-        raise UnseenError(msg) from error
+        raise UnseenError(
+            f"{folder}: no unseen library here; {command} makes one ({error})"
+        ) from error
 
 
 def build(
@@ -139,8 +136,7 @@ def build(
         When a package cannot be read or renamed, or ``out`` holds something else.
     """
     if out.exists() and any(out.iterdir()) and not (out / "library.json").exists():
-        msg = f"out={out}: not empty, and not an unseen library; name another folder"
-        raise UnseenError(msg)
+        raise UnseenError(f"out={out}: not empty, and not an unseen library; name another folder")
     libraries = [read_library(package, site) for package in packages]
     say("reading the words of everything they import")
     vocabulary = foreign_vocabulary(libraries)
@@ -216,8 +212,9 @@ def _check_types(modules: Mapping[str, str], renamed: Mapping[str, str], names: 
             for module, code in sorted({*before, *after}, key=str)
             if before.get((module, code), 0) != after[str(module), code]
         )
-        msg = f"the renamed library has different type errors from the original: {listed}"
-        raise UnseenError(msg)
+        raise UnseenError(
+            f"the renamed library has different type errors from the original: {listed}"
+        )
 
 
 def _write_environment(
@@ -260,6 +257,5 @@ def without(lock: str, distributions: Collection[str]) -> str:
             kept.append(line)
     absent = sorted(name for name in distributions if not gone[name])
     if absent:
-        msg = f"the lock file of {ENVIRONMENT!r} does not pin {', '.join(absent)}"
-        raise UnseenError(msg)
+        raise UnseenError(f"the lock file of {ENVIRONMENT!r} does not pin {', '.join(absent)}")
     return "".join(kept)

@@ -67,7 +67,6 @@ async def inspect(
     if done.outcome is Outcome.INFRA:
         raise SandboxError(done.error or "the sandbox failed")
     if done.outcome is not Outcome.OK:
-        msg = f"the library cannot be imported in {environment!r}: {done.error}"
-        raise UnseenError(msg)
+        raise UnseenError(f"the library cannot be imported in {environment!r}: {done.error}")
     names = [name for name in done.result["found"] if not name.startswith("__")]
     return frozenset(names), dict(done.result["failed"])

@@ -45,8 +45,7 @@ class NameMaker:
             if word not in self._taken:
                 self._taken.add(word)
                 return word
-        msg = f"no unused word of {syllables} syllables is left"
-        raise RuntimeError(msg)
+        raise RuntimeError(f"no unused word of {syllables} syllables is left")
 
     def _styled(self, core: str) -> str:
         if core.isupper() and len(core) > 1:

@@ -111,8 +111,9 @@ def _in_child(texts: Mapping[str, str], packages: Sequence[str]) -> dict[str, An
     try:
         import mypy  # noqa: F401, PLC0415 - an extra
     except ImportError as error:
-        msg = "making an unseen library needs mypy: pip install matsmith[unseen]"
-        raise UnseenError(msg) from error
+        raise UnseenError(
+            "making an unseen library needs mypy: pip install matsmith[unseen]"
+        ) from error
     request = json.dumps({"texts": dict(texts), "packages": packages})
     variables = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "LANG": "C.UTF-8"}
     command = [sys.executable, "-s", "-P", "-m", __name__]
@@ -198,8 +199,9 @@ def check(texts: Mapping[str, str]) -> BuildResult:
     try:
         return build.build(sources, chosen)
     except errors.CompileError as error:
-        msg = "mypy cannot read the library: " + "; ".join(error.messages[:3])
-        raise UnseenError(msg) from error
+        raise UnseenError(
+            "mypy cannot read the library: " + "; ".join(error.messages[:3])
+        ) from error
 
 
 def _parents(names: Iterable[str]) -> set[str]:

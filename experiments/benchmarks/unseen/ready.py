@@ -20,11 +20,7 @@ from sandbox import environments
 from sandbox.terminal import printable
 
 #: Add-ons of pymatgen whose questions can be asked under other names.
-RENAMED = (
-    "pymatgen.analysis.defects",
-    "pymatgen.analysis.diffusion",
-    "pymatgen.analysis.alloys",
-)
+RENAMED = ("pymatgen.analysis.defects", "pymatgen.analysis.diffusion", "pymatgen.analysis.alloys")
 REPORT = "report.json"
 _Result = TypeVar("_Result")
 
@@ -100,8 +96,7 @@ def make(
     if findings:
         shown = "\n  ".join(findings[:20])
         more = f"\n  and {len(findings) - 20} more" if len(findings) > 20 else ""
-        msg = f"{out}: the renamed library failed its checks:\n  {shown}{more}"
-        raise UnseenError(msg)
+        raise UnseenError(f"{out}: the renamed library failed its checks:\n  {shown}{more}")
     names = library.names
     report = {
         "questions": len(reports),

@@ -83,11 +83,10 @@ def read_library(package: str, folder: Path) -> Library:
     """
     root = folder.joinpath(*package.split("."))
     if not (root / "__init__.py").is_file():
-        msg = (
+        raise UnseenError(
             f"package {package!r} has no __init__.py under {folder}; a library to rename is a"
             " regular package: check the name, or the environment that contains it"
         )
-        raise UnseenError(msg)
     modules, data = {}, []
     for path in sorted(root.rglob("*")):
         relative = path.relative_to(folder)
@@ -101,8 +100,7 @@ def read_library(package: str, folder: Path) -> Library:
             try:
                 compile(module.text, str(path), "exec", dont_inherit=True)
             except SyntaxError as error:
-                msg = f"{path}: line {error.lineno}: {error.msg}"
-                raise UnseenError(msg) from error
+                raise UnseenError(f"{path}: line {error.lineno}: {error.msg}") from error
             modules[name] = module
         elif path.is_file() and "__pycache__" not in path.parts:
             data.append(relative)
