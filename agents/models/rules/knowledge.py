@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 _MEMBER = re.compile(r"^\s{2,}+(?P<head>[A-Za-z_].*?)\[(?P<kind>[a-z ]++)\](?::\s*(?P<text>.*))?$")
-_FIELD = re.compile(r"^(kind|signature|bases|raises|module|returns):\s*(.*)$")
+_FIELD = re.compile(r"^(kind|signature):\s*(.*)$")
 _WRAPPER = re.compile(
     r"^(?:list|tuple|set|Sequence|Iterable|Iterator|Generator|Collection|frozenset)\[(.*)\]$"
 )
@@ -67,7 +67,6 @@ class Symbol:
     qualname: str
     kind: str
     signature: Signature
-    bases: tuple[str, ...] = ()
     members: tuple[Member, ...] = ()
     text: str = ""
 
@@ -152,12 +151,10 @@ def read_document(name: str, content: str) -> Symbol | None:
             members.append(_member(match["head"], match["kind"], match["text"] or ""))
     if "kind" not in fields:
         return None
-    bases = tuple(part.strip() for part in fields.get("bases", "").split(",") if part.strip())
     return Symbol(
         qualname=name,
         kind=fields["kind"],
         signature=read_signature(fields.get("signature", "")),
-        bases=bases,
         members=tuple(members),
         text=body.strip(),
     )
