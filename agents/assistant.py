@@ -66,7 +66,22 @@ def read_config(overrides: Sequence[str]) -> AssistantConfig:
     """
     (chosen,) = expand(parse(overrides), multirun=False)
     plain = compose_plain(chosen, kind=AssistantConfig, root="assistant")
+    if not any(override.partition("=")[0] == "system" for override in chosen):
+        system = f"system={default_system(plain['model'])}"
+        plain = compose_plain([system, *chosen], kind=AssistantConfig, root="assistant")
     return validate(plain, AssistantConfig, ("system",))
+
+
+def default_system(model: Mapping[str, object]) -> str:
+    """The architecture for a model, as its configuration says what it can do.
+
+    A model that calls tools decides for itself what it looks up; one that cannot drafts first,
+    and sees only the documents of what a draft got wrong. The model without an LLM knows nothing
+    by itself: it gets documents at once.
+    """
+    if model["provider"] == "rules":
+        return "reflect"
+    return "adaptive" if model.get("tools") == "text" else "tools"
 
 
 @asynccontextmanager
@@ -134,14 +149,23 @@ class Solution:
 
     @property
     def sources(self) -> list[str]:
-        """Names of the documents that were retrieved, in order."""
-        hits = [s.detail["hits"] for s in self.trajectory.steps if s.kind == "retrieve"]
-        return list(dict.fromkeys(str(hit["name"]) for found in hits for hit in found))
+        """Names of the documents that were retrieved or looked up, in order."""
+        names: list[str] = []
+        for step in self.trajectory.steps:
+            if step.kind == "retrieve":
+                names += [str(hit["name"]) for hit in step.detail["hits"]]
+            elif step.kind == "tool" and step.detail["name"] in {"lookup", "tree", "source"}:
+                given = step.detail["arguments"]
+                asked = given.get("names", given.get("name", []))
+                names += [asked] if isinstance(asked, str) else [str(name) for name in asked]
+        return list(dict.fromkeys(names))
 
     @property
     def tried(self) -> list[str]:
         """How each executed draft ended."""
-        return [ending(step) for step in self.trajectory.steps if step.kind == "execute"]
+        runs = [s for s in self.trajectory.steps if s.kind == "tool" and s.detail["name"] == "run"]
+        said = [str(s.detail["result"]).partition("\n")[0] for s in runs]
+        return said + [ending(s) for s in self.trajectory.steps if s.kind == "execute"]
 
 
 async def solve(

@@ -306,17 +306,11 @@ class Library:
         return {phrase: owners for phrase, owners in found.items() if len(owners) <= RARE}
 
     def inputs(self, name: str) -> list[Link]:
-        """What a caller needs: what descriptions of its inputs name, types, owner and bases."""
+        """What a caller needs: types, bases, what descriptions of its inputs name, and its owner."""
         entry = self.find(name)
         if entry is None:
             return []
         links: dict[str, str] = {}
-        for place, text in entry.prose:
-            for found in (*self._told(text), *self._marked(text)):
-                inside = found is entry or found.name.startswith(f"{entry.name}.")
-                if not inside and found.kind != "module" and _root(found.name) == _root(entry.name):
-                    how = f"input {place}" if place not in map(str.lower, _PROSE) else place
-                    links.setdefault(found.name, f'{how}: "{_cut(found.line.summary, 60)}"')
         for how, names in (
             ("type", entry.metadata.get("types", ())),
             ("base", entry.metadata.get("bases", ())),
@@ -324,6 +318,12 @@ class Library:
             for other in names:
                 if (known := self._by_name.get(str(other))) is not None and known is not entry:
                     links.setdefault(known.name, how)
+        for place, text in entry.prose:
+            for found in (*self._told(text), *self._marked(text)):
+                inside = found is entry or found.name.startswith(f"{entry.name}.")
+                if not inside and found.kind != "module" and _root(found.name) == _root(entry.name):
+                    how = f"input {place}" if place not in map(str.lower, _PROSE) else place
+                    links.setdefault(found.name, f'{how}: "{_cut(found.line.summary, 60)}"')
         owner = self._by_name.get(entry.name.rpartition(".")[0])
         if owner is not None and owner.kind == "class":
             links.setdefault(owner.name, "called on")

@@ -169,6 +169,17 @@ def test_which_model_is_asked(monkeypatch: pytest.MonkeyPatch):
     assert (local.name, local.base_url) == ("m", "http://h/v1")
 
 
+def test_which_architecture_answers():
+    def name(*more):
+        return read_config([*more]).system.name
+
+    assert name("model=rules") == "reflect"
+    endpoint = ("model=openai", "model.name=n", "model.base_url=http://i")
+    assert name(*endpoint) == "tools"
+    assert name(*endpoint, "model.tools=text") == "adaptive"
+    assert name(*endpoint, "system=rag") == "rag"
+
+
 def test_a_sentence_with_an_equals_sign_is_a_question(
     httpserver: HTTPServer, capsys: pytest.CaptureFixture[str]
 ):
