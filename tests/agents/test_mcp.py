@@ -49,7 +49,7 @@ GOOD = [
     ("lookup", {"names": ["pymatgen.core.Structure"]}, "[page 1 of "),
     ("lookup", {"names": ["Structure"], "part": "from_spacegroup"}, "from_spacegroup("),
     ("resolve", {"terms": ["ewald summation"]}, "signature: EwaldSummation("),
-    ("tree", {"name": "pymatgen.analysis.defects.core.Vacancy"}, "PeriodicSite [type]"),
+    ("tree", {"name": "pymatgen.analysis.defects.core.Vacancy"}, "core.sites.PeriodicSite ["),
     ("source", {"name": "Lattice.cubic"}, "def cubic("),
     ("contents", {"package": "pymatgen.core.ewald"}, "EwaldSummation [class]"),
 ]
