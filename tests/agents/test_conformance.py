@@ -66,7 +66,7 @@ def examine(httpserver: HTTPServer, monkeypatch, capsys):
 
 def test_a_mistake_is_one_line_that_does_not_drive_the_terminal(capsys):
     assert main(["\x1b[2Jmodel"]) == 2
-    assert capsys.readouterr().err.startswith(r"error: \x1b[2Jmodel: expected")
+    assert capsys.readouterr().err.startswith(r"error: '\x1b[2Jmodel': write")
 
 
 def test_a_good_endpoint(examine):
@@ -142,7 +142,7 @@ def test_it_ends_when_its_time_is_over(examine, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["modle=openai"], "expected model=CHOICE"),
+        (["modle=openai"], "modle: no such key"),
         (["model=nosuch"], "no such configuration"),
         (["model=openai", "model.temprature=1"], "model.temprature: no such key"),
         (["model=openai", "model.temperature=hot"], "model.temperature"),
