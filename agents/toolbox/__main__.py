@@ -6,18 +6,19 @@ sandbox. The first call of each is left out: it reads documents and indexes.
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import os
 import statistics
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.types import TextContent
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt
+
+from sandbox.command import Command
 
 #: A call that any corpus of pymatgen answers, by tool.
 CALLS: Mapping[str, Mapping[str, Any]] = {
@@ -48,16 +49,23 @@ async def measure(times: int) -> Mapping[str, list[float]]:
     return taken
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Command line; see ``--help``."""
-    parser = argparse.ArgumentParser(prog="python -m agents.toolbox", description=__doc__)
-    parser.add_argument("--times", type=int, default=20, help="warm calls of each tool [20]")
-    times = parser.parse_args(arguments).times
-    for name, taken in asyncio.run(measure(max(times, 1))).items():
+class Options(BaseModel):
+    """Arguments of ``python -m agents.toolbox``."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    times: PositiveInt = Field(20, description="warm calls of each tool")
+
+
+async def _action(options: Options) -> int:
+    for name, taken in (await measure(options.times)).items():
         sys.stdout.write(
             f"{name:10} median {statistics.median(taken):6.1f} ms, slowest {max(taken):6.1f} ms\n"
         )
     return 0
+
+
+main = Command("python -m agents.toolbox", str(__doc__), Options, _action)
 
 
 if __name__ == "__main__":

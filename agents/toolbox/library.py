@@ -306,7 +306,7 @@ class Library:
         return {phrase: owners for phrase, owners in found.items() if len(owners) <= RARE}
 
     def inputs(self, name: str) -> list[Link]:
-        """What a caller needs: types, bases, what descriptions of its inputs name, and its owner."""
+        """What a caller needs: types, bases, what descriptions of its inputs name, owner."""
         entry = self.find(name)
         if entry is None:
             return []

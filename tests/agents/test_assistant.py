@@ -41,7 +41,8 @@ def no_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def options(server: HTTPServer, name: str = "scripted") -> list[str]:
     # the name keeps replies in the cache apart: it is part of a request
-    return [f"model.base_url={server.url_for('/v1')}", f"model.name={name}", "retrieval=none"]
+    endpoint = [f"model.base_url={server.url_for('/v1')}", f"model.name={name}"]
+    return [*endpoint, "system=reflect", "retrieval=none"]
 
 
 @pytest.mark.long

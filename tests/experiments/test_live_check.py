@@ -95,7 +95,7 @@ def test_an_unknown_question_or_word_is_a_usage_error(capsys: pytest.CaptureFixt
     assert main([]) == 2
     told = capsys.readouterr()
     assert "no question nonsense" in told.err
-    assert "'colour=red' is not one of" in told.err
+    assert "colour: no such key" in told.err
     assert "Traceback" not in told.err
 
 
