@@ -101,8 +101,9 @@ class Reflect:
         self.feedback_values = feedback_values
         self.feedback_critic = feedback_critic
         self.retrieve_next = retrieve_next
-        self.queries = queries
-        self.keep_documents = keep_documents
+        # A model without an LLM cannot tell which of many documents matters: it sees the last ones.
+        self.queries = queries if parts.model.llm else 1
+        self.keep_documents = keep_documents and parts.model.llm
         self.check_contract = check_contract
         self.check_introspection = check_introspection
         self.select = select
