@@ -99,7 +99,7 @@ def test_a_run_answers_them_in_the_own_environment(mine: Path) -> None:
 
 
 def test_levels_that_were_not_written_are_refused(mine: Path) -> None:
-    with pytest.raises(QuestionError, match="rules write only scaffold"):
+    with pytest.raises(QuestionError, match="no text of level goal"):
         FolderBenchmark(mine / "tasks", level="goal").load()
     with pytest.raises(QuestionError, match=r"benchmark\.yaml: not found"):
         FolderBenchmark(mine)

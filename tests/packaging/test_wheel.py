@@ -81,7 +81,7 @@ def test_help_away_from_the_source(installed, tmp_path):
     assert "usage: matsmith ask" in run(installed / "matsmith", "ask", "--help", folder=tmp_path)
     assert "usage: matsmith mcp" in run(installed / "matsmith", "mcp", "--help", folder=tmp_path)
     text = run(installed / "python", "-m", "experiments.run", "--help", folder=tmp_path)
-    assert "choices: agentic, graphrag, rag" in text
+    assert "choices: adaptive, agentic, graphrag, rag" in text
     assert list(tmp_path.iterdir()) == []
 
 
