@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, Protocol
 
 from agents.base import Trajectory
 from experiments.judge import Judge
 from experiments.samples import Sample
 from experiments.store import Row
-from sandbox.base import Execution, Sandbox
+from sandbox.base import Execution, Mount, Outcome, Sandbox, SandboxError
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,22 @@ class Tools:
     verifier: Sandbox | None = None
     timeout: float = 60.0
     judge: Judge | None = None
+
+    async def run(self, sample: Sample, code: str, entry: str) -> Execution:
+        """Run the code of an answer afresh, with the input files of its question.
+
+        Raises
+        ------
+        SandboxError
+            When there is no sandbox, or it failed: the answer stays without a verdict.
+        """
+        if self.sandbox is None:
+            raise SandboxError("the code of an answer is executed in a sandbox, but there is none")
+        mounts = [Mount(Path(source), target) for target, source in sample.question.mounts.items()]
+        execution = await self.sandbox.run(code, entry, timeout=self.timeout, mounts=mounts)
+        if execution.outcome is Outcome.INFRA:
+            raise SandboxError(execution.error or "the sandbox failed")
+        return execution
 
 
 class Scorer(Protocol):

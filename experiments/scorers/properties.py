@@ -72,14 +72,9 @@ class PropertyScorer:
         if trajectory.code is None or trajectory.entry is None:
             reason = FAULTS.get(trajectory.fault or "", "the reply contains no readable code")
             return self._failed(sample, "no_code", reason)
-        if tools.sandbox is None or tools.verifier is None:
+        if tools.verifier is None:
             raise SandboxError("properties are verified in a sandbox, but there is no sandbox")
-        mounts = [Mount(Path(source), target) for target, source in sample.question.mounts.items()]
-        execution = await tools.sandbox.run(
-            trajectory.code, trajectory.entry, timeout=tools.timeout, mounts=mounts
-        )
-        if execution.outcome is Outcome.INFRA:
-            raise SandboxError(execution.error or "the sandbox failed")
+        execution = await tools.run(sample, trajectory.code, trajectory.entry)
         fault = not_runnable(execution)
         if fault is not None or execution.payload is None:
             return self._failed(sample, str(execution.outcome), fault or "no result", execution)

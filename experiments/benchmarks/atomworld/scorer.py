@@ -16,7 +16,7 @@ from experiments.benchmarks.atomworld.crystal import Crystal
 from experiments.samples import Sample
 from experiments.scorers.base import ALL_CORRECT, Metric, Score, Tools
 from experiments.scorers.properties import ANSWERS_FAULT, not_runnable
-from sandbox.base import Execution, Mount, Outcome, SandboxError
+from sandbox.base import Execution, Outcome, SandboxError
 
 #: Seconds of processor time for one verification; the matcher needs 30 for 640 sites.
 TIMEOUT = 120.0
@@ -96,14 +96,7 @@ class StructureScorer:
         if trajectory.code is None or trajectory.entry is None:
             text = trajectory.value if isinstance(trajectory.value, str) else None
             return None, text, None if text else FAULTS.get(trajectory.fault or "")
-        if tools.sandbox is None:
-            raise SandboxError("code is executed in a sandbox, but there is none")
-        mounts = [Mount(Path(source), target) for target, source in sample.question.mounts.items()]
-        execution = await tools.sandbox.run(
-            trajectory.code, trajectory.entry, timeout=tools.timeout, mounts=mounts
-        )
-        if execution.outcome is Outcome.INFRA:
-            raise SandboxError(execution.error or "the sandbox failed")
+        execution = await tools.run(sample, trajectory.code, trajectory.entry)
         fault = not_runnable(execution)
         answer = execution.result.get("answer") if fault is None else None
         if fault is None and not isinstance(answer, str):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from agents.base import Trajectory
@@ -20,7 +19,6 @@ from experiments.benchmarks.invented.world import World
 from experiments.samples import Sample
 from experiments.scorers.base import Score, Tools
 from experiments.scorers.properties import PropertyScorer
-from sandbox.base import Mount, Outcome, SandboxError
 
 #: Beside a question's gold.
 LINKS = "links.json"
@@ -97,16 +95,11 @@ class ChainScorer(PropertyScorer):
         """
         score = await super().score(sample, trajectory, tools)
         right = score.passed is None or all(score.passed.values())
-        if right or trajectory.code is None or not trajectory.entry or tools.sandbox is None:
+        if right or trajectory.code is None or not trajectory.entry:
             return score
         package = str(sample.target[0]["symbol"]).partition(".")[0]
         watch = _WATCH.format(package=package, entry=trajectory.entry)
-        mounts = [Mount(Path(source), target) for target, source in sample.question.mounts.items()]
-        run = await tools.sandbox.run(
-            f"{trajectory.code}{watch}", "_watched_calls", timeout=tools.timeout, mounts=mounts
-        )
-        if run.outcome is Outcome.INFRA:
-            raise SandboxError(run.error or "the sandbox failed")
+        run = await tools.run(sample, f"{trajectory.code}{watch}", "_watched_calls")
         returned = run.result if isinstance(run.result, Mapping) else {}
         lists = {name: values for name, values in returned.items() if isinstance(values, list)}
         return replace(score, artefacts={ARTEFACT: first_wrong(sample.target, lists)})
