@@ -21,7 +21,7 @@ from experiments.benchmarks.invented.prose import (
     unit_phrase,
     use,
 )
-from experiments.benchmarks.invented.sensitivity import draw_settings, unmoved
+from experiments.benchmarks.invented.sensitivity import draw_settings, steady, unmoved
 from experiments.benchmarks.invented.symbols import Draft, respelled
 
 _MOST = 5  # properties of a question
@@ -125,6 +125,7 @@ def _draw(
         if len(asked) >= 2 and len(needed) > draft.knobs.breadth:
             continue
         fits = _fit(one.gold, f"{goal} {one.description}")
+        fits = fits and steady(one.plan, crystal, draft.symbols)
         if fits and not unmoved(one.plan, crystal, draft.symbols, others):
             asked.append(one)
             used = needed

@@ -14,6 +14,8 @@ from experiments.benchmarks.invented.plans import Given, mistakes
 
 #: Smallest change that counts, with room above the one per cent that is promised.
 MOVED = 0.012
+#: Relative change of lengths that stands for rounding.
+EDGE = 1e-9
 
 
 def draw_settings(draw: Draw, entry: Entry, share: float = 0.6) -> tuple[Setting, ...]:
@@ -55,6 +57,18 @@ def unmoved(
         except (ArithmeticError, KeyError, TypeError, ValueError):
             continue  # it raises: that shows
     return found
+
+
+def steady(given: Given, crystal: Crystal, symbols: Mapping[str, Symbol]) -> bool:
+    """Whether rounding decides nothing: no count of the chain stands on the edge of the next one.
+
+    Another order of summation moves a length in its last digits; that must not move a value.
+    """
+    right = evaluate(given, crystal, symbols)
+    near = (evaluate(given, crystal.scaled(1.0 + by), symbols) for by in (-EDGE, EDGE))
+    if isinstance(right, int | str):
+        return all(value == right for value in near)
+    return not any(differs(right, value, 1e3 * EDGE) for value in near)
 
 
 def differs(right: object, wrong: object, share: float = MOVED) -> bool:

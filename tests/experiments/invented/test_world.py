@@ -24,7 +24,7 @@ from experiments.benchmarks.invented.reader import (
     restored,
     solve,
 )
-from experiments.benchmarks.invented.sensitivity import differs, unmoved
+from experiments.benchmarks.invented.sensitivity import differs, steady, unmoved
 from experiments.benchmarks.invented.world import KnobError, Knobs, World, generate
 
 ROOT = Path(__file__).parents[3]
@@ -255,3 +255,11 @@ def test_what_stands_for_two_is_found() -> None:
 def test_knobs_that_there_are_not_are_refused(change: dict[str, object], said: str) -> None:
     with pytest.raises(KnobError, match=re.escape(said)):
         Knobs(**change)  # type: ignore[arg-type]
+
+
+def test_no_value_hangs_on_the_last_digits() -> None:
+    """In the first draft of this world a count stood on the edge of the next one."""
+    world = generate(Knobs(seed=77, size=300, depth=4))
+    for question in world.questions:
+        for one in question.asked:
+            assert steady(one.plan, question.crystal, world.symbols), (question.id, one.name)
