@@ -53,7 +53,8 @@ class Reflect:
         Search queries of a critique at most: one per missing item (published: 1).
     keep_documents
         Documents accumulate: what is found after an attempt stands behind it, so that a prompt
-        begins with the one before it. Without it the next query replaces them (published).
+        begins with the one before it. Without it the next query replaces them (published), and
+        so it always is for a model without an LLM.
     check_contract
         Compare the returned dict with the formats in the question; without it only a missing
         key, ``None`` or a failed run makes another iteration.

@@ -163,12 +163,12 @@ def _generated(item: Item) -> tuple[str, str, str, dict[str, Any], dict[str, str
 def _published(
     action: str, row: Mapping[str, Any]
 ) -> tuple[str, str, str, dict[str, Any], dict[str, str]]:
+    read = parse(row["action_prompt"])
     try:
         before, after = read_cif(row["input"]), read_cif(row["output"])
-    except CrystalError as error:
+        literal = apply(read[0], before, read[1], "literal") if read else after
+    except (CrystalError, IndexError) as error:  # of a row that is not there
         raise AtomWorldError(f"{_FILES[action]} {row['problem_id']}: {error}") from error
-    read = parse(row["action_prompt"])
-    literal = apply(*read[:1], before, read[1], "literal") if read else after
     target = {"before": plain(before), "literal": plain(literal), "published": plain(after)}
     labels = _labels(action, str(row.get("mp_id", row["problem_id"])), before)
     return row["input"], row["action_prompt"], "", target, labels | {"frame": "not stated"}

@@ -139,20 +139,18 @@ def _item(  # noqa: PLR0917 -- what an item is drawn from
     for _ in range(TRIES):
         literal = published = before
         steps: list[tuple[str, Mapping[str, Any]]] = []
+        clear = True
         for link in range(chain):
             kind = action if link == 0 else draw.choice(sorted(ACTIONS))
             given = _parameters(draw, kind, literal, pool)
             if given is None:
                 break
+            clear = clear and _nearest(literal, given)
             told = {name: value for name, value in given.items() if name != "ratio"}
             literal = apply(kind, literal, told, "literal")
             published = apply(kind, published, given, "published")
             steps.append((kind, given))
-        if (
-            len(steps) == chain
-            and (not unambiguous or _same(literal, published))
-            and (not unambiguous or all(_nearest(before, given) for _, given in steps))
-        ):
+        if len(steps) == chain and (not unambiguous or (clear and _same(literal, published))):
             said = " Then: ".join(sentence(draw, kind, given, wording) for kind, given in steps)
             return Item(action, number, prototype, before, steps[0][1], said, literal, published)
     if unambiguous:

@@ -43,8 +43,6 @@ def structure(text: str) -> Structure:
         try:
             parser = CifParser.from_str(text)
             found = parser.parse_structures(primitive=False, check_occu=False)[0]
-        except RecursionError:
-            raise WrongError("CIFParsingError") from None
         except Exception:  # noqa: BLE001 -- whatever a hostile file makes of the parser
             raise WrongError("CIFParsingError") from None
     if not np.isfinite(found.lattice.matrix).all() or not np.isfinite(found.frac_coords).all():
@@ -79,32 +77,29 @@ def published(target: Structure, found: Structure) -> dict[str, Any]:
     return {"rms": float(distances[0]), "max_dist": float(distances[1])}
 
 
-def strict(target: Structure, before: Structure, text: str) -> dict[str, Any]:
-    """Every atom where it belongs: distances in Å, without moving, turning or scaling anything."""
+def strict(target: Structure, text: str) -> dict[str, Any]:
+    """Every atom where it belongs: distances in Å, without moving, turning or scaling anything.
+
+    Elements count, not charges: an answer may name oxidation states.
+    """
     found = structure(text)
-    said: dict[str, Any] = {"sites": len(found), "contact": smallest_contact(found)}
-    if len(found) != len(target) or found.composition.as_dict() != target.composition.as_dict():
+    if not found.is_ordered:
+        raise WrongError("PartialOccupancy")
+    kinds = np.array([site.specie.symbol for site in target])
+    given = np.array([site.specie.symbol for site in found])
+    if sorted(kinds) != sorted(given):
         raise WrongError("AtomCountMismatch")
     lengths = np.abs(np.array(found.lattice.abc) - target.lattice.abc).max()
     angles = np.abs(np.array(found.lattice.angles) - target.lattice.angles).max()
     if lengths > LENGTHS or angles > ANGLES:
         raise WrongError("CellMismatch")
     worst = 0.0
-    kinds = np.array([str(site.specie.symbol) for site in target])
-    given = np.array([str(site.specie.symbol) for site in found])
-    off: list[int] = []
     for kind in sorted(set(kinds)):
-        rows, columns = np.flatnonzero(kinds == kind), np.flatnonzero(given == kind)
-        if len(rows) != len(columns):
-            raise WrongError("AtomCountMismatch")
         away = target.lattice.get_all_distances(
-            target.frac_coords[rows], found.frac_coords[columns]
+            target.frac_coords[kinds == kind], found.frac_coords[given == kind]
         )
-        ones, twos = linear_sum_assignment(away)
-        worst = max(worst, float(away[ones, twos].max()))
-        off += [int(rows[n]) for n, m in zip(ones, twos, strict=True) if away[n, m] > SITES]
-    return {**said, "worst": worst, "order": same_order(target, text), "off": sorted(off),
-            "untouched": untouched(target, before, off)}  # fmt: skip
+        worst = max(worst, float(away[linear_sum_assignment(away)].max()))
+    return {"worst": worst, "order": same_order(target, text), "contact": smallest_contact(found)}
 
 
 def same_order(target: Structure, text: str) -> bool:
@@ -118,25 +113,14 @@ def same_order(target: Structure, text: str) -> bool:
     if any(len(column) != len(target) for column in rows):
         return False
     for site, symbol, *fractions in zip(target, *rows, strict=True):
-        at = [float(str(value).split("(")[0]) for value in fractions]
+        try:
+            at = [float(str(value).split("(")[0]) for value in fractions]
+        except ValueError:
+            return False  # the parser reads more notations than this does
         kind = re.match(r"[A-Z][a-z]?", str(symbol))
         away = target.lattice.get_all_distances(site.frac_coords, at)
         if kind is None or kind[0] != site.specie.symbol or float(away[0, 0]) > SITES:
             return False
-    return True
-
-
-def untouched(target: Structure, before: Structure, off: list[int]) -> bool:
-    """Whether the atoms that the action leaves alone are where they were."""
-    if len(before) > len(target) or before.lattice != target.lattice:
-        return not off
-    for row in off:
-        if row < len(before) and before[row].specie == target[row].specie:
-            away = target.lattice.get_all_distances(
-                before[row].frac_coords, target[row].frac_coords
-            )
-            if float(away[0, 0]) <= SITES:
-                return False
     return True
 
 
@@ -153,34 +137,41 @@ def target_structure(plain: dict[str, Any]) -> Structure:
     return Structure(Lattice.from_parameters(*plain["cell"]), plain["species"], plain["fractions"])
 
 
-def grade(wanted: dict[str, Any], reply: str, block: str | None) -> dict[str, Any]:
-    """Judge one answer by both rules.
+def grade_strictly(wanted: dict[str, Any], block: str | None) -> dict[str, Any]:
+    """Judge one answer by the strict rule.
 
     Parameters
     ----------
     wanted
-        ``before``, ``published`` and ``strict`` (the target of that rule), each
-        ``{cell, species, fractions}``.
-    reply
-        Everything the model said: the published rule looks for its own block.
+        The target, ``{cell, species, fractions}``.
     block
         The CIF as the bench has read it; ``None``: no answer.
 
     Returns
     -------
     dict
-        ``strict``, ``published`` and ``echo`` (what the published rule makes of the unchanged
-        input), each with ``passed``, ``error`` (name of the verdict or ``None``) and numbers.
+        ``passed``, ``error`` (name of the verdict or ``None``) and numbers.
     """
-    before = target_structure(wanted["before"])
-    right = target_structure(wanted["strict"])
-    theirs = target_structure(wanted["published"])
+    target = target_structure(wanted)
+    return judged(block, lambda text: strict(target, text))
+
+
+def grade_as_published(
+    wanted: dict[str, Any], before: dict[str, Any], reply: str
+) -> dict[str, Any]:
+    """Judge everything that the model said, and the unchanged input, by the authors' rule.
+
+    Returns
+    -------
+    dict
+        ``published`` and ``echo``, each as `grade_strictly` returns it.
+    """
+    target = target_structure(wanted)
     return {
-        "strict": judged(block, lambda text: strict(right, before, text)),
         "published": judged(
-            reply, lambda text: published(theirs, structure(published_block(text)))
+            reply, lambda text: published(target, structure(published_block(text)))
         ),
-        "echo": judged("", lambda _: published(theirs, before)),
+        "echo": judged("", lambda _: published(target, target_structure(before))),
     }
 
 

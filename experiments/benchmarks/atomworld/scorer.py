@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from agents.answer_formats import CODE
 from agents.base import Trajectory
 from agents.models import FAULTS
 from experiments.benchmarks.atomworld.actions import Target
@@ -16,7 +17,7 @@ from experiments.benchmarks.atomworld.crystal import Crystal
 from experiments.samples import Sample
 from experiments.scorers.base import ALL_CORRECT, Metric, Score, Tools
 from experiments.scorers.properties import ANSWERS_FAULT, not_runnable
-from sandbox.base import Execution, Outcome, SandboxError
+from sandbox.base import Execution, Outcome, Sandbox, SandboxError
 
 #: Seconds of processor time for one verification; the matcher needs 30 for 640 sites.
 TIMEOUT = 120.0
@@ -56,32 +57,32 @@ class StructureScorer:
         execution, block, reason = await self._answer(sample, trajectory, tools)
         if tools.verifier is None:
             raise SandboxError("structures are verified in a sandbox, but there is no sandbox")
-        reply = trajectory.answer if trajectory.code is None else f"<cif>{block or ''}</cif>"
-        wanted = {**sample.target, "strict": sample.target[self.target]}
-        verdict = await tools.verifier.run(
-            program(wanted, reply, block), "verdict", timeout=TIMEOUT
+        reply = trajectory.answer if sample.question.answer != CODE else f"<cif>{block or ''}</cif>"
+        target = sample.target
+        strict = await _verdict(tools.verifier, "grade_strictly", target[self.target], block)
+        # Apart: the matcher may need minutes for a right answer, and then only its verdict lacks.
+        said = (
+            None
+            if strict is None
+            else await _verdict(
+                tools.verifier, "grade_as_published", target["published"], target["before"], reply
+            )
         )
-        if verdict.outcome in ANSWERS_FAULT:
-            said: Mapping[str, Any] = {"strict": {"passed": False, "error": "TooExpensive"}}
-        elif verdict.outcome is Outcome.OK:
-            said = verdict.result
-        else:
-            raise SandboxError(f"verification ended with {verdict.outcome}: {verdict.error}")
-        strict, published = said["strict"], said.get("published", {})
-        error = reason or strict["error"]
+        strict = strict or {"passed": False, "error": "TooExpensive"}
+        published, echo = (said[rule] if said else {} for rule in ("published", "echo"))
         return Score(
             outcome=str(execution.outcome) if execution else "ok" if block else "no_answer",
             values={
                 "published": _flag(published.get("passed")),
-                "echo": _flag(said.get("echo", {}).get("passed")),
+                "echo": _flag(echo.get("passed")),
                 "readable": float(strict["error"] not in UNREADABLE),
-                "order": _flag(strict.get("order", False) and strict["passed"]),
+                "order": _flag(strict["passed"] and strict["order"]),
                 "worst": strict.get("worst"),
                 "max_dist": published.get("max_dist"),
                 "contact": strict.get("contact"),
             },
             passed={PART: bool(strict["passed"])},
-            reasons={} if strict["passed"] else {PART: error or "wrong"},
+            reasons={} if strict["passed"] else {PART: reason or strict["error"]},
             artefacts={
                 "error": strict["error"] or "",
                 "published error": published.get("error") or "",
@@ -104,11 +105,21 @@ class StructureScorer:
         return execution, answer if fault is None else None, fault
 
 
-def program(wanted: Mapping[str, Any], reply: str, block: str | None) -> str:
-    """Source text whose function ``verdict`` judges one answer."""
+async def _verdict(verifier: Sandbox, rule: str, *given: Any) -> Mapping[str, Any] | None:
+    """What a rule of the grader says; ``None`` when it ran into a limit."""
+    verdict = await verifier.run(program(rule, *given), "verdict", timeout=TIMEOUT)
+    if verdict.outcome in ANSWERS_FAULT:
+        return None
+    if verdict.outcome is not Outcome.OK:
+        raise SandboxError(f"verification ended with {verdict.outcome}: {verdict.error}")
+    said: Mapping[str, Any] = verdict.result
+    return said
+
+
+def program(rule: str, *given: Any) -> str:
+    """Source text whose function ``verdict`` calls a rule of the grader."""
     # `repr` of a str is a literal whatever the str holds: nothing of the answer becomes code.
-    given = json.dumps([wanted, reply, block])
-    call = f"grade(*json.loads({given!r}))"
+    call = f"{rule}(*json.loads({json.dumps(given)!r}))"
     return f"{_grader()}\n\nimport json\n\ndef verdict():\n    return {call}\n"
 
 

@@ -106,6 +106,7 @@ def test_an_unambiguous_question_has_one_target():
 def test_chains_and_sizes():
     items = generate(seed=1, items=4, actions=["add"], chain=3, sizes=[8, 40])
     assert all(item.sentence.count(" Then: ") == 2 for item in items)
+    assert generate(seed=1, items=4, actions=["add"], chain=3, unambiguous=True)
     assert sorted(len(item.before.species) > 16 for item in items).count(True) >= 2
 
 

@@ -2,26 +2,32 @@
 
 import json
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from agents.base import Trajectory, Usage
 from agents.models.rules.atoms import parse
 from experiments.benchmarks.atomworld import grade
 from experiments.benchmarks.atomworld.actions import apply
+from experiments.benchmarks.atomworld.benchmark import AtomWorldBenchmark
 from experiments.benchmarks.atomworld.crystal import Crystal, wrap
 from experiments.benchmarks.atomworld.generate import generate
 from experiments.benchmarks.atomworld.scorer import StructureScorer, plain, program
 from experiments.run import main
-from sandbox.base import Outcome, SandboxConfig
+from experiments.scorers.base import Tools
+from sandbox.base import Execution, Outcome, SandboxConfig
 from sandbox.factory import get_sandbox
 from tests.experiments.atomworld.test_actions import crystal_of, published, rows
 
 
 def verdict(before, target, answer, *, decimals=6):
-    wanted = {"before": plain(before), "published": plain(target), "strict": plain(target)}
     text = answer if isinstance(answer, str) else answer.to_cif(decimals)
-    return grade.grade(wanted, f"<cif>{text}</cif>", text)
+    return {
+        "strict": grade.grade_strictly(plain(target), text),
+        **grade.grade_as_published(plain(target), plain(before), f"<cif>{text}</cif>"),
+    }
 
 
 def changed(crystal, *, scale=1.0, sign=1.0, shift=(0.0, 0.0, 0.0)):
@@ -101,8 +107,7 @@ def hostile(good):
 @pytest.mark.long
 async def test_hostile_answers_end_with_their_name(item):
     good = item.literal.to_cif()
-    wanted = {"before": plain(item.before), "published": plain(item.published),
-              "strict": plain(item.literal)}  # fmt: skip
+    target, before = plain(item.literal), plain(item.before)
     limits = SandboxConfig(workers=1, options={"warmup": StructureScorer.warmup})
     async with get_sandbox(limits) as sandbox:
         names = {
@@ -111,28 +116,62 @@ async def test_hostile_answers_end_with_their_name(item):
         }
         for name, text in names.items():
             started = time.monotonic()
-            ran = await sandbox.run(program(wanted, text, text), "verdict", timeout=60)
+            ran = await sandbox.run(program("grade_strictly", target, text), "verdict", timeout=60)
             assert ran.outcome is Outcome.OK, (name, ran.error)
-            assert not ran.result["strict"]["passed"]
+            assert not ran.result["passed"]
             assert time.monotonic() - started < 60
             expected = "InvalidCell" if name == "nan" else name
-            assert ran.result["strict"]["error"] in {expected, "CIFParsingError"}, name
-            assert ran.result["published"]["error"] == "OutputFormatError"
-        empty = await sandbox.run(program(wanted, "", None), "verdict", timeout=60)
-        assert empty.result["strict"]["error"] == "OutputFormatError"
-        nested = f"<cif><cif>{good}</cif></cif>"
-        said = (await sandbox.run(program(wanted, nested, good), "verdict", timeout=60)).result
-        assert said["strict"]["passed"]
+            assert ran.result["error"] in {expected, "CIFParsingError"}, name
+        nested = program("grade_as_published", target, before, f"<cif><cif>{good}</cif></cif>")
+        said = (await sandbox.run(nested, "verdict", timeout=60)).result
         assert said["published"]["error"] == "CIFParsingError"
+
+
+def test_replies_without_a_file(item):
+    assert grade.grade_strictly(plain(item.literal), None)["error"] == "OutputFormatError"
+    said = grade.grade_as_published(plain(item.published), plain(item.before), "no tags")
+    assert said["published"]["error"] == "OutputFormatError"
+
+
+def test_notations_that_the_parser_reads(item):
+    """Charges are no fault, half an atom is; a fraction that only the parser reads has no order."""
+    good = item.literal.to_cif()
+    first, *_ = item.literal.species
+    charged = good.replace(f"  {first}  ", f"  {first}3+  ")
+    assert grade.grade_strictly(plain(item.literal), charged)["passed"]
+    half = good.replace("  1.0\n", "  0.5\n")
+    assert grade.grade_strictly(plain(item.literal), half)["error"] == "PartialOccupancy"
+    zero = replace(item.literal, fractions=item.literal.fractions.copy())
+    zero.fractions[0, 0] = 0.0
+    dotted = zero.to_cif().replace("  0.000000  ", "  .  ", 1)
+    said = grade.grade_strictly(plain(zero), dotted)
+    assert (said["passed"], said["order"]) == (True, False)
+
+
+class Slow:
+    """A verifier in which the authors' matcher runs into the time limit."""
+
+    async def run(self, code, entry, **_):
+        if "grade_as_published(*" in code.rpartition("def verdict")[2]:
+            return Execution(Outcome.TIMEOUT)
+        said = {"passed": True, "error": None, "worst": 0.0, "order": True, "contact": None}
+        return Execution(Outcome.OK, result=said)
+
+
+async def test_a_matcher_that_runs_out_of_time_makes_no_answer_wrong():
+    benchmark = AtomWorldBenchmark(items=1, actions=["move"])
+    (sample,) = benchmark.load()
+    trajectory = Trajectory(
+        sample.question.id, 0, None, None, "<cif>x</cif>", (), Usage(), "answered", "strict",
+        value="x",
+    )  # fmt: skip
+    score = await benchmark.scorer.score(sample, trajectory, Tools(None, Slow()))
+    assert score.passed == {"structure": True}
+    assert (score.values["published"], score.values["echo"]) == (None, None)
 
 
 def run(out, *more):
     assert main(["benchmark=atomworld", "retrieval=none", f"out={out}", *more]) == 0
-    return json.loads((out / "summary.json").read_text())
-
-
-def share(summary, name):
-    return next(m["estimate"] for m in summary["metrics"] if m["name"] == name)
 
 
 @pytest.mark.parametrize("system", ["single", pytest.param("reflect", marks=pytest.mark.long)])
