@@ -14,9 +14,10 @@ from experiments.benchmarks.atomworld.actions import apply
 from experiments.benchmarks.atomworld.benchmark import AtomWorldBenchmark
 from experiments.benchmarks.atomworld.crystal import Crystal, wrap
 from experiments.benchmarks.atomworld.generate import generate
-from experiments.benchmarks.atomworld.scorer import StructureScorer, plain, program
+from experiments.benchmarks.atomworld.scorer import GRADER, StructureScorer, plain
 from experiments.run import main
 from experiments.scorers.base import Tools
+from experiments.scorers.grading import program
 from sandbox.base import Execution, Outcome, SandboxConfig
 from sandbox.factory import get_sandbox
 from tests.experiments.atomworld.test_actions import crystal_of, published, rows
@@ -116,13 +117,17 @@ async def test_hostile_answers_end_with_their_name(item):
         }
         for name, text in names.items():
             started = time.monotonic()
-            ran = await sandbox.run(program("grade_strictly", target, text), "verdict", timeout=60)
+            ran = await sandbox.run(
+                program(GRADER, "grade_strictly", target, text), "verdict", timeout=60
+            )
             assert ran.outcome is Outcome.OK, (name, ran.error)
             assert not ran.result["passed"]
             assert time.monotonic() - started < 60
             expected = "InvalidCell" if name == "nan" else name
             assert ran.result["error"] in {expected, "CIFParsingError"}, name
-        nested = program("grade_as_published", target, before, f"<cif><cif>{good}</cif></cif>")
+        nested = program(
+            GRADER, "grade_as_published", target, before, f"<cif><cif>{good}</cif></cif>"
+        )
         said = (await sandbox.run(nested, "verdict", timeout=60)).result
         assert said["published"]["error"] == "CIFParsingError"
 
