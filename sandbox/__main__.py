@@ -9,14 +9,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, Field, PositiveInt
+from pydantic import BaseModel, Field
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from sandbox import bubblewrap, environments, images
 from sandbox.base import Outcome, SandboxConfig, SandboxError
-from sandbox.bench import bench, bench_steps
 from sandbox.command import Command, UsageError, Word, run_one_of
 from sandbox.factory import ENGINES, get_sandbox
 from sandbox.install import install
@@ -51,13 +50,6 @@ class Selftest(SandboxConfig):
     """Arguments of ``selftest``."""
 
     json_: bool = Field(False, alias="json", description="print the report as JSON")
-
-
-class Bench(SandboxConfig):
-    """Arguments of ``bench``."""
-
-    runs: PositiveInt = Field(20, description="executions of each kind")
-    json_: bool = Field(False, alias="json", description="print the table as JSON")
 
 
 def _install(_: Nothing) -> int:
@@ -148,25 +140,6 @@ async def _selftest(config: Selftest) -> int:
     return 0 if report["ok"] else 1
 
 
-async def _bench(config: Bench) -> int:
-    with saying("", bench_steps(config)) as show:
-        rows = await bench(config, runs=config.runs, progress=show)
-    if config.json_:
-        print(json.dumps(rows, indent=1))
-        return 0
-    table = Table(title="executions per second")
-    for column in rows[0]:
-        table.add_column(
-            column.replace("_per_s", ""), justify="left" if column == "backend" else "right"
-        )
-    for row in rows:
-        table.add_row(
-            *(f"{cell:.2f}" if isinstance(cell, float) else cell for cell in row.values())
-        )
-    Console().print(table)
-    return 0
-
-
 _PROGRAM = "python -m sandbox"
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "install": Command(
@@ -181,9 +154,6 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "run": Command(f"{_PROGRAM} run", "Run a script of yours, isolated.", Run, _run),
     "selftest": Command(
         f"{_PROGRAM} selftest", "Try every control and limit.", Selftest, _selftest
-    ),
-    "bench": Command(
-        f"{_PROGRAM} bench", "Executions per second, cold, warm, plain fork.", Bench, _bench
     ),
 }
 

@@ -1,7 +1,7 @@
 """No isolation: a fork server as the user. Only by name, never chosen by itself.
 
 It exists for machines where nothing else can run and the code is trusted, and as the floor that
-``python -m sandbox bench`` measures the others by.
+``python -m tests.bench.sandbox`` measures the others by.
 """
 
 from __future__ import annotations

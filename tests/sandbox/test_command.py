@@ -30,7 +30,7 @@ def command(*words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["dance"], "install, list, build, run, selftest, bench"),
+        (["dance"], "install, list, build, run, selftest"),
         (["build", "env=nothing"], "there are: live"),
         (["run"], "file=...: is required"),
         (["run", "no-such-file.py"], "no file"),
@@ -38,8 +38,6 @@ def command(*words: str) -> subprocess.CompletedProcess[str]:
         (["run", __file__, "colour=red"], "colour"),
         (["selftest", "backend=unsafe"], "no controls"),
         (["selftest", "backend=chroot"], "auto, docker, podman, bubblewrap"),
-        (["bench", "runs=many"], "runs=many: Input should be a valid integer"),
-        (["bench", "runs=0"], "runs=0"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_code_2(
@@ -88,19 +86,6 @@ def test_selftest_as_json() -> None:
     assert len(names) == len(set(names)) == 18
     assert all(check["ok"] for check in report["checks"])
     assert "holds" in command("selftest", "backend=bubblewrap").stdout
-
-
-@needs_bubblewrap
-@pytest.mark.long
-def test_bench_as_json() -> None:
-    done = command("bench", "backend=bubblewrap", "runs=5", "json=true")
-    assert done.returncode == 0, done.stderr
-    (row,) = json.loads(done.stdout)
-    assert set(row) == {
-        "backend", "cold_per_s", "warm_per_s_1", "warm_per_s_2", "fork_per_s_1", "fork_per_s_2"
-    }  # fmt: skip
-    assert row["backend"] == "bubblewrap"
-    assert 0 < row["cold_per_s"] < row["warm_per_s_1"]
 
 
 @needs_bubblewrap

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from retrieval.bench import PARTS, Taken, main, table
+from tests.bench.retrieval import PARTS, Taken, main, table
 
 
 def test_a_ratio_is_that_of_processor_times() -> None:

@@ -1,4 +1,4 @@
-"""``python -m sandbox bench``: executions per second, cold and warm, against a plain fork.
+"""``python -m tests.bench.sandbox``: executions per second, cold and warm, against a plain fork.
 
 The work is one small defect calculation. *Cold* starts a new worker for every execution (a
 new container on an engine), as harnesses without a warm pool do. *Fork* is the floor: the same
@@ -11,14 +11,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import Any
 
+from pydantic import Field, PositiveInt
+from rich.console import Console
+from rich.table import Table
+
 from sandbox.base import Outcome, SandboxConfig, SandboxError
+from sandbox.command import Command
 from sandbox.factory import available, get_sandbox
 from sandbox.pool import PooledSandbox
+from sandbox.progress import saying
 
 WORK = """
 from pymatgen.analysis.defects.core import Vacancy
@@ -108,3 +115,29 @@ async def _measure(sandbox: PooledSandbox, runs: int) -> float:
     if wrong:
         raise SandboxError(f"a benchmark run ended as {wrong[0].outcome}: {wrong[0].error}")
     return runs / seconds
+
+
+class Options(SandboxConfig):
+    """Arguments of ``python -m tests.bench.sandbox``."""
+
+    runs: PositiveInt = Field(20, description="executions of each kind")
+
+
+async def _action(config: Options) -> int:
+    with saying("", bench_steps(config)) as show:
+        rows = await bench(config, runs=config.runs, progress=show)
+    table = Table(title="executions per second")
+    for column in rows[0]:
+        table.add_column(column.replace("_per_s", ""))
+    for row in rows:
+        cells = (f"{cell:.2f}" if isinstance(cell, float) else cell for cell in row.values())
+        table.add_row(*cells)
+    Console().print(table)
+    return 0
+
+
+main = Command("python -m tests.bench.sandbox", str(__doc__), Options, _action)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

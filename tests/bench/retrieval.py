@@ -1,9 +1,9 @@
 """Time and memory of reading a library, indexing its documents and asking them.
 
-``python -m retrieval.bench`` reads pymatgen with all that adds to it, indexes ``llm_doc`` of the
-packages of ``live``, and asks its questions. Every part runs in a process of its own, and beside
-it a plain baseline (``ast.parse`` alone; scikit-learn's TF-IDF as it comes): on a busy machine
-the ratio of their processor times says more than seconds do.
+``python -m tests.bench.retrieval`` reads pymatgen with all that adds to it, indexes ``llm_doc`` of
+the packages of ``live``, and asks its questions. Every part runs in a process of its own, and
+beside it a plain baseline (``ast.parse`` alone; scikit-learn's TF-IDF as it comes): on a busy
+machine the ratio of their processor times says more than seconds do.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _STATUS = Path("/proc/self/status")
 
 
 class Options(BaseModel):
-    """Arguments of ``python -m retrieval.bench``."""
+    """Arguments of ``python -m tests.bench.retrieval``."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -281,8 +281,8 @@ def _action(options: Options) -> int:
     arguments = [f"{k}={','.join(v) if isinstance(v, list) else v}" for k, v in given.items()]
     for number, name in enumerate(PARTS, start=1):
         print(f"{number} of {len(PARTS)}: {name}", file=sys.stderr, flush=True)
-        done = subprocess.run(  # noqa: S603 - this very module
-            [sys.executable, "-m", "retrieval.bench", *arguments, f"part={name}"],
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.bench.retrieval", *arguments, f"part={name}"],
             stdout=subprocess.PIPE,
             text=True,
             check=False,
@@ -298,8 +298,8 @@ def _action(options: Options) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point of ``python -m retrieval.bench``."""
-    return run("retrieval.bench", str(__doc__), Options, _action, arguments)
+    """Entry point of ``python -m tests.bench.retrieval``."""
+    return run("tests.bench.retrieval", str(__doc__), Options, _action, arguments)
 
 
 if __name__ == "__main__":

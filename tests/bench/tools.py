@@ -1,4 +1,4 @@
-"""How long the tools take: ``python -m agents.toolbox`` calls them through the MCP server.
+"""How long the tools take: ``python -m tests.bench.tools`` calls them through the MCP server.
 
 A client starts the server over stdio, as an editor does, and calls every tool that starts no
 sandbox. The first call of each is left out: it reads documents and indexes.
@@ -50,7 +50,7 @@ async def measure(times: int) -> Mapping[str, list[float]]:
 
 
 class Options(BaseModel):
-    """Arguments of ``python -m agents.toolbox``."""
+    """Arguments of ``python -m tests.bench.tools``."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -65,7 +65,7 @@ async def _action(options: Options) -> int:
     return 0
 
 
-main = Command("python -m agents.toolbox", str(__doc__), Options, _action)
+main = Command("python -m tests.bench.tools", str(__doc__), Options, _action)
 
 
 if __name__ == "__main__":

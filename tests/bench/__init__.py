@@ -1,0 +1,1 @@
+"""Benches: what takes how long, each against a baseline in the same run."""

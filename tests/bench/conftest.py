@@ -1,0 +1,3 @@
+from tests.retrieval.conftest import package
+
+__all__ = ["package"]
