@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -42,6 +43,15 @@ class World:
     by_term: Mapping[str, Entry]
     told: Mapping[str, Entry]
     questions: tuple[InventedQuestion, ...]
+
+    @property
+    def digest(self) -> str:
+        """Of everything that is drawn: the same on every machine and Python version."""
+        asked = [
+            (q.id, q.goal, q.reference, [(a.description, a.gold) for a in q.asked])
+            for q in self.questions
+        ]
+        return hashlib.sha256(repr((sorted(self.files.items()), asked)).encode()).hexdigest()[:16]
 
 
 def generate(knobs: Knobs) -> World:
