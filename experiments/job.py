@@ -207,48 +207,49 @@ class _Work:
             trajectory = await agent.solve(job.sample.question, seed=job.seed)
         except Exception:  # noqa: BLE001 -- see above
             trajectory = _broken(job, traceback.format_exc())
-        score, judged = await self._score(job, trajectory)
+        judge = Judge(self.judge) if self.judge is not None else None
+        score = await self._score(job, trajectory, judge)
         try:
-            return self._keep(job, trajectory, score, judged)
+            return self._keep(job, trajectory, score, judge)
         except OSError:
             raise  # the disk is full or gone: no answer can be kept
         except Exception:  # noqa: BLE001 -- see above
             # What cannot be written is in the answer or in a step; what was spent is numbers.
             error = f"the record failed: {traceback.format_exc()}"
             bare = replace(_broken(job, error), usage=trajectory.usage, seconds=trajectory.seconds)
-            return self._keep(job, bare, Score("infra", error=error), judged)
+            return self._keep(job, bare, Score("infra", error=error), judge)
 
-    async def _score(self, job: Job, trajectory: Trajectory) -> tuple[Score, Usage]:
-        """The verdict, and what a judge spent on it.
+    async def _score(self, job: Job, trajectory: Trajectory, judge: Judge | None) -> Score:
+        """The verdict; what a judge said and spent stays with ``judge``.
 
         There is none when a component of matsmith failed, or a limit ended the question: a
         draft that the architecture had not settled on is not an answer.
         """
         if trajectory.stop_reason in INFRASTRUCTURE:
             error = trajectory.error or trajectory.stop_reason
-            return Score("infra", error=error), Usage()
+            return Score("infra", error=error)
         if trajectory.stop_reason == "budget":
-            return Score("not_finished", error=trajectory.error), Usage()
+            return Score("not_finished", error=trajectory.error)
         runtime = self.runtimes[job.sample.environment]
-        judge = Judge(self.judge) if self.judge is not None else None
         tools = Tools(runtime.sandbox, runtime.verifier, runtime.timeout, judge)
         try:
-            score = await self.scorer.score(job.sample, trajectory, tools)
+            return await self.scorer.score(job.sample, trajectory, tools)
         except (SandboxError, ModelError) as error:
-            score = Score("infra", error=str(error))
+            return Score("infra", error=str(error))
         except Exception:  # noqa: BLE001 -- a fault of the scorer must not cost other answers
-            score = Score("infra", error=f"scoring failed: {traceback.format_exc()}")
-        return score, judge.usage if judge else Usage()
+            return Score("infra", error=f"scoring failed: {traceback.format_exc()}")
 
-    def _keep(self, job: Job, trajectory: Trajectory, score: Score, judged: Usage) -> Row:
+    def _keep(self, job: Job, trajectory: Trajectory, score: Score, judge: Judge | None) -> Row:
         parts = len(self.scorer.parts(job.sample))
+        spent = judge.usage if judge else Usage()
         row = make_row(
-            self.store.config_hash, job.sample, trajectory, score, parts=parts, judge=judged
+            self.store.config_hash, job.sample, trajectory, score, parts=parts, judge=spent
         )
         for part in job.sample.question.parts:
             if isinstance(part, Image):
                 self.store.keep_image(part)
-        self.store.append(row, make_trajectory(job.sample, trajectory, score))
+        verdicts = judge.verdicts if judge else ()
+        self.store.append(row, make_trajectory(job.sample, trajectory, score, verdicts))
         return row
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from agents.base import Trajectory, Usage
 from agents.episode import show
+from experiments.judge import Verdict
 from experiments.samples import Sample
 from experiments.scorers.base import Score
 from experiments.store import Row
@@ -73,7 +75,9 @@ def _told(text: str) -> str:
     return whole if len(whole) <= TOLD else f"{whole[: TOLD // 2]} ... {whole[-TOLD // 2 :]}"
 
 
-def make_trajectory(sample: Sample, trajectory: Trajectory, score: Score) -> dict[str, Any]:
+def make_trajectory(
+    sample: Sample, trajectory: Trajectory, score: Score, judged: Sequence[Verdict] = ()
+) -> dict[str, Any]:
     """Everything that led to the row, without the expected values, as JSON-able data."""
     execution = score.execution
     return {
@@ -116,4 +120,5 @@ def make_trajectory(sample: Sample, trajectory: Trajectory, score: Score) -> dic
             "passed": score.passed,
             "reasons": dict(score.reasons),
         },
+        "judged": [asdict(verdict) for verdict in judged],
     }

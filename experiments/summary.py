@@ -12,6 +12,7 @@ from typing import Any
 
 from agents.base import Image
 from experiments.config import RunConfig
+from experiments.judge import title
 from experiments.samples import Sample
 from experiments.scorers.base import Metric, measure
 from experiments.store import Row
@@ -141,7 +142,7 @@ def summarise(
         "stop_reasons": _counts(str(row.stop_reason) for row in latest.values()),
         "calls": sum(row.calls for row in rows),
         "cached_calls": sum(row.cached_calls for row in rows),
-        "judge": None if config.judge is None else config.judge.name,
+        "judge": title(config.judge),
         "judge_calls": sum(row.judge_calls for row in rows),
         "judge_tokens": sum(row.judge_tokens for row in rows),
         "judge_cost_usd": _sum(row.judge_cost_usd for row in rows),

@@ -14,6 +14,8 @@ import pytest
 
 from agents.answer_formats import Json, Number, Text
 from agents.base import Image, Question
+from experiments.report.runs import load_runs
+from experiments.report.tables import markdown
 from experiments.run import main
 from experiments.samples import Sample
 from experiments.scorers.base import Metric, Score
@@ -149,6 +151,10 @@ def test_a_run_its_report_and_its_replay(kind, httpserver, tmp_path):
     assert (metric["sum"], metric["total"]) == (3, 4)
     assert summary["calls"] == 4
     assert summary["judge_calls"] == (4 if more else 0)
+    stored = [json.loads(p.read_text()) for p in (tmp_path / "run" / "trajectories").iterdir()]
+    assert sorted(v["value"] for t in stored for v in t["judged"]) == (
+        ["bad", "good", "good", "good"] if more else []
+    )
     assert (tmp_path / "run" / "report.html").stat().st_size > 1000
     if kind == "Pictures":
         sent = endpoint.bodies[0]["messages"][-1]["content"][1]
@@ -201,6 +207,15 @@ def test_without_a_judge_the_metric_is_unknown(httpserver, tmp_path):
     assert main(command("Prose", endpoint.url, tmp_path / "run")) == 0
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert (summary["metrics"][0]["sum"], summary["metrics"][0]["total"]) == (0, 0)
+
+
+def test_a_judge_without_a_language_model_says_so_in_every_table(httpserver, tmp_path):
+    endpoint = Endpoint(httpserver).play(answer("Prose"))
+    assert main([*command("Prose", endpoint.url, tmp_path / "run"), "judge=rules"]) == 0
+    runs = load_runs([tmp_path / "run"])
+    assert runs[0].summary["judge"] == "rules (no LLM judge)"
+    assert "rules (no LLM judge) (4 calls, $0)" in markdown(runs)
+    assert "(no LLM judge)" in (tmp_path / "run" / "report.html").read_text()
 
 
 def test_a_limit_in_dollars_needs_the_price_of_the_judge_as_well(httpserver, tmp_path, capsys):

@@ -10,7 +10,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from agents.models.rules import atoms, choice, coder, critic, steps
+from agents.models.rules import atoms, choice, coder, critic, judging, steps
 from agents.models.rules.reading import read
 from docgen import rules_writer
 from docgen.prompts import read_prompt
@@ -24,11 +24,11 @@ DECLINE = (
 class RulesChatModel(BaseChatModel):
     """Deterministic answers to the prompts of this project.
 
-    The last prompt decides: documentation of a symbol (``docgen.prompts``), a multiple-choice
-    question (lists ``<answer_choices>``), an action on the atoms of a file, a smaller step (asks
-    for ``<queries>``, ``<indices>`` or ``<names>``), critique of an attempt (asks for
-    ``<feedback>`` and ``<query>``), or code (asks for ``<answer>``). Anything else is declined
-    in words.
+    The last prompt decides: documentation of a symbol (``docgen.prompts``), a text to be judged
+    (``<judged>``), a multiple-choice question (lists ``<answer_choices>``), an action on the atoms
+    of a file, a smaller step (asks for ``<queries>``, ``<indices>`` or ``<names>``), critique of an
+    attempt (asks for ``<feedback>`` and ``<query>``), or code (asks for ``<answer>``). Anything
+    else is declined in words.
     """
 
     @property
@@ -62,6 +62,8 @@ def answer(messages: Sequence[BaseMessage]) -> str:
     text = "\n\n".join(message.text for message in messages if message.type == "human")
     if read_prompt(text):
         return rules_writer.write(text)
+    if (verdict := judging.answer(text)) is not None:
+        return verdict
     if (letter := choice.answer(text)) is not None:
         return letter
     if (structure := atoms.answer(text)) is not None:
