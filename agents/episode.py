@@ -148,7 +148,8 @@ class Episode:
         """
         new = len(messages) - earlier
         if self.question.answer == CODE:
-            messages = [prompts.role(self.parts.packages), *messages]
+            shown = prompts.with_pictures(self.question, messages)
+            messages = [prompts.role(self.parts.packages), *shown]
         self.meter.check()
         sample = f"{self.seed}:{self._asked}"
         self._asked += 1

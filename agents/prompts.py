@@ -203,16 +203,21 @@ def request_answer(question: Question, documents: Sequence[Document] = ()) -> li
     given = [part for part in question.parts if isinstance(part, base.Document)]
     shown = [f'<document name="{part.name}">\n{part.text}\n</document>' for part in given]
     texts = [render_documents(documents), *shown, question.prompt, question.answer.instruction]
-    text = "\n\n".join(filter(None, texts))
-    pictures = [part for part in question.parts if isinstance(part, Image)]
-    if not pictures:
-        return [HumanMessage(text)]
+    return with_pictures(question, _ask(*filter(None, texts)))
+
+
+def with_pictures(question: Question, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """The messages, the first one of the user with the pictures of the question."""
+    first = next((i for i, message in enumerate(messages) if message.type == "human"), None)
     blocks: list[str | dict[str, Any]] = [
         {"type": "image", "base64": b64encode(picture.data).decode(), "mime_type": picture.mime,
          "extras": {"key": picture.key}}
-        for picture in pictures
+        for picture in question.parts if isinstance(picture, Image)
     ]  # fmt: skip
-    return [HumanMessage([{"type": "text", "text": text}, *blocks])]
+    if first is None or not blocks:
+        return list(messages)
+    shown = HumanMessage([{"type": "text", "text": messages[first].text}, *blocks])
+    return [*messages[:first], shown, *messages[first + 1 :]]
 
 
 def with_tools(question: Question, tools: Sequence[str]) -> list[BaseMessage]:

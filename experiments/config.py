@@ -27,7 +27,7 @@ UNHASHED = ("seeds", "limit", "ids", "concurrency", "budget", "run_budget", "out
 
 
 #: What does not change an answer of a model either.
-UNHASHED_MODEL = ("timeout", "max_retries", "cache", "record", "replay")
+UNHASHED_MODEL = ("timeout", "max_retries", "cache", "record", "replay", "images")
 
 
 class RunConfig(RuntimeConfig):

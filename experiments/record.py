@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from agents.base import Trajectory, Usage
+from agents.base import Image, Trajectory, Usage
 from agents.episode import show
 from experiments.judge import Verdict
 from experiments.samples import Sample
 from experiments.scorers.base import Score
-from experiments.store import Row
+from experiments.store import Row, image_name
 
 #: Characters of a returned value in a trajectory.
 SHOWN = 20_000
@@ -86,6 +86,11 @@ def make_trajectory(
             "prompt": sample.question.prompt,
             "formats": dict(sample.question.formats),
             "files": sorted(sample.question.mounts),
+            "images": {
+                part.key: image_name(part)
+                for part in sample.question.parts
+                if isinstance(part, Image)
+            },
             "labels": dict(sample.labels),
             "environment": sample.environment,
         },

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 
 from agents.answer_formats import CODE
+from agents.base import Image
 from agents.config import load_class
 from agents.runtime import check_price
 from experiments.config import RunConfig
@@ -44,7 +46,7 @@ def load_samples(benchmark: Benchmark, config: RunConfig) -> list[Sample]:
 
 
 def select(samples: Sequence[Sample], config: RunConfig) -> list[Sample]:
-    """Apply ``ids`` and ``limit``.
+    """Apply ``ids`` and ``limit``; what the model cannot look at becomes unavailable.
 
     Raises
     ------
@@ -58,7 +60,14 @@ def select(samples: Sequence[Sample], config: RunConfig) -> list[Sample]:
             hint = f"; near: {', '.join(near)}" if near else f", such as {min(known)}"
             raise UsageError(f"ids={wanted}: no such question of {len(known)}{hint}")
     chosen = [sample for sample in samples if not config.ids or sample.question.id in config.ids]
-    return chosen[: config.limit]
+    return [_seen(sample, config) for sample in chosen[: config.limit]]
+
+
+def _seen(sample: Sample, config: RunConfig) -> Sample:
+    pictured = any(isinstance(part, Image) for part in sample.question.parts)
+    if config.model.images or not pictured or sample.unavailable is not None:
+        return sample
+    return replace(sample, unavailable="model.images=false: the question has a picture")
 
 
 def check_answers(config: RunConfig, samples: Sequence[Sample]) -> None:

@@ -299,11 +299,16 @@ class Store(RunFolder):
 
     def keep_image(self, image: Image) -> None:
         """Store a picture once, under the hash of its bytes."""
-        digest = hashlib.sha256(image.data).hexdigest()
-        path = self.folder / "images" / f"{digest}.{image.mime.rpartition('/')[2]}"
+        path = self.folder / image_name(image)
         if not path.exists():
             path.parent.mkdir(exist_ok=True)
             write_bytes(path, image.data)
+
+
+def image_name(image: Image) -> str:
+    """Where a picture lies in the folder of a run: under the hash of its bytes."""
+    digest = hashlib.sha256(image.data).hexdigest()
+    return f"images/{digest}.{image.mime.rpartition('/')[2]}"
 
 
 def _raised(limit: tuple[str, float] | None, budget: Budget) -> bool:

@@ -28,7 +28,7 @@ CHARACTERS_PER_TOKEN = 4.0  # only where an endpoint reports no usage; such coun
 #: Keys of the configuration that do not change what a model answers to the same messages.
 NOT_IDENTITY = {
     "timeout", "max_retries", "price", "cache", "documents", "document_characters", "record",
-    "replay", "tools", "context_tokens",
+    "replay", "tools", "context_tokens", "images",
 }  # fmt: skip
 
 

@@ -61,6 +61,8 @@ class ModelConfig(BaseModel):
     context_tokens
         Tokens that the model reads at most; ``None`` is unknown. Near it, a conversation with
         tools condenses old results.
+    images
+        Whether the model takes pictures; else questions with a picture are listed as unavailable.
     options
         Further arguments of the provider's chat model.
     """
@@ -82,6 +84,7 @@ class ModelConfig(BaseModel):
     path: str | None = None
     tools: Literal["auto", "native", "text"] = "auto"
     context_tokens: int | None = Field(default=None, ge=1000)
+    images: bool = True
     options: dict[str, Any] = Field(default_factory=dict)
 
     @property

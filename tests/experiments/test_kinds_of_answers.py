@@ -202,6 +202,63 @@ def test_a_kill_loses_nothing(kind, httpserver, tmp_path):
     assert results.read_bytes().count(b"\n") == 4
 
 
+def test_another_drawing_of_the_same_picture_is_replayed(httpserver, tmp_path, monkeypatch):
+    endpoint = Endpoint(httpserver).play(answer("Pictures"))
+    traffic = tmp_path / "traffic.jsonl"
+    kept = ["model.cache=false", f"model.record={traffic}"]
+    assert main(command("Pictures", endpoint.url, tmp_path / "run", *kept)) == 0
+    monkeypatch.setattr(sys.modules[__name__], "PNG", PNG + b"drawn by another library")
+    endpoint.play("nobody is asked")
+    again = [*command("Pictures", endpoint.url, tmp_path / "again"), f"model.replay={traffic}"]
+    assert main(again) == 0
+    assert endpoint.bodies == []
+    hashes = [json.loads((tmp_path / name / "summary.json").read_text())["config_hash"]
+              for name in ("run", "again")]  # fmt: skip
+    assert hashes[0] == hashes[1]
+    for name in ("run", "again"):
+        (picture,) = (tmp_path / name / "images").iterdir()
+        for path in (tmp_path / name / "trajectories").iterdir():
+            said = json.loads(path.read_text())["question"]["images"]
+            assert said == {"one-pixel": f"images/{picture.name}"}
+
+
+def test_a_model_without_images_is_not_asked_about_them(httpserver, tmp_path):
+    endpoint = Endpoint(httpserver).play(answer("Pictures"))
+    run = command("Pictures", endpoint.url, tmp_path / "run", "model.cache=false")
+    assert main([*run, "model.images=false"]) == 0
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert (summary["questions"], summary["answers"], endpoint.bodies) == (0, 0, [])
+    assert set(summary["unavailable"].values()) == {
+        "model.images=false: the question has a picture"
+    }
+    assert main(run) == 0  # the same folder: what a model can see is no other configuration
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert (summary["answers"], summary["unavailable"]) == (4, {})
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Code is wanted, and there is a picture."""
+
+    name: str = "drawn"
+    packages: Sequence[str] = ()
+    scorer = Exact()
+
+    def load(self):
+        picture = Image(PNG, "image/png", "one-pixel")
+        return [Sample(Question("c0", "Count the pixels.", {"answer": "int"}, parts=(picture,)))]
+
+
+def test_pictures_reach_a_model_that_writes_code(httpserver, tmp_path):
+    code = "```python\ndef f():\n    return {'answer': 1}\n```"
+    code = f"<answer><code>{code}</code><name>f</name></answer>"
+    endpoint = Endpoint(httpserver).play(code)
+    assert main(command("Drawn", endpoint.url, tmp_path / "run", "model.cache=false")) == 0
+    asked, picture = endpoint.bodies[0]["messages"][-1]["content"]
+    assert "Count the pixels." in asked["text"]
+    assert picture["image_url"]["url"].startswith("data:image/png;base64,iVBOR")
+
+
 def test_without_a_judge_the_metric_is_unknown(httpserver, tmp_path):
     endpoint = Endpoint(httpserver).play(answer("Prose"))
     assert main(command("Prose", endpoint.url, tmp_path / "run")) == 0
