@@ -14,7 +14,7 @@ from docgen.symbols import Kind
 _MODULE = "__code__"
 
 
-class Usage:
+class CodeResolver:
     """Resolves code against the source files of a library."""
 
     def __init__(self, sources: Sequence[SourceFile]) -> None:

@@ -36,7 +36,7 @@ from retrieval.linking import covered
 from retrieval.measures import bootstrap, paired, recall, reciprocal_rank, share
 from retrieval.rerank import RerankCounts
 from retrieval.retriever import CorpusRetriever, NamesInQuery
-from retrieval.tables import NAMES, Row, markdown, put
+from retrieval.tables import NAMES, Recalled, markdown, put
 from sandbox.base import SandboxConfig
 from sandbox.command import Group, UsageError, run
 from sandbox.environments import cache_folder, site_packages
@@ -172,7 +172,7 @@ async def table(
     source: GoldSource,
     options: Options,
     chat: BaseChatModel | None = None,
-) -> list[Row]:
+) -> list[Recalled]:
     """All retrievers on one set of questions.
 
     Raises
@@ -183,7 +183,7 @@ async def table(
         When a retriever cannot be built or fails.
     """
     smallest = min(options.k)
-    rows: list[Row] = []
+    rows: list[Recalled] = []
     reference: list[float] | None = None
     names: Retriever | None = None
     for choice in (*options.retrievers, NAMES):
@@ -196,7 +196,7 @@ async def table(
         masked = await evaluate(retriever, asked, options, masked=True, chat=chat)
         first = plain.recall[smallest]
         rows.append(
-            Row(
+            Recalled(
                 questions=name,
                 retriever=choice,
                 queries=len(asked),
@@ -296,9 +296,9 @@ def _unreadable(retriever: Retriever) -> float | None:
     return counts.unreadable / counts.asked if counts.asked else None
 
 
-async def _measure(options: Options) -> list[list[Row]]:
+async def _measure(options: Options) -> list[list[Recalled]]:
     """One table per source, all in one event loop: the model's connections belong to it."""
-    measured: list[list[Row]] = []
+    measured: list[list[Recalled]] = []
     async with _chat(options.reranker) as chat:
         for source in sources_of(options):
             asked = queries(source, options.kinds)

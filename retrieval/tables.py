@@ -12,7 +12,7 @@ NAMES = "names in the question"  # the row of a list of these, without retrieval
 
 
 @dataclass(frozen=True)
-class Row:
+class Recalled:
     """What one retriever found for one set of questions.
 
     Attributes
@@ -45,7 +45,7 @@ class Row:
     unreadable: float | None = None
 
 
-def markdown(rows: Sequence[Row]) -> str:
+def markdown(rows: Sequence[Recalled]) -> str:
     """The rows of one set of questions as a table."""
     first = rows[0]
     smallest = min(first.recall)

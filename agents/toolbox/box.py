@@ -23,7 +23,7 @@ from agents.episode import mounts_of
 from agents.toolbox import library as library_file
 from agents.toolbox import watch as watch_file
 from agents.toolbox.arguments import Tool, arguments_of, description, faults, schema_of
-from agents.toolbox.library import Entry, Library
+from agents.toolbox.library import Documents, Entry
 from agents.toolbox.texts import (
     LISTED,
     PAGE,
@@ -97,7 +97,7 @@ class Toolbox:
 
     def __init__(
         self,
-        library: Library | None,
+        library: Documents | None,
         retriever: Retriever | None,
         run: Run | None,
         *,
@@ -332,7 +332,7 @@ class Toolbox:
                 self.succeeded = named_answer(code, entry)
         return describe(execution)
 
-    def _documents(self) -> tuple[Library, Retriever]:
+    def _documents(self) -> tuple[Documents, Retriever]:
         assert self._library is not None
         assert self._retriever is not None
         return self._library, self._retriever
@@ -402,7 +402,7 @@ def open_toolbox(
 
 
 def question_toolbox(
-    question: Question, library: Library | None, retriever: Retriever | None, run: Run | None,
+    question: Question, library: Documents | None, retriever: Retriever | None, run: Run | None,
     sources: Sequence[Path],
 ) -> Toolbox:  # fmt: skip
     """The tools for a question of an episode, which counts what they run."""
@@ -418,15 +418,15 @@ def question_toolbox(
 
 
 @lru_cache(maxsize=8)
-def _library(retriever: Any) -> Library | None:
+def _library(retriever: Any) -> Documents | None:
     corpus = getattr(retriever, "corpus", None)
     if corpus is None:
         return None
     documents = [(document.page_content, document.metadata) for document in corpus.documents]
-    return Library(documents, corpus.aliases)
+    return Documents(documents, corpus.aliases)
 
 
-def library_of(retriever: Retriever | None) -> Library | None:
+def library_of(retriever: Retriever | None) -> Documents | None:
     """The documents behind a retriever; ``None`` where it has no corpus. Made once for each."""
     return _library(cast("Hashable", retriever))
 

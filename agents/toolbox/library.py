@@ -140,7 +140,7 @@ class Entry:
         return [(name, text) for name, text in found if text.strip()]
 
 
-class Library:
+class Documents:
     """Documents by name, by term, and by what they need.
 
     Parameters
@@ -391,13 +391,13 @@ def _cut(text: str, limit: int) -> str:
 
 
 @lru_cache(maxsize=1)
-def _here() -> Library:
+def _here() -> Documents:
     """The documents that lie beside this file, in the sandbox."""
     folder = Path(__file__).parent
     with (folder / "documents.jsonl").open(encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
     aliases = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["aliases"]
-    return Library(((row["page_content"], row["metadata"]) for row in rows), aliases)
+    return Documents(((row["page_content"], row["metadata"]) for row in rows), aliases)
 
 
 def __getattr__(name: str) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from agents import prompts
 from agents.episode import returned
 from agents.toolbox import watch
-from agents.toolbox.library import Entry, Library, Line
+from agents.toolbox.library import Documents, Entry, Line
 from sandbox.base import Execution, Outcome
 
 PAGE = 12_000  # characters of a result
@@ -80,7 +80,7 @@ def shown(line: Line) -> str:
     return f"{line.name} [{line.kind}]{gone} {line.summary}"
 
 
-def definition(library: Library, line: Line) -> str:
+def definition(library: Documents, line: Line) -> str:
     """What a caller has to know of a symbol: its facts and the sections that describe a call."""
     entry = library.find(line.name)
     assert entry is not None

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from docgen.sources import read_sources, sources_digest
-from docgen.usage import Usage
+from docgen.usage import CodeResolver
 from experiments.benchmarks.question_format import data_files
 from experiments.samples import Sample
 from sandbox import environments
@@ -99,7 +99,7 @@ class ReferenceGold:
         kept = {folder: _kept(folder, recipe) for folder in self._folders}
         missing = [folder for folder, path in kept.items() if not path.is_file()]
         if missing:
-            usage = Usage(sources)
+            usage = CodeResolver(sources)
             traced = self._calls(missing) if self._trace else {}
             for folder in missing:
                 seen = usage.known(traced.get(folder.name, ()))

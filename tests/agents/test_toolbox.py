@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.toolbox import Toolbox, open_toolbox
-from agents.toolbox.library import Library
+from agents.toolbox.library import Documents
 from agents.toolbox.texts import PAGE, Mistake, page_of
 from retrieval.base import Retriever
 from sandbox import environments
@@ -224,7 +224,7 @@ async def test_code_reads_the_same_documents(box: Toolbox, llm_doc: Any, live_sa
     result = seen[0].result
     assert seen[0].outcome == "ok", seen[0].error
     documents = [(d.page_content, d.metadata) for d in llm_doc.corpus.documents]
-    here = Library(documents, llm_doc.corpus.aliases)
+    here = Documents(documents, llm_doc.corpus.aliases)
     assert "pymatgen.core.ewald.EwaldSummation" in result["names"]
     assert result["signature"]
     assert "Lattice with the specified" in result["part"]
@@ -269,7 +269,7 @@ The hold of the anion cage after quenching, in eV.
 """
 
 
-def invented() -> Library:
+def invented() -> Documents:
     texts = {
         "lab.core.slip_old": DEPRECATED.format(
             name="slip_old", more="Deprecated: use slip_new instead."
@@ -277,7 +277,7 @@ def invented() -> Library:
         "lab.core.slip_new": DEPRECATED.format(name="slip_new", more="Positive inwards."),
         "lab.tables.cage_hold": GRIP,
     }
-    return Library(
+    return Documents(
         [(text, {"qualname": name, "kind": text.split("kind: ")[1].split()[0]})
          for name, text in texts.items()],
         {},
@@ -309,7 +309,7 @@ def test_hostile_documents_and_terms_take_linear_time():
     started = time.monotonic()
     for part in ("deprecated. ", "`a.", "## ", "(", "a" * 50 + " ", ". use "):
         text = "kind: function\n---\n## What it does\n" + part * (300_000 // len(part))
-        library = Library([(text, {"qualname": "a.b", "kind": "function"})] * 2, {})
+        library = Documents([(text, {"qualname": "a.b", "kind": "function"})] * 2, {})
         library.contents()
         library.resolve(part * 1000)
         library.inputs("a.b")

@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 
 from docgen.sources import read_sources
-from docgen.usage import Usage
+from docgen.usage import CodeResolver
 
 
 @pytest.fixture
-def usage(package: Path) -> Usage:
-    return Usage(read_sources(["brickwork"], package))
+def usage(package: Path) -> CodeResolver:
+    return CodeResolver(read_sources(["brickwork"], package))
 
 
-def test_what_a_solution_uses_is_resolved(usage: Usage) -> None:
+def test_what_a_solution_uses_is_resolved(usage: CodeResolver) -> None:
     code = """
 from brickwork import build
 from brickwork.shapes import Brick as B
@@ -37,7 +37,7 @@ def solution():
     }
 
 
-def test_a_name_inside_a_function_counts_and_a_local_one_does_not(usage: Usage) -> None:
+def test_a_name_inside_a_function_counts_and_a_local_one_does_not(usage: CodeResolver) -> None:
     code = """
 def solution():
     from brickwork import Wall
@@ -48,20 +48,20 @@ def solution():
     assert usage.symbols(code) == {"brickwork.wall.Wall": "class"}
 
 
-def test_code_outside_functions_counts(usage: Usage) -> None:
+def test_code_outside_functions_counts(usage: CodeResolver) -> None:
     assert "brickwork.wall.build" in usage.symbols("from brickwork import build\nw = build(1)\n")
 
 
-def test_code_without_the_library_uses_nothing(usage: Usage) -> None:
+def test_code_without_the_library_uses_nothing(usage: CodeResolver) -> None:
     assert usage.symbols("import math\n\ndef f():\n    return math.sqrt(2)\n") == {}
 
 
-def test_broken_code_is_an_error(usage: Usage) -> None:
+def test_broken_code_is_an_error(usage: CodeResolver) -> None:
     with pytest.raises(SyntaxError):
         usage.symbols("def f(:")
 
 
-def test_traced_names(usage: Usage) -> None:
+def test_traced_names(usage: CodeResolver) -> None:
     names = ["brickwork.wall.Wall.__init__", "brickwork.wall.Wall.volume", "json.dumps",
              "brickwork.wall.build.<locals>.inner", "brickwork.shapes.Brick.describe"]  # fmt: skip
     assert usage.known(names) == {

@@ -23,7 +23,7 @@ from experiments.benchmarks.folder.build.sources import instrumented, reference,
 from experiments.benchmarks.folder.build.values import Shape, Tolerance, ambiguity, shape, tolerance
 from experiments.benchmarks.folder.build.writer import (
     Asked,
-    Draft,
+    Excerpt,
     PropertyText,
     RulesWriter,
     WriterError,
@@ -250,13 +250,13 @@ def test_optional_imports_and_steps_between_assertions_are_kept(tmp_path: Path) 
 
 
 @pytest.fixture(scope="module")
-def draft(programs: dict[str, Program]) -> Draft:
+def draft(programs: dict[str, Program]) -> Excerpt:
     program = programs["trees_pollination_gaps"]
     asked = tuple(
         Asked(number, assertion, Shape("int", "int({})", 1), Tolerance("equal", 1e-3, 0.0))
         for number, assertion in enumerate(program.assertions)
     )
-    return Draft(program, asked, masks_of(program, [0, 1], LIBRARY.public()), "orchard")
+    return Excerpt(program, asked, masks_of(program, [0, 1], LIBRARY.public()), "orchard")
 
 
 def test_the_name_that_gives_the_value_is_masked_first(programs: dict[str, Program]) -> None:
@@ -266,7 +266,7 @@ def test_the_name_that_gives_the_value_is_masked_first(programs: dict[str, Progr
     assert next(iter(masks_of(program, [0], LIBRARY.public()).values())) == "picking_days"
 
 
-async def test_rules_describe_by_the_documentation(draft: Draft) -> None:
+async def test_rules_describe_by_the_documentation(draft: Excerpt) -> None:
     assert draft.masks == {"MASK_1": "pollination_gaps"}
     writer = RulesWriter(LIBRARY.public())
     first, second = await writer.properties(draft)
@@ -288,7 +288,7 @@ NAMES = [
 ]
 
 
-async def test_a_model_is_asked_three_times_and_may_correct_itself(draft: Draft) -> None:
+async def test_a_model_is_asked_three_times_and_may_correct_itself(draft: Excerpt) -> None:
     rules = [{"number": n, "compare": "equal", "rtol": 0.0, "atol": 0.0} for n in (0, 1)]
     model, chat = client(
         "Certainly! Which test do you mean?",
@@ -326,7 +326,7 @@ async def test_replies_that_cannot_be_used_reject_the_test(draft, reply: str, re
     assert len(chat.prompts) == 2
 
 
-async def test_all_faults_are_told_at_once_with_what_must_not_be_named(draft: Draft) -> None:
+async def test_all_faults_are_told_at_once_with_what_must_not_be_named(draft: Excerpt) -> None:
     texts = [PropertyText("a_count", "Trees."), PropertyText("b_count", "Trees.")]
     hidden = next(iter(draft.masks.values()))
     bad = {
@@ -344,7 +344,7 @@ async def test_all_faults_are_told_at_once_with_what_must_not_be_named(draft: Dr
     assert writer.chat.usage.calls == 2
 
 
-async def test_the_writer_sees_the_documentation_of_what_is_asked(draft: Draft) -> None:
+async def test_the_writer_sees_the_documentation_of_what_is_asked(draft: Excerpt) -> None:
     model, chat = client("nothing")
     writer = model_writer(model)
     with pytest.raises(WriterError):
@@ -355,7 +355,7 @@ async def test_the_writer_sees_the_documentation_of_what_is_asked(draft: Draft) 
     assert all(text[:1500].strip() in chat.prompts[0] for text in told)
 
 
-async def test_a_verification_that_lets_too_much_pass_is_refused(draft: Draft) -> None:
+async def test_a_verification_that_lets_too_much_pass_is_refused(draft: Excerpt) -> None:
     texts = await RulesWriter(LIBRARY).properties(draft)
     loose = [{"number": n, "compare": "equal", "rtol": 0.5, "atol": 0.0} for n in (0, 1)]
     model, _ = client(json.dumps({"verification": loose}))

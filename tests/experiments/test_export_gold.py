@@ -7,7 +7,7 @@ from textwrap import dedent
 import pytest
 
 from docgen.sources import read_sources
-from docgen.usage import Usage
+from docgen.usage import CodeResolver
 from experiments.benchmarks import question_gold
 from experiments.benchmarks.folder.benchmark import FolderBenchmark
 from experiments.benchmarks.live.benchmark import LiveBenchmark
@@ -47,7 +47,7 @@ def test_gold_is_what_most_right_solutions_share(package: Path, tmp_path: Path) 
     ]
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     (tmp_path / "recorded_round1.jsonl").write_text(lines)
-    usage = Usage(read_sources(["brickwork"], package))
+    usage = CodeResolver(read_sources(["brickwork"], package))
     assert mattools_gold(usage, tmp_path / "recorded_round1.jsonl") == {
         "a": {"brickwork.wall.build": "function", "brickwork.wall.Wall.volume": "method"}
     }

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from experiments.benchmarks.mattools.benchmark import FILES_INSIDE, MatToolsBenchmark
-from experiments.benchmarks.mattools.replay.grade import Bench, grade
+from experiments.benchmarks.mattools.replay.grade import Grader, grade
 from experiments.benchmarks.mattools.replay.recorded import Recorded
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
@@ -206,7 +206,7 @@ async def test_every_kind_of_function(bench_parts):
     config = SandboxConfig(env="mattools-2024", workers=1)
     wrong = []
     async with get_sandbox(config) as sandbox, get_sandbox(config) as verifier:
-        bench = Bench(tasks, sandbox, verifier, 8.0)
+        bench = Grader(tasks, sandbox, verifier, 8.0)
         for name, (code, *expected) in CASES.items():
             found = await grade(generation(code), ("published", "typed"), bench)
             got = [text for one in found for text in (one.outcome, one.reason)]
@@ -287,14 +287,14 @@ async def test_every_kind_of_unit_test(bench_parts):
     async with get_sandbox(config) as sandbox, get_sandbox(config) as verifier:
         for name, (source, *expected) in UNIT_TESTS.items():
             task = replace(tasks["test_cell"], target=source)
-            bench = Bench({"test_cell": task}, sandbox, verifier, 10.0)
+            bench = Grader({"test_cell": task}, sandbox, verifier, 10.0)
             one, two = await grade(generation(DEF), ("published", "typed"), bench)
             got = [one.outcome, one.reason, one.wrong, two.passed]
             if got != expected:
                 wrong.append((name, expected, got, one.detail, two.detail))
         # What cannot be loaded at all says nothing about the answer.
         task = replace(tasks["test_cell"], target="import absent_module")
-        bench = Bench({"test_cell": task}, sandbox, verifier, 10.0)
+        bench = Grader({"test_cell": task}, sandbox, verifier, 10.0)
         with pytest.raises(SandboxError, match="absent_module"):
             await grade(generation(DEF), ("published",), bench)
     assert not wrong, "\n".join(map(str, wrong))

@@ -19,7 +19,7 @@ from experiments.benchmarks.unseen.questions import scaffold_script
 from experiments.benchmarks.unseen.reorder import reorder
 from experiments.benchmarks.unseen.rewrite import rewrite
 from experiments.benchmarks.unseen.source import (
-    Library,
+    PackageSource,
     UnseenError,
     Vocabulary,
     foreign_vocabulary,
@@ -91,7 +91,7 @@ WORDS = Vocabulary(
 
 
 @pytest.fixture
-def library(tmp_path: Path) -> Library:
+def library(tmp_path: Path) -> PackageSource:
     package = tmp_path / "site" / "toycells"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("")
@@ -100,11 +100,11 @@ def library(tmp_path: Path) -> Library:
     return read_library("toycells", tmp_path / "site")
 
 
-def _names(library: Library, seed: int = 1) -> NameMap:
+def _names(library: PackageSource, seed: int = 1) -> NameMap:
     return make_map([library], WORDS, seed=seed, overridden=(), proper=("Rivetti",))
 
 
-def _renamed(library: Library, names: NameMap, root: Path) -> tuple[UnseenLibrary, str]:
+def _renamed(library: PackageSource, names: NameMap, root: Path) -> tuple[UnseenLibrary, str]:
     """Write the renamed library; also returns the translated script."""
     texts = {name: module.text for name, module in library.modules.items()}
     found = analyse({**texts, "script": SCRIPT}, ["toycells"])
@@ -122,7 +122,7 @@ def _renamed(library: Library, names: NameMap, root: Path) -> tuple[UnseenLibrar
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_translated_script_gives_the_same_values(
-    library: Library, tmp_path: Path, seed: int
+    library: PackageSource, tmp_path: Path, seed: int
 ) -> None:
     names = _names(library, seed)
     unseen, script = _renamed(library, names, tmp_path / "out")
@@ -141,7 +141,7 @@ def test_a_translated_script_gives_the_same_values(
     assert gates.leak_scan(unseen, WORDS.words) == []
 
 
-def test_the_leak_scan_finds_what_was_forgotten(library: Library, tmp_path: Path) -> None:
+def test_the_leak_scan_finds_what_was_forgotten(library: PackageSource, tmp_path: Path) -> None:
     unseen, _ = _renamed(library, _names(library), tmp_path)
     path = max((tmp_path / "source").rglob("*.py"))
     clean = path.read_text()
@@ -157,7 +157,7 @@ def test_the_leak_scan_finds_what_was_forgotten(library: Library, tmp_path: Path
         assert gates.leak_scan(unseen, WORDS.words), forgotten
 
 
-def test_texts_are_translated_and_origins_removed(library: Library, tmp_path: Path) -> None:
+def test_texts_are_translated_and_origins_removed(library: PackageSource, tmp_path: Path) -> None:
     names = _names(library)
     unseen, _ = _renamed(library, names, tmp_path)
     text = "\n".join(unseen.modules.values())
@@ -168,13 +168,13 @@ def test_texts_are_translated_and_origins_removed(library: Library, tmp_path: Pa
     assert "Volume of a cube by its edge." in text  # words of the field stay
 
 
-def test_another_seed_is_another_library_and_the_same_seed_the_same(library: Library) -> None:
+def test_another_seed_is_another_library_and_the_same_seed_the_same(library: PackageSource) -> None:
     assert _names(library, 3) == _names(library, 3)
     first, second = _names(library, 3), _names(library, 4)
     assert not set(first.identifiers.values()) & set(second.identifiers.values())
 
 
-def test_one_old_name_is_one_new_name(library: Library, tmp_path: Path) -> None:
+def test_one_old_name_is_one_new_name(library: PackageSource, tmp_path: Path) -> None:
     names = _names(library)
     new = list(names.identifiers.values())
     assert len(set(new)) == len(new)
@@ -206,7 +206,7 @@ def test_only_names_that_are_no_words_are_distinctive() -> None:
     assert not is_distinctive("Vacancy")
 
 
-def test_plain_words_are_translated_only_where_they_are_marked(library: Library) -> None:
+def test_plain_words_are_translated_only_where_they_are_marked(library: PackageSource) -> None:
     names = _names(library)
     new = names.identifiers["edge"]
     text = "The edge is `edge`.\n\nArgs:\n    edge: the edge\n    edge=2"
@@ -226,7 +226,7 @@ def test_definitions_change_places_where_that_is_legal() -> None:
         exec(compile(shuffled, "shuffled", "exec"), {})
 
 
-def test_the_words_of_others_do_not_hold_the_library_itself(library: Library) -> None:
+def test_the_words_of_others_do_not_hold_the_library_itself(library: PackageSource) -> None:
     found = foreign_vocabulary([library])
     assert "loads" in found.words  # json, which the library imports
     assert not {"CrystalCell", "scaled_by", "cell_volume_sum"} & (found.words | found.strings)
@@ -259,7 +259,7 @@ def test_the_original_leaves_the_lock_file() -> None:
         without(lock, {"other"})
 
 
-def test_the_same_source_is_the_same_wheel(library: Library, tmp_path: Path) -> None:
+def test_the_same_source_is_the_same_wheel(library: PackageSource, tmp_path: Path) -> None:
     package = library.folder / "toycells"
     (tmp_path / "again").mkdir()
     first = wheel.write(tmp_path, "toycells", package)

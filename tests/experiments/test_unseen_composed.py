@@ -20,7 +20,12 @@ from experiments.benchmarks.unseen.owners import analyse, count_errors
 from experiments.benchmarks.unseen.prose import translate
 from experiments.benchmarks.unseen.reorder import reorder
 from experiments.benchmarks.unseen.rewrite import rewrite
-from experiments.benchmarks.unseen.source import Library, UnseenError, Vocabulary, read_library
+from experiments.benchmarks.unseen.source import (
+    PackageSource,
+    UnseenError,
+    Vocabulary,
+    read_library,
+)
 
 PAIRS = '''"""Pairs of `CrystalEnds`, after Rivetti et al., J. Cell. Phys. 3, 14 (2001)."""
 
@@ -150,7 +155,7 @@ WORDS = Vocabulary(
 
 
 @pytest.fixture
-def libraries(tmp_path: Path) -> list[Library]:
+def libraries(tmp_path: Path) -> list[PackageSource]:
     for package, module, text in (("toypairs", "pairs", PAIRS), ("toyhops", "steps", STEPS)):
         folder = tmp_path / "site" / package
         (folder / "tests").mkdir(parents=True)
@@ -160,7 +165,7 @@ def libraries(tmp_path: Path) -> list[Library]:
     return [read_library(package, tmp_path / "site") for package in ("toypairs", "toyhops")]
 
 
-def _renamed(libraries: list[Library], seed: int, root: Path) -> tuple[UnseenLibrary, str]:
+def _renamed(libraries: list[PackageSource], seed: int, root: Path) -> tuple[UnseenLibrary, str]:
     names = make_map(libraries, WORDS, seed=seed, overridden=(), proper=("Rivetti",))
     texts = {name: m.text for library in libraries for name, m in library.modules.items()}
     owners = analyse({**texts, "script": SCRIPT}, ["toypairs", "toyhops"])
@@ -179,7 +184,7 @@ def _renamed(libraries: list[Library], seed: int, root: Path) -> tuple[UnseenLib
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_two_packages_that_import_each_other_give_the_same_values(
-    libraries: list[Library], tmp_path: Path, seed: int
+    libraries: list[PackageSource], tmp_path: Path, seed: int
 ) -> None:
     unseen, script = _renamed(libraries, seed, tmp_path / "out")
 
@@ -197,7 +202,9 @@ def test_two_packages_that_import_each_other_give_the_same_values(
     assert gates.leak_scan(unseen, WORDS.words) == []
 
 
-def test_a_name_that_is_put_together_is_renamed_like_its_parts(libraries: list[Library]) -> None:
+def test_a_name_that_is_put_together_is_renamed_like_its_parts(
+    libraries: list[PackageSource],
+) -> None:
     names = make_map(libraries, WORDS, seed=1, overridden=())
     stem = names.keys["volume"]
     assert names.identifiers["volume_a"] == f"{stem}_a"
@@ -206,7 +213,7 @@ def test_a_name_that_is_put_together_is_renamed_like_its_parts(libraries: list[L
 
 
 def test_a_name_stays_when_the_text_it_is_made_from_may_be_anothers(
-    libraries: list[Library],
+    libraries: list[PackageSource],
 ) -> None:
     names = make_map(libraries, WORDS, seed=1, overridden=())
     assert {"name_a", "name_b", "ids"} <= set(names.kept)
@@ -268,7 +275,7 @@ def test_a_text_that_ends_mypy_does_not_end_us() -> None:
         analyse({"m": f"x = {' + '.join(['1'] * 20_000)}\n"}, ["m"])
 
 
-def test_members_of_a_class_and_attribute_directives_follow(libraries: list[Library]) -> None:
+def test_members_of_a_class_and_attribute_directives_follow(libraries: list[PackageSource]) -> None:
     names = make_map(libraries, WORDS, seed=1, overridden=())
     step, plain = names.identifiers["HopStep"], "marks"
     new = names.identifiers[plain]
@@ -278,7 +285,7 @@ def test_members_of_a_class_and_attribute_directives_follow(libraries: list[Libr
     )
 
 
-def test_citations_go_and_plurals_follow(libraries: list[Library]) -> None:
+def test_citations_go_and_plurals_follow(libraries: list[PackageSource]) -> None:
     names = make_map(libraries, WORDS, seed=1, overridden=())
     new = names.identifiers["HopStep"]
     assert translate("Many HopSteps of one HopStep.", names) == f"Many {new}s of one {new}."
@@ -302,7 +309,9 @@ def test_citations_go_and_plurals_follow(libraries: list[Library]) -> None:
         "Use the featurizer add-on for it.",
     ],
 )
-def test_prompts_name_the_packages_of_their_question(libraries: list[Library], text: str) -> None:
+def test_prompts_name_the_packages_of_their_question(
+    libraries: list[PackageSource], text: str
+) -> None:
     from experiments.benchmarks.unseen.questions import _prose
 
     names = make_map(libraries, WORDS, seed=1, overridden=())

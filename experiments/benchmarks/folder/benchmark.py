@@ -64,7 +64,7 @@ class BuiltSpec(TaskSpec):
         return self
 
 
-class Manifest(BaseModel):
+class QuestionSet(BaseModel):
     """The content of ``benchmark.yaml``.
 
     Attributes
@@ -95,14 +95,14 @@ class Manifest(BaseModel):
 
 
 def portable_environment(env: str, folder: Path) -> str:
-    """The counterpart of `Manifest.environment_seen_from`: a path as ``folder`` sees it."""
+    """The counterpart of `QuestionSet.environment_seen_from`: a path as ``folder`` sees it."""
     if "/" not in env:
         return env
     seen = os.path.relpath(Path(env).expanduser().resolve(), folder.resolve())
     return seen if "/" in seen else f"./{seen}"
 
 
-def read_manifest(folder: Path) -> Manifest:
+def read_manifest(folder: Path) -> QuestionSet:
     """Read ``benchmark.yaml``.
 
     Raises
@@ -113,7 +113,7 @@ def read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST
     try:
         content: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return Manifest.model_validate(content)
+        return QuestionSet.model_validate(content)
     except FileNotFoundError:
         msg = (
             f"{path}: not found; write it by hand (docs/questions.md), or let"
@@ -210,7 +210,7 @@ class BuiltFolder:
         """One line per rejected test or assertion."""
         return self.root / "rejected.jsonl"
 
-    def write_manifest(self, manifest: Manifest) -> None:
+    def write_manifest(self, manifest: QuestionSet) -> None:
         """Write ``benchmark.yaml``."""
         text = yaml.safe_dump(manifest.model_dump(mode="json"), sort_keys=False)
         (self.root / MANIFEST).write_text(text, encoding="utf-8")

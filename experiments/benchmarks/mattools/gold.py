@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from docgen.sources import read_sources
-from docgen.usage import Usage
+from docgen.usage import CodeResolver
 from experiments.benchmarks.mattools.layout import MatToolsError
 from experiments.benchmarks.question_gold import public_symbols
 from experiments.samples import Sample
@@ -56,7 +56,7 @@ class MatToolsGold:
             When no answers are recorded there.
         """
         folder = environments.site_packages(self.environment)
-        return mattools_gold(Usage(read_sources(self.packages, folder)), self.recorded)
+        return mattools_gold(CodeResolver(read_sources(self.packages, folder)), self.recorded)
 
     def secrets(self) -> Mapping[str, str]:
         """Verification code, and the recorded right answers."""
@@ -66,7 +66,7 @@ class MatToolsGold:
         return found
 
 
-def mattools_gold(usage: Usage, recorded: Path) -> dict[str, dict[str, str]]:
+def mattools_gold(usage: CodeResolver, recorded: Path) -> dict[str, dict[str, str]]:
     """Question -> the names that at least half of its recorded right answers use."""
     used: dict[str, Counter[str]] = {}
     kinds: dict[str, str] = {}

@@ -18,7 +18,7 @@ from experiments.benchmarks.unseen.questions import read_questions, script_texts
 from experiments.benchmarks.unseen.reorder import reorder
 from experiments.benchmarks.unseen.rewrite import rewrite
 from experiments.benchmarks.unseen.source import (
-    Library,
+    PackageSource,
     UnseenError,
     foreign_vocabulary,
     read_library,
@@ -181,7 +181,7 @@ def build(
 
 
 def _write_source(
-    library: Library, root: Path, renamed: Mapping[str, str], names: NameMap, seed: int
+    library: PackageSource, root: Path, renamed: Mapping[str, str], names: NameMap, seed: int
 ) -> None:
     for module in library.modules.values():
         dotted = names.module(module.name) or module.name
@@ -218,7 +218,7 @@ def _check_types(modules: Mapping[str, str], renamed: Mapping[str, str], names: 
 
 
 def _write_environment(
-    out: Path, libraries: Sequence[Library], names: NameMap, warmup: str
+    out: Path, libraries: Sequence[PackageSource], names: NameMap, warmup: str
 ) -> None:
     folder = out / "environment"
     (folder / "wheels").mkdir(parents=True)

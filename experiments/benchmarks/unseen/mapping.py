@@ -20,7 +20,7 @@ from experiments.benchmarks.unseen.composed import (
     texts_in,
 )
 from experiments.benchmarks.unseen.names import NameMaker
-from experiments.benchmarks.unseen.source import Library, Module, Vocabulary, inside
+from experiments.benchmarks.unseen.source import Module, PackageSource, Vocabulary, inside
 
 #: Names that mean something to Python, to monty or to every reader.
 _KEPT = frozenset({"self", "cls", "mcs", "args", "kwargs", "as_dict", "from_dict", "main"})
@@ -84,7 +84,7 @@ class NameMap:
 
 
 def make_map(
-    libraries: Sequence[Library],
+    libraries: Sequence[PackageSource],
     vocabulary: Vocabulary,
     *,
     seed: int,
@@ -161,7 +161,7 @@ def make_map(
     )
 
 
-def _composed(library: Library) -> dict[str, tuple[Affix, str]]:
+def _composed(library: PackageSource) -> dict[str, tuple[Affix, str]]:
     """Names of a library that its code puts together, with their fixed part and their rest."""
     modules = library.modules.values()
     known = set().union(*(affixes(module) for module in modules))
@@ -174,7 +174,7 @@ def _composed(library: Library) -> dict[str, tuple[Affix, str]]:
     }
 
 
-def _reflected(library: Library, vocabulary: Vocabulary) -> set[str]:
+def _reflected(library: PackageSource, vocabulary: Vocabulary) -> set[str]:
     """Names that a module both defines and looks up as a text that cannot be renamed."""
     return set().union(
         *(
@@ -237,7 +237,7 @@ def _assigned(body: Sequence[ast.stmt]) -> Iterator[str]:
                     yield node.id
 
 
-def foreign_imports(module: Module, libraries: Sequence[Library]) -> set[str]:
+def foreign_imports(module: Module, libraries: Sequence[PackageSource]) -> set[str]:
     """Names that a module binds by importing from outside of the libraries."""
     found: set[str] = set()
     for node in ast.walk(module.tree):

@@ -42,7 +42,7 @@ class Module:
 
 
 @dataclass(frozen=True)
-class Library:
+class PackageSource:
     """A package to rename."""
 
     package: str
@@ -73,7 +73,7 @@ def inside(dotted: str, packages: Iterable[str]) -> bool:
     return any(dotted == package or dotted.startswith(f"{package}.") for package in packages)
 
 
-def read_library(package: str, folder: Path) -> Library:
+def read_library(package: str, folder: Path) -> PackageSource:
     """Read a package from a ``site-packages`` folder, without its tests; nothing is imported.
 
     Raises
@@ -105,7 +105,7 @@ def read_library(package: str, folder: Path) -> Library:
         elif path.is_file() and "__pycache__" not in path.parts:
             data.append(relative)
     name_, version, licence = _distribution(folder, root / "__init__.py")
-    return Library(package, folder, modules, name_, version, tuple(data), licence)
+    return PackageSource(package, folder, modules, name_, version, tuple(data), licence)
 
 
 def _distribution(folder: Path, file: Path) -> tuple[str | None, str | None, str]:
@@ -142,7 +142,7 @@ class Vocabulary:
     members: frozenset[str]
 
 
-def foreign_vocabulary(libraries: Sequence[Library]) -> Vocabulary:
+def foreign_vocabulary(libraries: Sequence[PackageSource]) -> Vocabulary:
     """Read the source of everything that the libraries import, except the libraries themselves."""
     words: set[bytes] = set()
     strings: set[bytes] = set()
@@ -160,7 +160,7 @@ def foreign_vocabulary(libraries: Sequence[Library]) -> Vocabulary:
     )
 
 
-def _foreign_files(libraries: Sequence[Library]) -> Iterator[Path]:
+def _foreign_files(libraries: Sequence[PackageSource]) -> Iterator[Path]:
     folder = libraries[0].folder
     ours = [folder.joinpath(*library.package.split(".")) for library in libraries]
     standard = Path(ast.__file__).parent

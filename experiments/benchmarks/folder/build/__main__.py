@@ -25,7 +25,7 @@ from docgen.symbols import Library
 from experiments.benchmarks.folder.benchmark import (
     BuiltFolder,
     BuiltSpec,
-    Manifest,
+    QuestionSet,
     portable_environment,
 )
 from experiments.benchmarks.folder.build.collect import Rejected, collect, test_files
@@ -94,7 +94,7 @@ async def build(options: Options, console: Console) -> tuple[list[Built], list[R
             rejected += reasons
             progress.advance(note=f"{len(built)} questions")
         out.write_manifest(
-            Manifest(
+            QuestionSet(
                 package=options.package,
                 packages=(options.package,),
                 environment=portable_environment(options.env, out.root),

@@ -17,7 +17,7 @@ from experiments.benchmarks.folder.build import prompts
 from experiments.benchmarks.folder.build.sources import reference
 from experiments.benchmarks.folder.build.values import LOOSEST, Tolerance
 from experiments.benchmarks.folder.build.writer import (
-    Draft,
+    Excerpt,
     PropertyText,
     QuestionText,
     WriterError,
@@ -79,7 +79,7 @@ class ModelWriter:
         self._library = library
         self.name = str(chat.name)
 
-    async def properties(self, draft: Draft) -> Sequence[PropertyText]:
+    async def properties(self, draft: Excerpt) -> Sequence[PropertyText]:
         """See `.writer.TaskWriter`."""
         listed = "\n".join(
             f"{place}. `{asked.expression}` (format {asked.shape.format}"
@@ -107,7 +107,7 @@ class ModelWriter:
         return [PropertyText(p.name, " ".join(p.description.split())) for p in reply.properties]
 
     async def question(
-        self, draft: Draft, properties: Sequence[PropertyText], code: str
+        self, draft: Excerpt, properties: Sequence[PropertyText], code: str
     ) -> QuestionText:
         """See `.writer.TaskWriter`."""
         hidden = sorted(draft.masks.values())
@@ -132,7 +132,7 @@ class ModelWriter:
         return QuestionText(reply.introduction.strip(), reply.goal.strip())
 
     async def verification(
-        self, draft: Draft, properties: Sequence[PropertyText]
+        self, draft: Excerpt, properties: Sequence[PropertyText]
     ) -> Sequence[Tolerance]:
         """See `.writer.TaskWriter`."""
         listed = "\n".join(
@@ -154,7 +154,7 @@ class ModelWriter:
         reply = await self._ask(draft, question, _Verification, faults, "verification")
         return [Tolerance(rule.compare, rule.rtol, rule.atol) for rule in reply.verification]
 
-    def _documentation(self, draft: Draft) -> str:
+    def _documentation(self, draft: Excerpt) -> str:
         """What the library says about the asked values; units stand there, seldom in a test."""
         symbols = {s.qualname: s for asked in draft.asked
                    for s in documented(self._library, draft.program, asked)}  # fmt: skip
@@ -163,7 +163,7 @@ class ModelWriter:
 
     async def _ask(
         self,
-        draft: Draft,
+        draft: Excerpt,
         question: str,
         form: type[Answer],
         faults: Callable[[Answer], list[str]],
@@ -189,14 +189,14 @@ class ModelWriter:
         raise WriterError(f"the model's {purpose} cannot be used: {'; '.join(problems[:_FAULTS])}")
 
 
-def _listed(draft: Draft, properties: Sequence[PropertyText]) -> str:
+def _listed(draft: Excerpt, properties: Sequence[PropertyText]) -> str:
     return "\n".join(
         f"{place}. `{text.name}` ({asked.shape.format}): {text.description}"
         for place, (text, asked) in enumerate(zip(properties, draft.asked, strict=True))
     )
 
 
-def _library_names(draft: Draft) -> list[str]:
+def _library_names(draft: Excerpt) -> list[str]:
     """Names that give the solution away: those that the gates of the finished question look for."""
     asked = {item.number: (f"value_{item.number}", item.shape.code) for item in draft.asked}
     return sorted(gates.library_names(reference(draft.program, asked)))
@@ -211,7 +211,7 @@ def _named(where: str, text: str, forbidden: Sequence[str]) -> list[str]:
     return [f"{where}: must not name {name}" for name in forbidden if name in words]
 
 
-def _misnumbered(items: Sequence[_Numbered], draft: Draft) -> list[str]:
+def _misnumbered(items: Sequence[_Numbered], draft: Excerpt) -> list[str]:
     if [item.number for item in items] == list(range(len(draft.asked))):
         return []
     return [f"the numbers must be 0 to {len(draft.asked) - 1}, each once"]

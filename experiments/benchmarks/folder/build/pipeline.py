@@ -28,7 +28,7 @@ from experiments.benchmarks.folder.build.values import (
 )
 from experiments.benchmarks.folder.build.writer import (
     Asked,
-    Draft,
+    Excerpt,
     PropertyText,
     QuestionText,
     TaskWriter,
@@ -146,7 +146,7 @@ class Builder:
             masks = masks_of(program, [item.number for item in asked], self.library)
             if not masks:
                 raise Unusable("the prompt would give everything away: nothing can be masked")
-            draft = Draft(program, tuple(asked), masks, self.package)
+            draft = Excerpt(program, tuple(asked), masks, self.package)
             texts = await self.writer.properties(draft)
             rules = await self.writer.verification(draft, texts)
             properties = [_property(*of) for of in zip(asked, texts, rules, strict=True)]
@@ -171,7 +171,7 @@ class Builder:
     async def _prove(
         self,
         spec: BuiltSpec,
-        draft: Draft,
+        draft: Excerpt,
         named: Mapping[int, str],
         gold: Mapping[str, Any],
         notes: Sequence[str],

@@ -1,6 +1,6 @@
 """Who writes the texts of a task: rules, from the library's own documentation.
 
-The chat model's counterpart is `model_writer`; both see the same `Draft`.
+The chat model's counterpart is `model_writer`; both see the same `Excerpt`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Draft:
+class Excerpt:
     """What a writer sees of a task: the test, and what is asked; no value of the execution."""
 
     program: Program
@@ -84,18 +84,18 @@ class TaskWriter(Protocol):
 
     name: str
 
-    async def properties(self, draft: Draft, /) -> Sequence[PropertyText]:
+    async def properties(self, draft: Excerpt, /) -> Sequence[PropertyText]:
         """Names and descriptions, in the order of ``draft.asked``."""
         ...
 
     async def question(
-        self, draft: Draft, properties: Sequence[PropertyText], code: str, /
+        self, draft: Excerpt, properties: Sequence[PropertyText], code: str, /
     ) -> QuestionText:
         """The words around ``code``, the scaffold with its masks."""
         ...
 
     async def verification(
-        self, draft: Draft, properties: Sequence[PropertyText], /
+        self, draft: Excerpt, properties: Sequence[PropertyText], /
     ) -> Sequence[Tolerance]:
         """How each property is compared."""
         ...
@@ -117,7 +117,7 @@ class RulesWriter:
     def __init__(self, library: Library) -> None:
         self._library = library
 
-    async def properties(self, draft: Draft) -> Sequence[PropertyText]:
+    async def properties(self, draft: Excerpt) -> Sequence[PropertyText]:
         """See `TaskWriter`."""
         texts: list[PropertyText] = []
         taken = set(draft.masks.values()) | _names(draft.program)
@@ -136,7 +136,7 @@ class RulesWriter:
         return texts
 
     async def question(
-        self, draft: Draft, properties: Sequence[PropertyText], _code: str
+        self, draft: Excerpt, properties: Sequence[PropertyText], _code: str
     ) -> QuestionText:
         """See `TaskWriter`; rules cannot put code into words, so there is no goal."""
         listed = ", ".join(f"`{prop.name}`" for prop in properties)
@@ -144,7 +144,7 @@ class RulesWriter:
         return QuestionText(f"With the package {draft.package}, {given} {listed}.", "")
 
     async def verification(
-        self, draft: Draft, _properties: Sequence[PropertyText]
+        self, draft: Excerpt, _properties: Sequence[PropertyText]
     ) -> Sequence[Tolerance]:
         """See `TaskWriter`: as the assertions say."""
         return [asked.tolerance for asked in draft.asked]
@@ -164,7 +164,7 @@ class RulesWriter:
         imported = _imported(program)
         return bool(_candidates(self._library, _named(node, imported), imported))
 
-    def _summary(self, draft: Draft, asked: Asked) -> str:
+    def _summary(self, draft: Excerpt, asked: Asked) -> str:
         """First sentence about what gives the value; empty when nothing is documented."""
         for symbols in _described(self._library, draft.program, asked):
             sentences = {first_sentence(symbol.docstring) for symbol in symbols}

@@ -32,7 +32,7 @@ from experiments.benchmarks.mattools.journal import Journal
 from experiments.benchmarks.mattools.published import source_of
 from experiments.benchmarks.mattools.replay import grade as grading
 from experiments.benchmarks.mattools.replay.compare import Replayed
-from experiments.benchmarks.mattools.replay.grade import Bench, Graded, grade
+from experiments.benchmarks.mattools.replay.grade import Graded, Grader, grade
 from experiments.benchmarks.mattools.replay.recorded import Recorded, RecordedError, read_recorded
 from experiments.benchmarks.mattools.replay.schedule import Group, Schedule, groups
 from experiments.benchmarks.mattools.replay.tables import print_comparison, seconds_by_question
@@ -157,7 +157,7 @@ async def _grade_all(
     done = len(rows) - sum(map(len, waiting))
     failures = Failures()
     async with AsyncExitStack() as stack:
-        bench = Bench(replayed.samples, get_sandbox(limits), get_sandbox(limits), limits.timeout)
+        bench = Grader(replayed.samples, get_sandbox(limits), get_sandbox(limits), limits.timeout)
         stack.push_async_callback(bench.sandbox.close)
         stack.push_async_callback(bench.verifier.close)
         with console.status("Starting the sandboxes"):

@@ -64,7 +64,7 @@ class Graded(BaseModel):
 
 
 @dataclass(frozen=True)
-class Bench:
+class Grader:
     """Where functions run, where they are judged, and by what."""
 
     samples: Mapping[str, Sample]
@@ -95,7 +95,7 @@ class Ran:
     cpu_seconds: float | None = None
 
 
-async def grade(recorded: Recorded, scorers: tuple[str, ...], bench: Bench) -> list[Graded]:
+async def grade(recorded: Recorded, scorers: tuple[str, ...], bench: Grader) -> list[Graded]:
     """Run one generation, and judge it by each scorer.
 
     Raises
@@ -115,7 +115,7 @@ async def grade(recorded: Recorded, scorers: tuple[str, ...], bench: Bench) -> l
     ]
 
 
-async def _run(recorded: Recorded, sample: Sample, bench: Bench) -> Ran:
+async def _run(recorded: Recorded, sample: Sample, bench: Grader) -> Ran:
     """Run a function as the published scorer does: ``main.py``, which prints what it returns."""
     if not recorded.code.strip() or not recorded.entry.strip():
         return Ran(reason="no_code")
@@ -125,7 +125,7 @@ async def _run(recorded: Recorded, sample: Sample, bench: Bench) -> Ran:
     return replace(_ran(execution), cpu_seconds=execution.cpu_seconds)
 
 
-async def _execute(code: str, entry: str, sample: Sample, bench: Bench) -> Execution:
+async def _execute(code: str, entry: str, sample: Sample, bench: Grader) -> Execution:
     execution = await bench.sandbox.run(code, entry, timeout=bench.timeout, mounts=present(sample))
     if execution.outcome is Outcome.INFRA:
         raise SandboxError(execution.error or "the sandbox failed")
@@ -166,7 +166,7 @@ def _judged(right: bool, passed: int, failed: list[str], detail: str, wrong: int
     }  # fmt: skip
 
 
-async def _published(recorded: Recorded, ran: Ran, sample: Sample, bench: Bench) -> dict[str, Any]:
+async def _published(recorded: Recorded, ran: Ran, sample: Sample, bench: Grader) -> dict[str, Any]:
     if ran.answer is None:
         return _no(ran.reason, ran.detail)
     verdict = await run_unit_test(
@@ -182,7 +182,7 @@ async def _published(recorded: Recorded, ran: Ran, sample: Sample, bench: Bench)
     return _judged(verdict.ok, passed, failed, "; ".join(verdict.errors), wrong)
 
 
-async def _typed(recorded: Recorded, ran: Ran, sample: Sample, bench: Bench) -> dict[str, Any]:
+async def _typed(recorded: Recorded, ran: Ran, sample: Sample, bench: Grader) -> dict[str, Any]:
     if ran.ended == "start":
         # What stands around the function ended the script; imported, the function may still run.
         execution = await _execute(recorded.code, recorded.entry, sample, bench)

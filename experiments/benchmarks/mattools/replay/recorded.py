@@ -26,7 +26,7 @@ class RecordedError(ValueError):
     """A recording cannot be read; names file and line."""
 
 
-class Outcome(BaseModel):
+class RecordedOutcome(BaseModel):
     """What an earlier replay found."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -59,7 +59,7 @@ class Recorded:
     question_id: str
     code: str
     entry: str
-    outcome: Outcome | None
+    outcome: RecordedOutcome | None
 
 
 class QuestionIds:
@@ -148,5 +148,5 @@ def _row(
     # A model may have given nothing (null) or something that is not text.
     code, entry = ("" if text is None else str(text) for text in (code, plain.get("function_name")))
     found = plain.get("replayed")
-    outcome = None if found is None else Outcome.model_validate(found)
+    outcome = None if found is None else RecordedOutcome.model_validate(found)
     return Recorded(key, run, run_key, ids.find(str(question)), code, entry, outcome)
