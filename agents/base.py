@@ -16,6 +16,7 @@ StopReason = Literal[
     "iterations",  # the last permitted iteration was used
     "repeated",  # the model sent a draft that had failed again, twice
     "budget",  # a limit on calls, tokens, dollars or seconds was reached: not finished
+    "context",  # a prompt was longer than the model's window
     "format_error",  # no code could be read from any reply
     "model_error",  # the endpoint failed after its retries: infrastructure, not a score
     "sandbox_error",  # the sandbox failed after its retries: infrastructure, not a score

@@ -22,7 +22,7 @@ from agents.answer import Answer, UnreadableError, read_answer
 from agents.answer_formats import CODE, Reading
 from agents.base import Question, Step, StopReason, Trajectory
 from agents.budget import EXECUTION_LIMITS, Budget, BudgetExceeded, Meter
-from agents.models import Fault, ModelClient, ModelError, Reply, ToolCall
+from agents.models import ContextError, Fault, ModelClient, ModelError, Reply, ToolCall
 from agents.models.content import plain_message
 from retrieval.base import RetrievalError, Retriever
 from retrieval.budget import shorten
@@ -159,7 +159,8 @@ class Episode:
         try:
             reply = await self.parts.model.ask(messages, sample=sample, extend=extend, tools=tools)
         except ModelError as error:
-            self._record("model", purpose=purpose, messages=sent, error=str(error))
+            context = {"fault": "context"} if isinstance(error, ContextError) else {}
+            self._record("model", purpose=purpose, messages=sent, error=str(error), **context)
             raise
         self.meter.usage += reply.usage
         self.fault = reply.fault
@@ -317,6 +318,9 @@ async def run_episode(
         reason = await architecture(episode)
     except BudgetExceeded as limit:
         return episode.finish("budget", str(limit), limit=(limit.limit, limit.bound))
+    except ContextError as error:  # what was found until here is the answer
+        episode.fault = "context"
+        return episode.finish("context", str(error))
     except ModelError as error:
         return episode.finish("model_error", str(error))
     except SandboxError as error:

@@ -4,7 +4,7 @@ Importing this package imports no LangChain: ``--help`` must answer at once.
 """
 
 from agents.models.calls import ToolCall
-from agents.models.client import CHARACTERS_PER_TOKEN, ModelClient, ModelError
+from agents.models.client import CHARACTERS_PER_TOKEN, ContextError, ModelClient, ModelError
 from agents.models.config import ModelConfig, Price, read_config
 from agents.models.prices import find_price
 from agents.models.providers import build_model
@@ -13,6 +13,7 @@ from agents.models.reply import FAULTS, Fault, Reply
 __all__ = [
     "CHARACTERS_PER_TOKEN",
     "FAULTS",
+    "ContextError",
     "Fault",
     "ModelClient",
     "ModelConfig",

@@ -5,16 +5,25 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agents.base import Usage
 from agents.models.cache import ReplyCache, request_key
 from agents.models.calls import as_text, calls_of, raw_of, read_calls, told
 from agents.models.config import ModelConfig, Price
-from agents.models.content import sendable
-from agents.models.parameters import adjusted, refuses_tools, reply_limit, with_limit
+from agents.models.content import sendable, sendable_text
+from agents.models.logprobs import asking, first_tokens, read_prompt
+from agents.models.parameters import (
+    adjusted,
+    overflows,
+    refuses_logprobs,
+    refuses_tools,
+    reply_limit,
+    with_limit,
+)
 from agents.models.reply import Reply, fault_of, reasoning_of
 from agents.models.traffic import Recorder, Replay
 
@@ -43,6 +52,10 @@ Tools = Sequence[Mapping[str, Any]]
 
 class ModelError(Exception):
     """The endpoint failed after its retries: infrastructure, never a wrong answer."""
+
+
+class ContextError(ModelError):
+    """The prompt is longer than the model can read: a wrong answer, no failed endpoint."""
 
 
 class ModelClient:
@@ -94,6 +107,7 @@ class ModelClient:
         self._slots = asyncio.Semaphore(concurrency)
         self.adjustments: list[str] = []
         self._tools_as_text = config.tools == "text"
+        self._logprobs = True  # until the endpoint refuses them
         self._tries = 1 if retries else config.max_retries + 1
         # Backoff of the client is at most 8 s per retry; the rest of the margin is for queues.
         self._deadline = (config.timeout + 10.0) * (config.max_retries + 1 if retries else 1)
@@ -106,6 +120,7 @@ class ModelClient:
         sample: str,
         extend: bool = True,
         tools: Tools = (),
+        logprobs: int = 0,
     ) -> Reply:
         """Send ``messages`` and return the reply.
 
@@ -121,27 +136,73 @@ class ModelClient:
         tools
             Tools that the model may call, as OpenAI's API describes functions. To a model without
             tool calling they are offered as text (``model.tools``); the reply is the same.
+        logprobs
+            How many alternatives of the first tokens to ask for, with their log-probabilities;
+            an endpoint that has none replies without them.
+
+        Raises
+        ------
+        ContextError
+            When the prompt is longer than the model's window.
+        ModelError
+            When the endpoint failed after all retries, or sent something that is not a reply.
+        """
+        window = self.config.context_tokens
+        if window is not None and (length := self._tokens_of(messages, tools)) > window:
+            raise ContextError(
+                f"{self.name}: the prompt has about {length} tokens, model.context_tokens={window}"
+            )
+        make = partial(self._answer, messages, tools, extend=extend, logprobs=logprobs)
+        identity = self._identity(tools, **({"logprobs": logprobs} if logprobs else {}))
+        return await self._once(identity, messages, sample, tools, make)
+
+    async def read(self, text: str) -> Reply:
+        """Have a text read, not answered: ``tokens`` has each token's log-probability and rank.
+
+        They are ``None`` where the endpoint does not tell them.
 
         Raises
         ------
         ModelError
-            When the endpoint failed after all retries, or sent something that is not a reply.
+            When the endpoint failed after all retries.
         """
+        from langchain_core.messages import HumanMessage  # noqa: PLC0415 - slow to import
+
+        asked = [HumanMessage(text)]
+        identity = self._identity((), reads="prompt")
+        return await self._once(identity, asked, "0", (), partial(self._read, text))
+
+    async def _once(
+        self,
+        identity: Mapping[str, Any],
+        messages: Sequence[BaseMessage],
+        sample: str,
+        tools: Tools,
+        make: Callable[[], Awaitable[Reply]],
+    ) -> Reply:
+        """What ``make`` returns, or what was recorded or cached of the same request."""
         if self._replay is not None:
-            return self._replayed(self._replay, messages, sample, tools)
+            return self._replayed(self._replay, identity, messages, sample, tools)
+        key = request_key(identity, messages, sample, tools)
         try:
-            reply = await self._answer(messages, sample, tools, extend=extend)
+            reply = self._cached(key)
+            if reply is None:
+                reply = await make()
+                known = reply.text.strip() or reply.tool_calls or reply.tokens is not None
+                if self._cache is not None and known:
+                    self._cache.put(key, reply.stored())
         except ModelError as error:
             if self._record is not None:
-                self._record.failure(self._identity(tools), messages, sample, str(error), tools)
+                context = isinstance(error, ContextError)
+                self._record.failure(identity, messages, sample, str(error), tools, context=context)
             raise
         if self._record is not None:
-            self._record.reply(self._identity(tools), messages, sample, reply.stored(), tools)
+            self._record.reply(identity, messages, sample, reply.stored(), tools)
         return reply
 
-    def _identity(self, tools: Tools) -> dict[str, Any]:
+    def _identity(self, tools: Tools, **asked: Any) -> dict[str, Any]:
         """What a request is told apart by; how tools are offered changes what the model reads."""
-        return {**self._plain_identity, **({"tools": self.config.tools} if tools else {})}
+        return {**self._plain_identity, **({"tools": self.config.tools} if tools else {}), **asked}
 
     async def close(self) -> None:
         """Close the connections, in the event loop that opened them."""
@@ -152,34 +213,54 @@ class ModelClient:
             self._cache.close()
 
     def _replayed(
-        self, replay: Replay, messages: Sequence[BaseMessage], sample: str, tools: Tools
+        self,
+        replay: Replay,
+        identity: Mapping[str, Any],
+        messages: Sequence[BaseMessage],
+        sample: str,
+        tools: Tools,
     ) -> Reply:
-        found = replay.find(self._identity(tools), messages, sample, tools)
+        found = replay.find(identity, messages, sample, tools)
         if found is None:
             raise ModelError(
                 f"{self.name}: {replay.path} contains no reply to this prompt. It was recorded "
                 "with another configuration, other documents or other library versions."
             )
         if "error" in found:
-            raise ModelError(found["error"])
+            raise (ContextError if found.get("context") else ModelError)(found["error"])
         return Reply.load(found["reply"])
 
+    def _cached(self, key: str) -> Reply | None:
+        stored = self._cache.get(key) if self._cache is not None else None
+        if stored is None:
+            return None
+        reply = Reply.load(stored)
+        usage = replace(reply.usage, calls=0, cached_calls=1, cost_usd=0.0)
+        return replace(reply, usage=usage, seconds=0.0, cached=True)
+
     async def _answer(
-        self, messages: Sequence[BaseMessage], sample: str, tools: Tools, *, extend: bool
+        self, messages: Sequence[BaseMessage], tools: Tools, *, extend: bool, logprobs: int
     ) -> Reply:
-        key = request_key(self._identity(tools), messages, sample, tools)
-        if self._cache is not None and (stored := self._cache.get(key)) is not None:
-            reply = Reply.load(stored)
-            usage = replace(reply.usage, calls=0, cached_calls=1, cost_usd=0.0)
-            return replace(reply, usage=usage, seconds=0.0, cached=True)
         async with self._slots:
-            reply = await self._exchange(messages, tools)
+            reply = await self._exchange(messages, tools, logprobs=logprobs)
             limit = reply_limit(self.chat)
-            if reply.fault == "length" and limit is not None and extend:
+            if reply.fault == "length" and limit is not None and extend and not logprobs:
                 reply = await self._longer(messages, tools, reply, 2 * limit)
-        if self._cache is not None and (reply.text.strip() or reply.tool_calls):
-            self._cache.put(key, reply.stored())
         return reply
+
+    async def _read(self, text: str) -> Reply:
+        started = time.monotonic()
+        try:
+            async with self._slots, asyncio.timeout(self._deadline):
+                made = await read_prompt(self.chat, sendable_text(text))
+        except Exception as error:  # as in `_send`: whatever the endpoint makes of it
+            raise self._failure(error) from error
+        seconds = time.monotonic() - started
+        if made is None:
+            return Reply("", Usage(), seconds)
+        count = made.count or round(len(text) / CHARACTERS_PER_TOKEN)
+        usage = self._spent(count, 1, estimated=made.count is None)
+        return Reply("", usage, seconds, tokens=made.tokens)
 
     async def _longer(
         self, messages: Sequence[BaseMessage], tools: Tools, cut: Reply, limit: int
@@ -198,10 +279,14 @@ class ModelClient:
         )
 
     async def _exchange(
-        self, messages: Sequence[BaseMessage], tools: Tools, limit: int | None = None
+        self,
+        messages: Sequence[BaseMessage],
+        tools: Tools,
+        limit: int | None = None,
+        logprobs: int = 0,
     ) -> Reply:
         started = time.monotonic()
-        message = await self._send([sendable(m) for m in messages], tools, limit)
+        message = await self._send([sendable(m) for m in messages], tools, limit, logprobs)
         text = str(message.text if isinstance(message.text, str) else message.content)
         usage = self._usage(messages, tools, text, message)
         calls, raw = (calls_of(message), raw_of(message)) if tools else ((), None)
@@ -216,26 +301,30 @@ class ModelClient:
             adjusted=tuple(self.adjustments),
             tool_calls=calls,
             raw=raw,
+            logprobs=first_tokens(message) if logprobs else None,
         )
 
     async def _send(
-        self, messages: list[BaseMessage], tools: Tools, limit: int | None
+        self, messages: list[BaseMessage], tools: Tools, limit: int | None, logprobs: int
     ) -> AIMessage:
         """Send, and again without what the endpoint refuses."""
         while True:
             chat, as_plain = self.chat, self._tools_as_text
             sent = as_text(messages, tools) if tools and as_plain else messages
+            kind = chat if limit is None else with_limit(chat, limit)
+            telling = asking(kind, logprobs) if logprobs and self._logprobs else None
             try:
-                return await self._try(
-                    sent,
-                    chat if limit is None else with_limit(chat, limit),
-                    () if as_plain else tools,
-                )
+                return await self._try(sent, telling or kind, () if as_plain else tools)
             # An endpoint can send anything; clients raise accordingly (openai errors, JSON and
             # pydantic errors, TypeErrors on missing fields). All of them mean: no reply.
             except Exception as error:
                 if tools and not as_plain and self.config.tools == "auto" and refuses_tools(error):
                     self._use_text()
+                    continue
+                if overflows(error):
+                    raise ContextError(str(self._failure(error))) from error
+                if telling is not None and refuses_logprobs(error):
+                    self._logprobs = False
                     continue
                 change = adjusted(chat, error)
                 if change is None:
@@ -284,20 +373,28 @@ class ModelClient:
         if reported is not None:
             prompt, completion = reported["input_tokens"], reported["output_tokens"]
         else:
-            characters = sum(len(m.text) + len(_called(m)) for m in messages)
-            characters += len(told(tools)) if tools else 0
-            prompt = round(characters / CHARACTERS_PER_TOKEN)
+            prompt = self._tokens_of(messages, tools)
             completion = round(len(text + _called(message)) / CHARACTERS_PER_TOKEN)
+        return self._spent(prompt, completion, estimated=reported is None)
+
+    @staticmethod
+    def _tokens_of(messages: Sequence[BaseMessage], tools: Tools) -> int:
+        """About how many tokens a prompt has, pictures apart."""
+        characters = sum(len(m.text) + len(_called(m)) for m in messages)
+        characters += len(told(tools)) if tools else 0
+        return round(characters / CHARACTERS_PER_TOKEN)
+
+    def _spent(self, prompt: int, completion: int, *, estimated: bool) -> Usage:
         cost: float | None = None
         if not self.llm:
             cost = 0.0
-        elif self._price is not None and reported is not None:
+        elif self._price is not None and not estimated:
             cost = (prompt * self._price.prompt + completion * self._price.completion) / 1e6
         return Usage(
             calls=1,
             prompt_tokens=prompt,
             completion_tokens=completion,
-            estimated=reported is None,
+            estimated=estimated,
             cost_usd=cost,
         )
 

@@ -60,7 +60,8 @@ class ModelConfig(BaseModel):
         endpoint refuses them.
     context_tokens
         Tokens that the model reads at most; ``None`` is unknown. Near it, a conversation with
-        tools condenses old results.
+        tools condenses old results; a prompt beyond it (at four characters per token) is not sent,
+        and the answer counts as wrong.
     images
         Whether the model takes pictures; else questions with a picture are listed as unavailable.
     options

@@ -38,9 +38,9 @@ def sendable(message: BaseMessage) -> BaseMessage:
     r"""A message that a client can encode: half of a character as Python writes it, ``\ud83d``."""
     content = message.content
     if isinstance(content, str):
-        return message.model_copy(update={"content": _whole(content)})
+        return message.model_copy(update={"content": sendable_text(content)})
     blocks = [
-        {**block, "text": _whole(block["text"])}
+        {**block, "text": sendable_text(block["text"])}
         if isinstance(block, dict) and isinstance(block.get("text"), str)
         else block
         for block in content
@@ -48,5 +48,6 @@ def sendable(message: BaseMessage) -> BaseMessage:
     return message.model_copy(update={"content": blocks})
 
 
-def _whole(text: str) -> str:
+def sendable_text(text: str) -> str:
+    """A text that a client can encode."""
     return text.encode("utf-8", "backslashreplace").decode()

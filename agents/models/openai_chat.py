@@ -9,9 +9,15 @@ from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatResult
 from langchain_openai import ChatOpenAI
+from openai import APIStatusError
+
+from agents.models.logprobs import ECHOED
 
 #: Fields beside ``content`` in which endpoints return reasoning.
 FIELDS = ("reasoning_content", "reasoning")
+
+#: Statuses of an endpoint that has no completions, or does not return what it reads.
+_NO_COMPLETIONS = frozenset({400, 403, 404, 405, 422, 501})
 
 
 class OpenAIChat(ChatOpenAI):
@@ -28,6 +34,27 @@ class OpenAIChat(ChatOpenAI):
                 kept = message.additional_kwargs
                 sent.update({field: kept[field] for field in FIELDS if kept.get(field)})
         return payload
+
+    async def read_prompt(self, prompt: str) -> dict[str, Any] | None:
+        """A completion with the log-probabilities of ``prompt``; ``None`` where there are none.
+
+        Raises
+        ------
+        openai.OpenAIError
+            When the endpoint failed, rather than refused.
+        """
+        asked = {"model": self.model_name, "prompt": prompt, "max_tokens": 1, "temperature": 0,
+                 "echo": True, "logprobs": ECHOED}  # fmt: skip
+        for extra in ({"prompt_logprobs": 0}, {}):  # the rank of every token, where it is known
+            try:
+                made = await self.root_async_client.completions.create(**asked, extra_body=extra)
+            except APIStatusError as error:
+                if error.status_code not in _NO_COMPLETIONS:
+                    raise
+            else:
+                plain: dict[str, Any] = made.model_dump(warnings=False)
+                return plain
+        return None
 
     def _create_chat_result(
         self, response: Any, generation_info: dict[str, Any] | None = None

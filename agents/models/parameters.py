@@ -39,6 +39,18 @@ _TOOLS = re.compile(
     r"|(?:not|n't|no endpoints found that) support.{0,20}\b(?:tool|function)",
     re.IGNORECASE,
 )
+#: How endpoints say that a prompt is longer than the model's window, and how they say that a
+#: limit on the reply is, which is a setting.
+_OVERFLOW = re.compile(
+    r"context_length_exceeded|exceed_context_size|ContextWindowExceeded|maximum context length"
+    r"|(?:prompt|input) is too long|exceeds? the (?:available |model'?s )?context (?:size|window)"
+    r"|input tokens? (?:count )?.{0,40}exceeds? the (?:maximum|configured)"
+    r"|tokens.{0,60}too large for model with \d+ maximum context",
+    re.IGNORECASE,
+)
+_REPLY_TOO_LARGE = re.compile(
+    r"max_(?:completion_|output_)?tokens\W.{0,60}\btoo (?:large|high|big)"
+)
 _LONGEST = 4000  # characters of an error that are read
 
 
@@ -63,6 +75,19 @@ def refuses_tools(error: Exception) -> bool:
     if refused_parameter(status, text, ("tools", "tool_choice", "functions")) is not None:
         return True
     return isinstance(status, int) and status in _NO_TOOLS and _TOOLS.search(text) is not None
+
+
+def overflows(error: Exception) -> bool:
+    """Whether an endpoint says that the prompt is longer than what the model can read."""
+    status, text = _status(error), str(error)[:_LONGEST]
+    if isinstance(status, int) and status not in (400, 413, 422, 500):
+        return False
+    return _OVERFLOW.search(text) is not None and _REPLY_TOO_LARGE.search(text) is None
+
+
+def refuses_logprobs(error: Exception) -> bool:
+    """Whether an endpoint says that it tells no log-probabilities, or not so many."""
+    return _status(error) in (400, 403, 422) and "logprobs" in str(error)[:_LONGEST]
 
 
 def adjusted(chat: BaseChatModel, error: Exception) -> tuple[BaseChatModel, str] | None:

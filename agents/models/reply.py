@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agents.base import Usage
 from agents.models.calls import ToolCall, message_of
+from agents.models.logprobs import Token
 
 if TYPE_CHECKING:  # slow to import
     from langchain_core.messages import AIMessage
 
-Fault = Literal["length", "content_filter", "refusal", "tool_call", "empty"]
+Fault = Literal["length", "content_filter", "refusal", "tool_call", "empty", "context"]
 
 #: What happened, for a user.
 FAULTS: Mapping[str, str] = {
@@ -21,6 +22,7 @@ FAULTS: Mapping[str, str] = {
     "refusal": "the model refused to answer",
     "tool_call": "the model called a tool instead of answering; none was offered to it",
     "empty": "the model sent an empty reply",
+    "context": "the prompt is longer than the model's context window",
 }
 
 #: Why providers say that a reply ended, in lower case; a reason not listed is not a fault.
@@ -65,6 +67,11 @@ class Reply:
         What the model called, where tools were offered.
     raw
         Content and further fields of a reply with calls that its provider wants back unchanged.
+    logprobs
+        Log-probabilities of the alternatives of the first tokens, where they were asked for;
+        ``None``: not asked for, or not to be had.
+    tokens
+        The tokens of a text that was read, not answered; ``None``: the same.
     """
 
     text: str
@@ -76,6 +83,8 @@ class Reply:
     adjusted: tuple[str, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
     raw: Mapping[str, Any] | None = field(default=None, repr=False)
+    logprobs: tuple[Mapping[str, float], ...] | None = None
+    tokens: tuple[Token, ...] | None = field(default=None, repr=False)
 
     @property
     def message(self) -> AIMessage:
@@ -93,6 +102,10 @@ class Reply:
         adjusted = tuple(stored.get("adjusted", ()))
         calls = tuple(ToolCall(**call) for call in stored.get("tool_calls", ()))
         fields = {"usage": usage, "adjusted": adjusted, "tool_calls": calls}
+        if stored.get("logprobs") is not None:
+            fields["logprobs"] = tuple(stored["logprobs"])
+        if stored.get("tokens") is not None:
+            fields["tokens"] = tuple(Token(**token) for token in stored["tokens"])
         return cls(**{"seconds": 0.0, **stored, **fields})
 
 

@@ -57,9 +57,12 @@ class Recorder:
         sample: str,
         error: str,
         tools: Tools = (),
+        *,
+        context: bool = False,
     ) -> None:
-        """Keep a failed request."""
-        self._write(identity, messages, sample, tools, {"error": error})
+        """Keep a failed request; ``context``: the prompt was too long for the model."""
+        outcome = {"error": error, **({"context": True} if context else {})}
+        self._write(identity, messages, sample, tools, outcome)
 
     def _write(
         self,

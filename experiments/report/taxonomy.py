@@ -44,6 +44,8 @@ def failure(row: Row, name: str) -> str | None:
         found = re.match(r"exception: ([\w.]+)", reason)
         kind = found[1].rpartition(".")[2] if found else "exception"
         return f"raised {kind}"
+    if row.fault == "context":
+        return "the prompt is longer than the model's window"
     if row.outcome in _OUTCOMES:
         return _OUTCOMES[row.outcome]
     if row.values.get("runnable") == 0:
