@@ -19,8 +19,8 @@ from tests.experiments.test_kinds_of_answers import command
 ASKED = [HumanMessage("word " * 2000)]
 SAYINGS = [
     (
-        "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 "
-        "tokens. Please reduce the length of the messages."
+        "This model's maximum context length is 8192 tokens. However, your messages resulted in "
+        "9000 tokens. Please reduce the length of the messages."
     ),
     "the request exceeds the available context size, try increasing it",
     "prompt is too long: 200001 tokens > 200000 maximum",
@@ -46,8 +46,8 @@ async def test_what_endpoints_say_about_a_prompt_that_is_too_long(httpserver: HT
 
 
 @pytest.mark.parametrize("saying", [
-    ("'max_tokens' is too large: 90000. This model's maximum context length is 8192 tokens and your "
-    "request has 12 input tokens"),
+    ("'max_tokens' is too large: 90000. This model's maximum context length is 8192 tokens and "
+    "your request has 12 input tokens"),
     "the context is fine, the image is not", "Invalid value for 'temperature'",
 ])  # fmt: skip
 async def test_other_errors_are_still_failures(httpserver: HTTPServer, saying):
