@@ -132,10 +132,12 @@ class Step:
     reply, usage; where there is one, reasoning, fault and adjusted), ``parse`` (status),
     ``check`` (findings), ``execute`` (outcome, result, stdout, stderr, error, seconds) or
     ``tool`` (name, arguments, result, seconds). In a conversation with tools ``model`` also has
-    calls, and earlier: how many messages stand in the steps before it.
+    calls, and earlier: how many messages stand in the steps before it. ``begin`` (kind, about) is
+    told to ``on_step`` when a retrieval, a request, an execution or a tool begins; no trajectory
+    holds it.
     """
 
-    kind: Literal["retrieve", "model", "parse", "check", "execute", "tool"]
+    kind: Literal["retrieve", "model", "parse", "check", "execute", "tool", "begin"]
     detail: Mapping[str, Any]
 
 

@@ -50,7 +50,7 @@ class Parts:
     sources
         Folders that hold the installed packages, for a tool that shows source code.
     on_step
-        Told of every step as it is recorded; for progress, never for control.
+        Told of every step as it begins and as it is recorded; for progress, never for control.
     """
 
     model: ModelClient
@@ -83,6 +83,7 @@ class Episode:
         retriever = self.parts.retriever
         if retriever is None or k == 0 or not query.strip():
             return []
+        self._begin("retrieve", query)
         try:
             from agents.asking_chat import AskingChat  # noqa: PLC0415 - LangChain is slow
 
@@ -156,6 +157,7 @@ class Episode:
         sent = [plain_message(message) for message in (messages[-new:] if earlier else messages)]
         calls = self.parts.budget.calls
         extend = calls is None or self.meter.usage.calls + 1 < calls
+        self._begin("model", purpose)
         try:
             reply = await self.parts.model.ask(messages, sample=sample, extend=extend, tools=tools)
         except ModelError as error:
@@ -241,6 +243,7 @@ class Episode:
 
     async def execute(self, answer: Answer) -> Execution:
         """Run a draft in the sandbox."""
+        self._begin("execute", answer.entry)
         execution = await self.run(answer.code, answer.entry)
         self._record(
             "execute",
@@ -257,6 +260,7 @@ class Episode:
     async def use(self, toolbox: Toolbox, call: ToolCall) -> str:
         """Make the model's call of a tool; arguments that cannot be read are told to it."""
         started = time.monotonic()
+        self._begin(call.name, " ".join(str(value) for value in call.arguments.values())[:200])
         text = call.error or (await toolbox.call(call.name, call.arguments)).text
         self._record(
             "tool",
@@ -276,6 +280,10 @@ class Episode:
         self.steps.append(step)
         if self.parts.on_step is not None:
             self.parts.on_step(self.question, step)
+
+    def _begin(self, kind: str, about: str) -> None:
+        if self.parts.on_step is not None:
+            self.parts.on_step(self.question, Step("begin", {"kind": kind, "about": about}))
 
     def finish(
         self,

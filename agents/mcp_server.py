@@ -10,9 +10,8 @@ from __future__ import annotations
 import asyncio
 import importlib.metadata
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from contextvars import ContextVar
 from typing import Annotated, Any
 
 from mcp.server.lowlevel import Server
@@ -27,13 +26,10 @@ from mcp.types import (
 )
 from pydantic import BaseModel, Field, ValidationError
 
-from agents.assistant import AssistantConfig, describe_step, open_assistant
-from agents.assistant import solve as solve_question
-from agents.base import Question, Step
-from agents.runtime import Runtime
+from agents.assistant import Answer, Assistant, AssistantConfig, Event, open_assistant
 from agents.toolbox import DOCUMENTATION, Toolbox, open_toolbox, schema
 from agents.toolbox.arguments import arguments_of, faults, schema_of
-from agents.toolbox.texts import PAGE, describe
+from agents.toolbox.texts import PAGE
 from retrieval.base import RetrievalError
 from sandbox import environments
 from sandbox.base import SandboxError
@@ -46,48 +42,52 @@ INSTRUCTIONS = (
 )
 LISTED = 50  # documents and attempts of an answer
 
-Say = Callable[[str], None]
-_PROGRESS: ContextVar[Say | None] = ContextVar("progress", default=None)
-
 
 class Solved(BaseModel):
     """A question with code that was executed."""
 
     works: bool
+    kind: str = Field(description="answered, needs_input, no_code, failed, stopped or broken")
     code: str
     function: str
-    run: str = Field(description="how its execution ended, with what it returned and printed")
+    outcome: str = Field(description="how its execution ended")
+    values: str = Field(description="what it returned")
+    notes: list[str] = Field(description="what to know before trusting the values")
     sources: list[str]
     tried: list[str]
     model: str
-    stop_reason: str
-    message: str = ""
+    message: str = Field(description="what is missing, or why there is no code that works")
 
 
 async def solve(
-    runtime: Runtime,
+    assistant: Assistant,
     question: Annotated[
         str, Field(min_length=1, max_length=20_000, description="What is to be computed, in words.")
     ],
-) -> str:
+) -> AsyncIterator[Event | Solved]:
     """Answer a question about materials with code that was executed on the installed versions.
 
     Needs a model (OPENAI_API_KEY, or model.base_url); the model without an LLM says so. Takes
     minutes; reports its steps as progress.
     """
-    solution = await solve_question(runtime, question)
-    trajectory, execution = solution.trajectory, solution.execution
+    async for item in assistant.session().stream(question):
+        yield item if isinstance(item, Event) else _solved(item)
+
+
+def _solved(answer: Answer) -> Solved:
     return Solved(
-        works=solution.works,
-        code=trajectory.code or "",
-        function=trajectory.entry or "",
-        run="" if execution is None else describe(execution)[:PAGE],
-        sources=solution.sources[:LISTED],
-        tried=solution.tried[:LISTED],
-        model=runtime.model.name if runtime.model.llm else f"{runtime.model.name} (no LLM)",
-        stop_reason=trajectory.stop_reason,
-        message="" if solution.works else solution.instead[:PAGE],
-    ).model_dump_json()
+        works=answer.works,
+        kind=answer.kind,
+        code=answer.code or "",
+        function=answer.entry or "",
+        outcome=answer.outcome or "",
+        values=answer.returned[:PAGE],
+        notes=list(answer.notes),
+        sources=[source.name for source in answer.sources[:LISTED]],
+        tried=list(answer.tried[:LISTED]),
+        model=answer.model,
+        message=(answer.text or answer.error)[:PAGE],
+    )
 
 
 class Lazy:
@@ -97,19 +97,20 @@ class Lazy:
         self._config = config
         self._stack = AsyncExitStack()
         self._building = asyncio.Lock()
-        self._made: tuple[Runtime, Toolbox] | None = None
+        self._made: tuple[Assistant, Toolbox] | None = None
 
-    async def get(self) -> tuple[Runtime, Toolbox]:
-        """The runtime and its tools; the first call may build documents for a minute."""
+    async def get(self) -> tuple[Assistant, Toolbox]:
+        """The assistant and its tools; the first call may build documents for a minute."""
         async with self._building:
             if self._made is None:
-                opened = open_assistant(self._config, say=_say, on_step=_on_step, warm=False)
+                opened = open_assistant(self._config, say=_say, warm=False)
                 made = await self._stack.enter_async_context(opened)
+                runtime = made.runtime
                 box = open_toolbox(
-                    made.retriever,
-                    made.sandbox,
+                    runtime.retriever,
+                    runtime.sandbox,
                     sources=environments.source_folders(self._config.env),
-                    timeout=made.timeout,
+                    timeout=runtime.timeout,
                 )
                 self._made = made, box
             return self._made
@@ -148,13 +149,17 @@ def build_server(config: AssistantConfig) -> Server[None]:
             if request.name != "solve":
                 return _result(*await box.call(request.name, arguments))
             checked = arguments_of(solve).model_validate(arguments)
-            async with _reporting(context.session.report_progress):
-                text = await solve(made, checked.question)  # type: ignore[attr-defined]
+            number = 0
+            async for item in solve(made, checked.question):  # type: ignore[attr-defined]
+                if isinstance(item, Event):
+                    number += 1
+                    await context.session.report_progress(number, None, item.text)
         except ValidationError as error:
             return _result(f"error: {request.name}: {faults(error)}", True)
         except (RetrievalError, SandboxError, ValueError, OSError) as error:
             return _result(f"error: {printable(error)}", True)
-        return _result(text, False, Solved.model_validate_json(text).model_dump())
+        assert isinstance(item, Solved)
+        return _result(item.model_dump_json(), False, item.model_dump())
 
     @asynccontextmanager
     async def lifespan(_: Server[None]) -> AsyncIterator[None]:
@@ -188,33 +193,6 @@ def _tool(name: str, documents: bool) -> Tool:
 def _result(text: str, failed: bool, structured: dict[str, Any] | None = None) -> CallToolResult:
     content = [TextContent(type="text", text=text)]
     return CallToolResult(content=content, structured_content=structured, is_error=failed)
-
-
-@asynccontextmanager
-async def _reporting(report: Callable[[float, float | None, str], Any]) -> AsyncIterator[None]:
-    """Tell the client of every step that is recorded inside."""
-    steps: asyncio.Queue[str | None] = asyncio.Queue()
-
-    async def send() -> None:
-        number = 0
-        while (text := await steps.get()) is not None:
-            number += 1
-            await report(number, None, text)
-
-    sending = asyncio.create_task(send())
-    token = _PROGRESS.set(steps.put_nowait)
-    try:
-        yield
-    finally:
-        _PROGRESS.reset(token)
-        steps.put_nowait(None)
-        await sending
-
-
-def _on_step(_: Question, step: Step) -> None:
-    say = _PROGRESS.get()
-    if say is not None:
-        say(printable(describe_step(step)))
 
 
 def _say(text: str) -> None:

@@ -17,7 +17,7 @@ def description(tool: Tool) -> str:
     return inspect.cleandoc(tool.__doc__ or "")
 
 
-def arguments_of(tool: Tool) -> type[BaseModel]:
+def arguments_of(tool: Callable[..., Any]) -> type[BaseModel]:
     """The arguments of a tool as a model, from its signature."""
     return _arguments(getattr(tool, "__func__", tool))
 

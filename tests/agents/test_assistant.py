@@ -133,7 +133,7 @@ def test_a_conversation_keeps_what_was_found(
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["ask", "x", "files=no/such.cif"], "files=no/such.cif: no such file"),
+        (["ask", "x", "files=no/such.cif"], "file no/such.cif: no such file"),
         (["ask", "x", "out=no/such/folder.py"], "its folder does not exist"),
         (["ask", "x", "model.name=gpt-4o", "retrieval=none"], "OPENAI_API_KEY"),
         (["ask", "x", "model=rules", "env=nowhere", "retrieval=none"], "no environment 'nowhere'"),

@@ -152,7 +152,7 @@ async def test_a_question_is_solved_with_an_endpoint_and_its_steps_are_reported(
         solved = result.structured_content
         assert solved == json.loads(result.content[0].text)
         assert solved["works"]
-        assert "27." in solved["run"]
+        assert "27." in solved["values"]
         assert "Lattice.cubic(3)" in solved["code"]
         refusal = await client.call_tool("search", {"queries": ["x"]})
         assert refusal.is_error

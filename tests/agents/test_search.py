@@ -4,35 +4,39 @@ from __future__ import annotations
 
 import pytest
 
-from agents.assistant import solve
+from agents.assistant import Assistant, Session, read_config
 from agents.episode import Parts
 from agents.rag import Rag
 from agents.runtime import Runtime
 from retrieval.base import Retriever
 from sandbox.base import Sandbox
-from tests.agents.scripted import ListRetriever, client, code_reply
+from tests.agents.scripted import ListRetriever, ScriptedModel, client, code_reply
 
 GOOD = code_reply("return {'density': 2.2}")
 
 
-def runtime(retriever: Retriever, sandbox: Sandbox) -> Runtime:
-    model, _ = client(GOOD)
+def session(retriever: Retriever, sandbox: Sandbox) -> tuple[Session, ScriptedModel]:
+    model, chat = client(GOOD)
     parts = Parts(model, retriever, sandbox)
-    return Runtime(Rag(parts, k=12), model, retriever, sandbox, None, 120.0, {})
+    runtime = Runtime(Rag(parts, k=12), model, retriever, sandbox, None, 120.0, {})
+    return Assistant(read_config(["model=rules"]), runtime).session(), chat
 
 
 async def test_the_question_alone_is_the_query(live_sandbox: Sandbox):
     retriever = ListRetriever("m.A")
-    turns = [("What is rock salt?", "code", "NaCl")]
-    found = await solve(runtime(retriever, live_sandbox), "density of NaCl", turns=turns)
-    assert retriever.queries == ["density of NaCl"]
-    assert (
-        "Earlier in this conversation" in found.trajectory.steps[1].detail["messages"][1]["content"]
-    )
+    conversation, chat = session(retriever, live_sandbox)
+    await conversation.ask("What is rock salt?")
+    await conversation.ask("density of NaCl")
+    assert retriever.queries == ["What is rock salt?", "density of NaCl"]
+    assert "Earlier in this conversation" not in chat.prompts[0]
+    assert "Earlier in this conversation" in chat.prompts[1]
 
 
 @pytest.mark.long
 async def test_words_of_the_assistant_find_nothing(live_sandbox: Sandbox, llm_doc: Retriever):
-    found = await solve(runtime(llm_doc, live_sandbox), "density of NaCl")
-    assert "pymatgen.core.structure.IStructure.density" in found.sources
-    assert (await solve(runtime(llm_doc, live_sandbox), "hello")).sources == []
+    conversation, chat = session(llm_doc, live_sandbox)
+    await conversation.ask("density of NaCl")
+    assert "pymatgen.core.structure.IStructure.density" in chat.prompts[0]
+    conversation, chat = session(llm_doc, live_sandbox)
+    await conversation.ask("hello")
+    assert "<document " not in chat.prompts[0]

@@ -1,0 +1,7 @@
+"""``python -m agents.assistant``: the same as ``matsmith``."""
+
+import sys
+
+from agents.assistant.command import main
+
+sys.exit(main())
