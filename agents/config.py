@@ -1,6 +1,6 @@
 """What model, documents, sandbox and architecture are made from: declared here, once.
 
-Runs (`experiments.config.RunConfig`) and the assistant (`agents.assistant.config`) add their own keys.
+Runs (`experiments.config.RunConfig`) and the assistant (`agents.assistant`) add their own keys.
 """
 
 from __future__ import annotations

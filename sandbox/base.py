@@ -6,7 +6,7 @@ A leaf of the project: nothing here imports from another package of ours.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
@@ -70,6 +70,14 @@ class Caught:
 
 
 @dataclass(frozen=True)
+class Written:
+    """A file that the code left in ``out``: a plain relative name, and untrusted bytes."""
+
+    name: str
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
 class Execution:
     """One run of untrusted code.
 
@@ -95,6 +103,11 @@ class Execution:
         Exceptions that ended in an ``except`` (or ``contextlib.suppress``) of the code: each
         once, in the order of their first appearance, at most ``sandbox.runner.MAX_CAUGHT``. Empty
         when the code was ended from outside. As untrusted as ``result``.
+    files
+        What the code left in ``out``, where that was asked for and ``outcome`` is ``ok``; at most
+        ``sandbox.runner.OUT_FILES`` files and ``OUT_BYTES`` bytes. As untrusted as ``result``.
+    left
+        One line for each file there that is not handed over, with the reason.
     tier
         Which isolation really ran: ``docker``, ``podman``, ``bubblewrap``, ``unsafe``.
     """
@@ -109,6 +122,8 @@ class Execution:
     tier: str = ""
     cpu_seconds: float | None = None
     caught: tuple[Caught, ...] = ()
+    files: tuple[Written, ...] = ()
+    left: tuple[str, ...] = ()
 
 
 class Sandbox(Protocol):
@@ -120,7 +135,13 @@ class Sandbox(Protocol):
         ...
 
     async def run(
-        self, code: str, entry: str, *, timeout: float, mounts: Sequence[Mount] = ()
+        self,
+        code: str,
+        entry: str,
+        *,
+        timeout: float,
+        mounts: Sequence[Mount] = (),
+        collect: bool = False,
     ) -> Execution:
         """Execute ``code`` as a module, then call ``entry()`` without arguments.
 
@@ -137,6 +158,9 @@ class Sandbox(Protocol):
             outcome, and code that sleeps ends.
         mounts
             Read-only inputs; they appear under the working directory of this run only.
+        collect
+            Make a folder ``out`` in the working directory, and hand over what the code leaves
+            there.
 
         Raises
         ------

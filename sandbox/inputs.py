@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from sandbox.base import Mount, SandboxError
+from sandbox.runner import OUT
 
 INPUTS_LIMIT = 512 << 20  # bytes of input files that a worker keeps
 
@@ -69,8 +70,13 @@ def signature(source: Path) -> object:
     return tuple((str(path), stat.st_size, stat.st_mtime_ns) for path, stat in stats)
 
 
-def check_targets(mounts: Sequence[Mount]) -> list[str]:
+def check_targets(mounts: Sequence[Mount], *, collect: bool = False) -> list[str]:
     """The targets of mounts as plain relative paths.
+
+    Parameters
+    ----------
+    collect
+        Whether the folder ``out`` is the code's.
 
     Raises
     ------
@@ -78,10 +84,14 @@ def check_targets(mounts: Sequence[Mount]) -> list[str]:
         When one is absolute, leaves the working directory, hides the code, or lies in another.
     """
     targets = []
+    own = {"main.py", *([OUT] if collect else [])}
     for mount in mounts:
         path = PurePosixPath(mount.target)
-        if not path.parts or path.is_absolute() or ".." in path.parts or path.parts[0] == "main.py":
-            raise ValueError(f"mount target {mount.target!r} must be relative, without '..'")
+        if not path.parts or path.is_absolute() or ".." in path.parts or path.parts[0] in own:
+            raise ValueError(
+                f"mount target {mount.target!r} must be relative, without '..', and"
+                f" not {' or '.join(sorted(own))}"
+            )
         targets.append(path)
     for one, two in itertools.permutations(targets, 2):
         if two.is_relative_to(one):

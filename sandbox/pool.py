@@ -71,21 +71,27 @@ class PooledSandbox:
         await self.close()
 
     async def run(
-        self, code: str, entry: str, *, timeout: float, mounts: Sequence[Mount] = ()
+        self,
+        code: str,
+        entry: str,
+        *,
+        timeout: float,
+        mounts: Sequence[Mount] = (),
+        collect: bool = False,
     ) -> Execution:
         """See :class:`sandbox.base.Sandbox`."""
-        targets = check_targets(mounts)
+        targets = check_targets(mounts, collect=collect)
         inputs = [
             (self._read(mount.source), target)
             for mount, target in zip(mounts, targets, strict=True)
         ]
         async with self._slots:
             try:
-                return await self._once(code, entry, timeout, inputs)
+                return await self._once(code, entry, timeout, inputs, collect)
             except WorkerError as error:
                 log.warning("a %s worker failed, trying again: %s", self.tier, printable(error))
             try:
-                return await self._once(code, entry, timeout, inputs)
+                return await self._once(code, entry, timeout, inputs, collect)
             except WorkerError as error:
                 return await self._blame(error)
 
@@ -118,7 +124,12 @@ class PooledSandbox:
         await asyncio.gather(*(worker.close() for worker in workers))
 
     async def _once(
-        self, code: str, entry: str, timeout: float, inputs: Sequence[tuple[Inputs, str]]
+        self,
+        code: str,
+        entry: str,
+        timeout: float,
+        inputs: Sequence[tuple[Inputs, str]],
+        collect: bool = False,
     ) -> Execution:
         if self._closed:
             raise SandboxError("the sandbox is closed; get a new one from get_sandbox")
@@ -129,7 +140,7 @@ class PooledSandbox:
         self._busy.add(worker)
         kept = False
         try:
-            execution = await worker.run(code, entry, timeout, inputs)
+            execution = await worker.run(code, entry, timeout, inputs, collect=collect)
             worn = worker.runs >= self._recycle_after or not worker.clean
             kept = not worn and worker in self._busy
         finally:  # also when this task is cancelled: the state of the worker is unknown then

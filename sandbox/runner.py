@@ -10,8 +10,8 @@ id of its own (container). The bytes a child writes as its result are passed on 
 Frames, both ways: 4 bytes big-endian length of a JSON header, the header, then the blobs whose
 lengths the header lists under ``blobs``.
 """
-# ruff: noqa: PTH101, PTH102, PTH103, PTH104, PTH106, PTH108, PTH110, PTH112, PTH118, PTH120
-# ruff: noqa: PTH123, PTH208, PTH211
+# ruff: noqa: PTH101, PTH102, PTH103, PTH104, PTH106, PTH108, PTH110, PTH112, PTH114, PTH118
+# ruff: noqa: PTH120, PTH123, PTH208, PTH211
 # (plain os calls: this file works on descriptors, mount points and /proc)
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ import resource
 import select
 import shutil
 import signal
+import stat
 import struct
 import sys
 import time
@@ -43,6 +44,9 @@ from typing import Any, NoReturn
 MB = 1 << 20
 KEEP = 64 << 10  # bytes of each stream that are kept
 FLOOD = 16 * MB  # bytes of a stream, or of a result, at which the child is killed
+OUT = "out"  # folder of the run whose content is handed over
+OUT_FILES = 32  # of it
+OUT_BYTES = 8 * MB  # of it, all files together
 MAX_DEPTH = 100  # nesting of a result
 MAX_CAUGHT = 20  # exceptions reported that the code caught itself
 MAX_MESSAGE = 300  # characters of the message of one of them
@@ -699,6 +703,8 @@ def child(jail: Jail, request: Mapping[str, Any], code: bytes, fds: list[int]) -
         os.setsid()  # signals to the group of process 0 end here
         os.nice(NICE)
         jail.enter([(item["source"], item["target"]) for item in request["mounts"]])
+        if request["collect"]:
+            os.mkdir(OUT)
         os.environ.update(HOME=jail.folder, TMPDIR=jail.folder)
         for name, fd in (("stdin", 0), ("stdout", 1), ("stderr", 2)):
             mode = "r" if fd == 0 else "w"
@@ -718,7 +724,8 @@ def child(jail: Jail, request: Mapping[str, Any], code: bytes, fds: list[int]) -
         os._exit(70)
     try:
         os.close(setup)
-        message = _execute(code, str(request["entry"]), os.path.join(jail.folder, "main.py"))
+        out = os.path.join(jail.folder, OUT) if request["collect"] else ""
+        message = _execute(code, str(request["entry"]), os.path.join(jail.folder, "main.py"), out)
         view = memoryview(message)
         while view:
             view = view[os.write(3, view) :]
@@ -797,15 +804,16 @@ class Catches:
         return json.dumps(list(self.found)).encode() if self.found else b""
 
 
-def _execute(code: bytes, entry: str, path: str) -> bytes:
-    """Run the code.
+def _execute(code: bytes, entry: str, path: str, out: str) -> bytes:
+    """Run the code; ``out`` is the folder whose files are handed over, empty for none.
 
     Returns
     -------
     message
-        The outcome's name and the size of what was caught (without, nothing was), a line feed,
-        what was caught, then the payload or the reason.
+        The outcome's name and the sizes of what was caught and of what is said of files (without,
+        there is nothing), a line feed, what was caught, the files, then the payload or the reason.
     """
+    written = b""
     catches = Catches(path)
     ended: BaseException | None = None
     try:
@@ -823,6 +831,7 @@ def _execute(code: bytes, entry: str, path: str) -> bytes:
                 raise NameError(f"the code defines no function {entry!r}")  # noqa: TRY301
             value = function()
         outcome, text = "ok", dumps(value)
+        written = collect(out) if out else b""
     except UnencodableError as error:
         outcome, text = "bad_result", str(error)
     except SystemExit as error:
@@ -838,8 +847,48 @@ def _execute(code: bytes, entry: str, path: str) -> bytes:
         caught = catches.report(ended)
     except Exception:  # noqa: BLE001 - the code broke what reports it
         caught = b""
-    head = f"{outcome} {len(caught)}\n" if caught else f"{outcome}\n"
-    return head.encode() + caught + text.encode("utf-8", "backslashreplace")
+    sizes = f" {len(caught)} {len(written)}" if caught or written else ""
+    payload = text.encode("utf-8", "backslashreplace")
+    return b"".join([f"{outcome}{sizes}\n".encode(), caught, written, payload])
+
+
+def collect(folder: str) -> bytes:
+    """The files of a folder: JSON of names and sizes, a line feed, their bytes one after another.
+
+    Links, pipes and other things that are not files are left out, and so is what goes beyond the
+    limits; each is named with its reason.
+    """
+    files: list[tuple[str, int]] = []
+    parts: list[bytes] = []
+    left: list[str] = []
+    room = OUT_BYTES
+    found = [] if os.path.islink(folder) else sorted(os.walk(folder))
+    for top, _, names in found:
+        for name in sorted(names):
+            path = os.path.join(top, name)
+            shown = os.path.relpath(path, folder)
+            if len(shown) > KEEP // OUT_FILES // 12:  # JSON writes up to 12 signs for one
+                left.append(f"{shown[:60]}...: the name is too long")
+                continue
+            try:
+                status = os.lstat(path)
+                if not stat.S_ISREG(status.st_mode):
+                    left.append(f"{shown}: not a plain file")
+                elif len(files) == OUT_FILES:
+                    left.append(f"{shown}: at most {OUT_FILES} files are handed over")
+                elif status.st_size > room:
+                    left.append(f"{shown}: at most {OUT_BYTES // MB} MB are handed over")
+                else:
+                    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+                    with open(fd, "rb") as file:
+                        data = file.read(room)
+                    room -= len(data)
+                    files.append((shown, len(data)))
+                    parts.append(data)
+            except OSError as error:
+                left.append(f"{shown}: {error.strerror}")
+    header = json.dumps({"files": files, "left": left[:OUT_FILES]}) if files or left else ""
+    return b"".join([header.encode(), b"\n", *parts]) if header else b""
 
 
 def _traceback(error: BaseException) -> str:
@@ -949,8 +998,9 @@ class Server:
         try:
             for _, end in pipes:
                 os.close(end)
+            limit = FLOOD + (OUT_BYTES + KEEP if request["collect"] else 0)
             status, reason, clean, streams = self.watch(
-                pid, reads, float(request["timeout"]), started + float(request["wall"])
+                pid, reads, float(request["timeout"]), started + float(request["wall"]), limit
             )
             processor = max(_children_seconds() - processor, self.processor)
         finally:
@@ -978,9 +1028,12 @@ class Server:
         return None
 
     def watch(
-        self, pid: int, reads: list[int], timeout: float, deadline: float
+        self, pid: int, reads: list[int], timeout: float, deadline: float, limit: int
     ) -> tuple[int, str | None, bool, list[bytes]]:
-        """Read the child's pipes until it ends or must be ended; nothing of it lives after."""
+        """Read the child's pipes until it ends or must be ended; nothing of it lives after.
+
+        ``limit`` is that of its result, bytes.
+        """
         pidfd = os.pidfd_open(pid)
         streams = [bytearray() for _ in reads]
         sizes = [0] * len(reads)
@@ -995,7 +1048,7 @@ class Server:
             if not part:
                 open_pipes.discard(end)
             sizes[index] += len(part)
-            room = (FLOOD if index == 2 else KEEP) - len(streams[index])
+            room = (limit if index == 2 else KEEP) - len(streams[index])
             streams[index] += part[: max(room, 0)]
 
         try:
@@ -1012,7 +1065,7 @@ class Server:
                     break
                 if max(sizes[:2]) > FLOOD:
                     reason = "output_flood"
-                elif sizes[2] > FLOOD:
+                elif sizes[2] > limit:
                     reason = "bad_result"
                 elif time.monotonic() >= deadline:
                     reason = "wall"
@@ -1026,9 +1079,9 @@ class Server:
             self.jail.reap()
         for end in list(open_pipes):
             with contextlib.suppress(BlockingIOError):
-                while end in open_pipes and max(sizes) <= FLOOD:
+                while end in open_pipes and max(sizes) <= limit:
                     drain(end)
-        if reason is None and sizes[2] > FLOOD:
+        if reason is None and sizes[2] > limit:
             reason = "bad_result"
         return status, reason, clean, [bytes(stream) for stream in streams]
 

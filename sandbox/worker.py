@@ -15,6 +15,7 @@ from typing import Any, Protocol, Self
 from sandbox import runner
 from sandbox.base import Caught, Execution, Outcome, SandboxConfig, SandboxError
 from sandbox.inputs import INPUTS_LIMIT, Inputs
+from sandbox.outputs import read_written, valid
 from sandbox.wire import WireError, decode
 
 #: Reads the fork server's text (8 digits of length first) from stdin and becomes it.
@@ -179,9 +180,15 @@ class Worker:
         return cls(channel, backend.tier, config, header)
 
     async def run(
-        self, code: str, entry: str, timeout: float, inputs: Sequence[tuple[Inputs, str]]
+        self,
+        code: str,
+        entry: str,
+        timeout: float,
+        inputs: Sequence[tuple[Inputs, str]],
+        *,
+        collect: bool = False,
     ) -> Execution:
-        """One execution.
+        """One execution; see :meth:`sandbox.base.Sandbox.run`.
 
         Raises
         ------
@@ -194,6 +201,7 @@ class Worker:
             "entry": entry,
             "timeout": timeout,
             "wall": wall,
+            "collect": collect,
             "mounts": [{"key": item.key, "target": target} for item, target in inputs],
             "inputs": [
                 {"key": item.key, "files": [name for name, _ in item.files]} for item in new
@@ -238,9 +246,10 @@ class Worker:
         except (ValueError, KeyError, TypeError) as error:
             raise WorkerError(f"a malformed answer: {error}") from error
         try:
-            caught, message = read_caught(message)
+            caught, written, message = read_report(message)
+            files, left = read_written(written)
         except ValueError:
-            caught, message = (), b"?\n"  # no kind of outcome
+            caught, files, left, message = (), (), (), b"?\n"  # no kind of outcome
         outcome, value, payload, text = judge(reason, status, message)
         if outcome is Outcome.TIMEOUT:
             wall = self._config.wall(timeout)
@@ -256,6 +265,8 @@ class Worker:
             tier=self._tier,
             cpu_seconds=cpu_seconds,
             caught=caught,
+            files=files if outcome is Outcome.OK else (),
+            left=left if outcome is Outcome.OK else (),
         )
 
 
@@ -310,29 +321,42 @@ def judge(
     return reported, None, None, body[: 2 * runner.KEEP].decode(errors="replace")
 
 
-def read_caught(message: bytes) -> tuple[tuple[Caught, ...], bytes]:
-    """Take the caught exceptions out of a child's message.
+def read_report(message: bytes) -> tuple[tuple[Caught, ...], bytes, bytes]:
+    """Take what stands before the payload out of a child's message.
 
     Parameters
     ----------
     message
-        Untrusted bytes: ``KIND SIZE``, a line feed, ``SIZE`` bytes of JSON, the rest; or without
-        ``SIZE``.
+        Untrusted bytes: ``KIND CAUGHT FILES``, a line feed, ``CAUGHT`` bytes of JSON, ``FILES``
+        bytes about files, the rest; or without the last number, or without both.
+
+    Returns
+    -------
+    caught, written, message
+        Exceptions; what :func:`sandbox.outputs.read_written` reads; kind, line feed and the rest.
 
     Raises
     ------
     ValueError
-        When there is a size, and what follows is not a list of caught exceptions.
+        When there is a size, and what follows is not that.
     """
     head, _, body = message.partition(b"\n")
-    kind, space, digits = head[:64].partition(b" ")
-    if not space:
-        return (), message
-    size = int(digits) if digits.isdigit() else -1
-    if not 0 <= size <= MAX_HEADER:
+    kind, *digits = head[:64].split(b" ")
+    if not digits:
+        return (), b"", message
+    sizes = [int(part) if part.isdigit() else -1 for part in digits]
+    caught, files = (*sizes, 0, 0)[:2]
+    if len(sizes) > 2 or not 0 <= caught <= MAX_HEADER or not 0 <= files <= len(body) - caught:
         raise ValueError("no size")
+    rest = caught + files
+    return _caught(body[:caught]), body[caught:rest], kind + b"\n" + body[rest:]
+
+
+def _caught(text: bytes) -> tuple[Caught, ...]:
+    if not text:
+        return ()
     try:
-        items = json.loads(body[:size])
+        items = json.loads(text)
     except RecursionError:
         raise ValueError("nested too deep") from None
     if not isinstance(items, list) or len(items) > runner.MAX_CAUGHT:
@@ -340,17 +364,12 @@ def read_caught(message: bytes) -> tuple[tuple[Caught, ...], bytes]:
     caught = []
     for item in items:
         match item:
-            case [str(name), str(text), int(line)] if 0 <= line < 1 << 31:
-                texts = [_valid(part[: runner.MAX_MESSAGE]) for part in (name, text)]
+            case [str(name), str(said), int(line)] if 0 <= line < 1 << 31:
+                texts = [valid(part[: runner.MAX_MESSAGE]) for part in (name, said)]
                 caught.append(Caught(texts[0], texts[1], int(line)))
             case _:
                 raise ValueError("no caught exception")
-    return tuple(caught), kind + b"\n" + body[size:]
-
-
-def _valid(text: str) -> str:
-    """Without halves of surrogate pairs, which no file or terminal takes."""
-    return text.encode("utf-8", "backslashreplace").decode()
+    return tuple(caught)
 
 
 def frame(header: dict[str, Any], *blobs: bytes) -> bytes:
@@ -379,6 +398,6 @@ async def receive(channel: Channel) -> tuple[dict[str, Any], list[bytes]]:
         whole = whole and isinstance(header["error"], str | None)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise WorkerError(f"a malformed frame: {type(error).__name__}") from error
-    if not whole or sum(sizes) > runner.FLOOD + 4 * runner.KEEP:
+    if not whole or sum(sizes) > runner.FLOOD + runner.OUT_BYTES + 5 * runner.KEEP:
         raise WorkerError("a malformed frame")
     return header, [await channel.read(number) for number in sizes]

@@ -112,14 +112,21 @@ class Lab:
         return len(self.servers())
 
     async def attack(
-        self, code: str, *expected: Outcome, timeout: float = 2.0, entry: str = "attack"
+        self,
+        code: str,
+        *expected: Outcome,
+        timeout: float = 2.0,
+        entry: str = "attack",
+        collect: bool = False,
     ) -> Execution:
         """Run hostile code; the same worker must serve the next run as if nothing had been."""
         if not self.sandbox._idle:  # an attack that failed before this one: start anew
             await self.sandbox.run(HONEST, "honest", timeout=30)
         (worker,) = self.sandbox._idle
         processes = self.processes()
-        done = await self.sandbox.run(textwrap.dedent(code), entry, timeout=timeout)
+        done = await self.sandbox.run(
+            textwrap.dedent(code), entry, timeout=timeout, collect=collect
+        )
         assert done.outcome in expected, f"{done.outcome}: {done.error} {done.result}"
         assert self.sandbox._idle == [worker], "the worker did not survive"
         assert self.processes() == processes, "a process was left behind"
