@@ -120,6 +120,60 @@ class Letters:
 
 
 @dataclass(frozen=True)
+class Choices:
+    """All right ones of several choices, by their letters in ``<answer>`` tags.
+
+    Attributes
+    ----------
+    letters
+        The choices.
+    """
+
+    letters: str = "ABCD"
+    name: str = "choices"
+
+    @property
+    def instruction(self) -> str:
+        """See :class:`AnswerFormat`."""
+        return (
+            "Several choices may be right. Reply with the letters of all that are, such as"
+            f" <answer>{', '.join(self.letters[:2])}</answer>"
+        )
+
+    def read(self, reply: str) -> Reading | None:
+        """The letters in alphabetical order, each once; ``repaired`` where they are only meant.
+
+        In this order: the last list in tags, the last one in a box, the last one after
+        "answer is" or "answers are", the whole reply. Letters elsewhere are talked about, not
+        chosen.
+        """
+        if len(reply) > MAX_CHARACTERS:
+            return None
+        text = spoken(reply)
+        tagged = last_tagged(reply, "answer")
+        if tagged is not None:
+            found = self.listed(tagged)
+            strict = found and re.fullmatch(r"\s*+<answer>[^<]*+</answer>\s*+", reply)
+            return Reading(found, "strict" if strict else "repaired") if found else None
+        listed = rf"((?:[{self.letters}]\b(?:[ ,;&*]|and\b){{0,9}}){{1,26}})"
+        for pattern in (
+            rf"\\boxed\{{(?:\\text\{{)?{listed}\}}",
+            rf"\banswers?\b(?: is| are)?[ \t:*]{{0,9}}{listed}",
+            rf"\A\s*+{listed}\.?\s*+\Z",
+        ):
+            lists = re.findall(pattern, text)
+            if lists:
+                return Reading(self.listed(lists[-1]), "repaired")
+        return None
+
+    def listed(self, text: str) -> str:
+        """The letters that a text lists and nothing else; empty where it is no such list."""
+        bare = re.sub(r"(?i)\band\b|[^A-Za-z0-9]", " ", text[:1000]).upper()
+        letters = set(bare) - {" "}
+        return "".join(sorted(letters)) if letters <= set(self.letters) else ""
+
+
+@dataclass(frozen=True)
 class Block:
     """Text of any kind between ``<tag>`` and ``</tag>``."""
 

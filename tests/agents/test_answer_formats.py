@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.answer_formats import MAX_CHARACTERS, Block, File, Json, Letters, Number, Text
+from agents.answer_formats import MAX_CHARACTERS, Block, Choices, File, Json, Letters, Number, Text
 
 FORMATS = [
     Letters(),
+    Choices(),
     Block("cif"),
     File("POSCAR"),
     Text(),
@@ -36,6 +37,15 @@ FORMATS = [
         (Json({"a": "text"}), '```json\n{"a": 1}\n```', {"a": 1}, "repaired"),
         (Json([{"a": "text"}]), '[{"a": 1}, {"a": 2}]', [{"a": 1}, {"a": 2}], "repaired"),
         (Json({"a": "text"}), '<answer>{"a": NaN}</answer>', {"a": None}, "strict"),
+        (Choices(), "<answer>A, C</answer>", "AC", "strict"),
+        (Choices(), "<answer>c a</answer>", "AC", "strict"),
+        (Choices(), "<answer>AA</answer> no: <answer>[B, D, B]</answer>", "BD", "repaired"),
+        (Choices(), "<answer>ACDA</answer>", "ACD", "strict"),
+        (Choices(), "The answer is **B** because of the mirror plane.", "B", "repaired"),
+        (Choices(), "A is wrong, so the answers are B and D.", "BD", "repaired"),
+        (Choices(), "So \\boxed{\\text{A, B}}", "AB", "repaired"),
+        (Choices(), "B", "B", "repaired"),
+        (Choices(), "<think><answer>A</answer></think><answer>B</answer>", "B", "repaired"),
         (Text(), "<think>hm</think> It is cubic. ", "It is cubic.", "strict"),
     ],
 )
@@ -61,6 +71,11 @@ def test_what_is_read(form, reply, value, status):
         (Json({"a": {"b": "text"}}), '<answer>{"a": 1}</answer>'),
         (Json({}), "[" * 200_000),
         (Json({}), '{"a":' * 1000 + "1" + "}" * 1000),
+        (Choices(), "<answer></answer> A"),
+        (Choices(), "<answer>A, E</answer>"),
+        (Choices(), "<answer>none</answer>"),
+        (Choices(), "A holds, and B holds as well, because of the mirror plane."),
+        (Choices(), "<answer>" + "A," * 600_000 + "</answer>"),
         (Text(), "x" * (MAX_CHARACTERS + 1)),
         (Text(), "<think>never closed"),
     ],

@@ -11,7 +11,7 @@ from langchain_core.messages import HumanMessage
 
 from agents import agentic, formats, prompts, revision
 from agents.answer import has_code, parse_answer, same_code
-from agents.answer_formats import Block, File, Json, Letters, Number, Text
+from agents.answer_formats import Block, Choices, File, Json, Letters, Number, Text
 from agents.models.rules import model as rules
 from docgen.prompts import read_prompt
 from docgen.reading import fences, last_tagged, spoken
@@ -21,7 +21,7 @@ from retrieval.linking import Linker
 from retrieval.rerank import read_order
 
 SIZE = 1_000_000
-FORMS = (Letters(), Block("cif"), File("POSCAR"), Text(), Number("eV"), Json({"a": 1}))
+FORMS = (Letters(), Choices(), Block("cif"), File("POSCAR"), Text(), Number("eV"), Json({"a": 1}))
 #: Of the processor, not of the clock. Quadratic reading of 1 MB takes minutes, linear reading less
 #: than half a second.
 SECONDS = 2.0
