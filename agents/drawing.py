@@ -172,12 +172,13 @@ def _legend(kinds: Counter[str], shades: dict[str, int], drawn: int) -> list[str
 def _frame(title: str, body: Sequence[str]) -> str:
     name = _escaped(title[:60])
     head = _text(_WIDTH / 2, 14, title[:60], "middle", style="font-weight:600") if title else ""
+    newline = "\n"  # pages keep equal lines once
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
         f'width="{_WIDTH}" height="{_HEIGHT}" role="img" font-family="system-ui,sans-serif" '
         f'font-size="12"><title>{name or "crystal structure"}</title>'
         f"<style>.e{{stroke:{_INK};stroke-width:1.3;stroke-linecap:round}}"
-        f".a{{stroke:#4d565f;stroke-width:.7}}</style>{head}{''.join(body)}</svg>"
+        f".a{{stroke:#4d565f;stroke-width:.7}}</style>{head}\n{newline.join(body)}</svg>"
     )
 
 

@@ -19,7 +19,7 @@ from agents.models import ModelClient, ModelError
 from agents.runtime import Runtime, open_client, open_runtime, open_writer
 from experiments.config import RunConfig
 from experiments.judge import Judge
-from experiments.record import make_row, make_trajectory
+from experiments.record import make_figures, make_row, make_trajectory
 from experiments.samples import Sample
 from experiments.scorers.base import Score, Scorer, Tools, amount, measure
 from experiments.setup import build_benchmark, check_answers, load_samples, select
@@ -249,7 +249,8 @@ class _Work:
             if isinstance(part, Image):
                 self.store.keep_image(part)
         verdicts = judge.verdicts if judge else ()
-        self.store.append(row, make_trajectory(job.sample, trajectory, score, verdicts))
+        made = make_trajectory(job.sample, trajectory, score, verdicts)
+        self.store.append(row, made, make_figures(score))
         return row
 
 

@@ -18,6 +18,8 @@ from experiments.store import Row, image_name
 SHOWN = 20_000
 #: Characters of a reason or an error in a row; the trajectory holds more.
 TOLD = 4000
+#: Characters of a figure.
+MAX_FIGURE = 60_000
 
 
 def make_row(
@@ -73,6 +75,22 @@ def _told(text: str) -> str:
     """What a row can hold of any text: not without end, and no halves of characters."""
     whole = text.encode("utf-8", "backslashreplace").decode()
     return whole if len(whole) <= TOLD else f"{whole[: TOLD // 2]} ... {whole[-TOLD // 2 :]}"
+
+
+def make_figures(score: Score) -> dict[str, str]:
+    """The pictures of a verdict; a text says so in place of what a page should not hold."""
+    return {
+        title: figure
+        if figure.startswith(("<svg ", "data:image/png;base64,")) and len(figure) <= MAX_FIGURE
+        else _NO_FIGURE
+        for title, figure in score.figures.items()
+    }
+
+
+_NO_FIGURE = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 40" width="300" height="40">'
+    f'<text x="4" y="24" fill="#76808b">larger than {MAX_FIGURE} characters: not kept</text></svg>'
+)
 
 
 def make_trajectory(

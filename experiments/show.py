@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from experiments.report.steps import describe_step
-from experiments.store import read_json, trajectory_path
+from experiments.store import figures_path, read_json, trajectory_path
 from sandbox.colours import coloured
 from sandbox.command import UsageError, Word, run
 from sandbox.terminal import printable
@@ -40,6 +40,10 @@ def _action(options: Options) -> int:
     trajectory = _find(options.run, options.question, options.seed)
     for part in describe(trajectory, limit=None if options.full else SHORT):
         console.print(part)
+    figures = figures_path(options.run, options.question, options.seed)
+    if figures.exists():
+        titles = printable(", ".join(read_json(figures)))
+        console.print(Text(f"figures ({titles}): in report.html of the run, under this question"))
     return 0
 
 

@@ -55,14 +55,15 @@ def ratio_interval(tallies: Sequence[Tally], *, confidence: float = 0.95) -> Int
     Returns
     -------
     Interval or None
-        ``None`` without any data.
+        ``None`` without any data. Below 0 where a score is below its baseline.
     """
-    data = np.array([(t.passed, t.total) for t in tallies if t.total > 0], dtype=float)
-    if not data.size:
+    data = np.array([(t.passed, t.total) for t in tallies if t.passed or t.total], dtype=float)
+    if not data.size or data[:, 1].sum() <= 0:
         return None
     passed, total = data.T
     residuals = (passed - passed.sum() / total.sum() * total) / total.sum()
-    return _interval((passed, total), _ratio, residuals, (0.0, 1.0), confidence)
+    least = -1.0 if passed.min() < 0 else 0.0
+    return _interval((passed, total), _ratio, residuals, (least, 1.0), confidence)
 
 
 def paired_difference(
@@ -83,7 +84,9 @@ def paired_difference(
 
 
 def _ratio(passed: NDArray[np.float64], total: NDArray[np.float64], axis: int = -1) -> Any:
-    return passed.sum(axis=axis) / total.sum(axis=axis)
+    # A resample can hold nothing but clusters that the baseline solves: there is nothing above it.
+    gained, out_of = passed.sum(axis=axis), total.sum(axis=axis)
+    return np.divide(gained, out_of, out=np.zeros_like(gained), where=out_of > 0)
 
 
 def _difference(

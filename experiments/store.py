@@ -2,7 +2,8 @@
 
 ``results.jsonl`` is append-only, one line per (configuration, question, seed), on the disk
 before the next question counts as done. ``trajectories/`` holds everything that led to a
-line; a trajectory is written before its line, so a line always has one.
+line; a trajectory is written before its line, so a line always has one. ``figures/`` holds the
+pictures of the answers that have any; they may show what is expected.
 """
 
 from __future__ import annotations
@@ -292,8 +293,14 @@ class Store(RunFolder):
             if not row.infra and not (row.not_finished and _raised(row.limit, budget))
         }
 
-    def append(self, row: Row, trajectory: Mapping[str, Any]) -> None:
+    def append(
+        self, row: Row, trajectory: Mapping[str, Any], figures: Mapping[str, str] | None = None
+    ) -> None:
         """Store one answer; it survives a crash as soon as this returns."""
+        if figures:
+            path = figures_path(self.folder, row.question_id, row.seed)
+            path.parent.mkdir(exist_ok=True)
+            write_json(path, figures)
         write_json(trajectory_path(self.folder, row.question_id, row.seed), trajectory)
         self._results.append(row.model_dump())
 
@@ -320,6 +327,11 @@ def _raised(limit: tuple[str, float] | None, budget: Budget) -> bool:
 def trajectory_path(folder: Path, question_id: str, seed: int) -> Path:
     """Where the trajectory of one answer lies."""
     return folder / "trajectories" / f"{quote(question_id, safe='')}-{seed}.json"
+
+
+def figures_path(folder: Path, question_id: str, seed: int) -> Path:
+    """Where the figures of one answer lie, if it has any."""
+    return folder / "figures" / f"{quote(question_id, safe='')}-{seed}.json"
 
 
 def read_rows(path: Path) -> Iterator[Row]:

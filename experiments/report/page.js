@@ -1,5 +1,6 @@
 "use strict";
-// Puts long texts where they belong when something is opened. Texts are only ever text, never HTML.
+// Puts long texts and figures where they belong when something is opened. Texts are only ever
+// text, never HTML; figures are images, in which nothing runs.
 (async () => {
   const note = document.getElementById("no-texts");
   try {
@@ -15,8 +16,11 @@
       return parts.join("\n");
     };
     const fill = (place) => {
-      for (const block of place.querySelectorAll("pre[data-text]")) {
-        block.textContent = text(texts[Number(block.dataset.text)]);
+      for (const block of place.querySelectorAll("[data-text]")) {
+        const content = text(texts[Number(block.dataset.text)]);
+        if (block.tagName !== "IMG") block.textContent = content;
+        else if (content.startsWith("data:image/png;base64,")) block.src = content;
+        else block.src = `data:image/svg+xml,${encodeURIComponent(content)}`;
         delete block.dataset.text;
       }
     };

@@ -241,6 +241,7 @@ def _answer(run: Run, row: Row, trajectory: Mapping[str, Any], page: str | None)
         "tone": _TONES[kind],
         "verdict": passed if kind in ("correct", "partial", "wrong") else KINDS[kind],
         "error": row.error,
+        "figures": run.figures(row),
         "properties": _parts(row, trajectory["question"]["formats"]),
         "values": [(name, "unknown" if value is None else f"{value:.4g}")
                    for name, value in row.values.items()],

@@ -36,7 +36,10 @@ def forest(lines: Sequence[tuple[str, Interval | None]], *, about: str) -> Marku
         if interval is None:
             parts.append(_text(LABEL + 6, middle, "no data", "faint"))
             continue
-        low, high, at = (LABEL + PLOT * v for v in (interval.low, interval.high, interval.estimate))
+        low, high, at = (
+            LABEL + PLOT * min(1.0, max(0.0, v))
+            for v in (interval.low, interval.high, interval.estimate)
+        )
         parts.append(
             Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" class="whisker"/>').format(
                 _n(low), _n(high), _n(middle), _n(middle)

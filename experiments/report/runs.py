@@ -10,7 +10,7 @@ from typing import Any
 
 from experiments.scorers.base import Metric, measure
 from experiments.stats import Interval, Tally, ratio_interval
-from experiments.store import Row, read_json, read_rows, trajectory_path
+from experiments.store import Row, figures_path, read_json, read_rows, trajectory_path
 from sandbox.command import UsageError
 
 
@@ -43,9 +43,10 @@ class Run:
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
         """What its benchmark reports."""
-        fields = Metric.__dataclass_fields__
+        fields = Metric.__dataclass_fields__  # those that summaries of older runs have
         return tuple(
-            Metric(**{name: entry[name] for name in fields}) for entry in self.summary["metrics"]
+            Metric(**{name: entry[name] for name in fields if name in entry})
+            for entry in self.summary["metrics"]
         )
 
     @property
@@ -74,6 +75,11 @@ class Run:
     def trajectory(self, row: Row) -> dict[str, Any]:
         """Everything that led to a row."""
         return read_json(trajectory_path(self.folder, row.question_id, row.seed))
+
+    def figures(self, row: Row) -> dict[str, str]:
+        """Pictures of an answer, by their titles."""
+        path = figures_path(self.folder, row.question_id, row.seed)
+        return read_json(path) if path.exists() else {}
 
 
 def tally(rows: Iterable[Row], measured: Callable[[Row], tuple[float, float]]) -> dict[str, Tally]:

@@ -293,7 +293,7 @@ def _markdown_table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> 
 def comma_separated(runs: Sequence[Run]) -> str:
     """One line per answer: what a spreadsheet or pandas wants."""
     out = io.StringIO()
-    metrics = [metric.name for metric in metrics_of(runs)]
+    metrics = [metric.name for metric in metrics_of(runs) if not metric.baseline]
     values = [name for name in metrics if name not in (PARTS, ALL_CORRECT)]
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(

@@ -31,6 +31,9 @@ class Metric:
         Whether the value is a number of parts, to be shown as a share of them.
     about
         What it means, in one sentence for the report.
+    of, baseline
+        Names of two values: shown is by how much the first is above the second, as a share of
+        what is possible, (of - baseline) / (1 - baseline).
     """
 
     name: str
@@ -38,6 +41,8 @@ class Metric:
     about: str
     bounded: bool = True
     of_parts: bool = False
+    of: str = ""
+    baseline: str = ""
 
 
 #: Share of the parts (properties, slots, ...) that are right.
@@ -54,10 +59,15 @@ def measure(row: Row, metric: Metric) -> tuple[float, float]:
         return 0.0, 0.0
     if metric.name == PARTS:
         return row.passed_count, row.parts
-    value = float(row.all_correct) if metric.name == ALL_CORRECT else row.values.get(metric.name)
-    if value is None:
+    value = _value(row, metric.of or metric.name)
+    base = _value(row, metric.baseline) if metric.baseline else 0.0
+    if value is None or base is None:
         return 0.0, 0.0
-    return value, row.parts if metric.of_parts else 1.0
+    return value - base, row.parts if metric.of_parts else 1.0 - base
+
+
+def _value(row: Row, name: str) -> float | None:
+    return float(row.all_correct) if name == ALL_CORRECT else row.values.get(name)
 
 
 def amount(value: float) -> str:
@@ -81,6 +91,10 @@ class Score:
         Why a part is not right.
     artefacts
         Short texts that a report shows or counts (which letter was given).
+    figures
+        Title to SVG text that our own code has made, or to a ``data:image/png;base64,`` URI; up to
+        `experiments.record.MAX_FIGURE` characters each. They may show what is expected: nothing
+        that answers questions reads them.
     execution
         The final run of the code, where there was one.
     error
@@ -92,6 +106,7 @@ class Score:
     passed: Mapping[str, bool] | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
     artefacts: Mapping[str, str] = field(default_factory=dict)
+    figures: Mapping[str, str] = field(default_factory=dict)
     execution: Execution | None = None
     error: str | None = None
 

@@ -3,6 +3,7 @@
 import base64
 import csv
 import hashlib
+import html
 import html.parser
 import io
 import json
@@ -10,10 +11,12 @@ import re
 import shutil
 import subprocess
 import zlib
+from urllib.parse import unquote
 
 import pytest
 from rich.console import Console
 
+from agents.drawing import structure_svg
 from experiments.report import __main__ as report_command
 from experiments.report import plots, write_report
 from experiments.report.cells import money
@@ -30,12 +33,16 @@ from experiments.report.taxonomy import count_failures
 from experiments.report.texts import Texts
 from experiments.scorers.properties import PropertyScorer
 from experiments.show import main as show
-from experiments.store import Store, read_json, trajectory_path, write_json
+from experiments.store import Store, figures_path, read_json, trajectory_path, write_json
 from experiments.summary import summarise
 from sandbox.command import UsageError
 from tests.experiments.test_store import INFRA, row
 from tests.experiments.tiny import TinyBenchmark
 
+DOT = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJg"
+    "gg=="
+)
 QUESTIONS = ("cubic", "formula", "lists", "plain")
 HOSTILE = "</pre></script><script>alert(1)</script><img src=x onerror=alert(1)>\x1b[31m\x00\ud800"
 
@@ -192,6 +199,11 @@ def test_long_texts_are_kept_once_and_whole(make_run, tmp_path):
 @pytest.mark.long
 def test_a_browser_shows_the_long_texts(make_run, tmp_path):
     folder = make_run("seen", [row("cubic")])
+    hostile = '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"><script>alert(1)</script>'
+    drawn = structure_svg([[4, 0, 0], [0, 4, 0], [0, 0, 4]], ["Na"], [[0, 0, 0]])
+    figures = {"<b>target": drawn, "odd": f"{hostile}</svg>", "dot": f"data:image/png;base64,{DOT}"}
+    figures_path(folder, "cubic", 0).parent.mkdir()
+    write_json(figures_path(folder, "cubic", 0), figures)
     path = trajectory_path(folder, "cubic", 0)
     plain = read_json(path)
     plain["question"]["prompt"] = "<b>long</b>\n" * 100
@@ -208,6 +220,11 @@ def test_a_browser_shows_the_long_texts(make_run, tmp_path):
     assert "&lt;b&gt;long&lt;/b&gt;\n" * 100 in shown.stdout
     assert 'id="no-texts"' not in shown.stdout
     assert "<b>long" not in shown.stdout
+    sources = [
+        html.unescape(found) for found in re.findall(r'<img [^>]*?src="([^"]*)"', shown.stdout)
+    ]
+    assert [unquote(s).removeprefix("data:image/svg+xml,") for s in sources] == [*figures.values()]
+    assert "&lt;b&gt;target</figcaption>" in shown.stdout
 
 
 def test_every_table_shows_calls_and_what_is_left_without_faulty_properties(

@@ -4,9 +4,9 @@ import pytest
 
 from agents.base import Question, Trajectory, Usage
 from experiments.benchmarks.mattools.published import AUTHORS_RULE, MatToolsScorer
-from experiments.record import make_row, make_trajectory
+from experiments.record import MAX_FIGURE, make_figures, make_row, make_trajectory
 from experiments.samples import Property, Sample
-from experiments.scorers.base import Tools, measure
+from experiments.scorers.base import Metric, Score, Tools, measure
 from experiments.scorers.properties import (
     PropertyScorer,
     not_runnable,
@@ -16,6 +16,7 @@ from experiments.scorers.properties import (
 from sandbox.base import Execution, Outcome, SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
 from sandbox.runner import dumps
+from tests.experiments.test_store import row as store_row
 
 HOSTILE = "'\"\"\"\\'''\n); import os; os._exit(1) #\x00\ud800 {x!r} </script>"
 SECRET = "the expected value 7f3a"
@@ -167,3 +168,20 @@ def test_shipped_source_judges_as_the_imported_module():
         exec(compile(verification_code([prop], payload), "verification", "exec"), scope)
         passed, reason = scope["verdict"]()["x"]
         assert (passed, reason) == verify_here([prop], payload)["x"]
+
+
+def test_a_share_above_a_baseline_is_one_of_what_the_baseline_leaves():
+    above = Metric("above", "above echo", "", of="published", baseline="echo")
+    for given, found in (
+        ((1.0, 0.0), (1, 1)), ((1.0, 1.0), (0, 0)), ((0.0, 1.0), (-1, 0)), ((None, 1.0), (0, 0)),
+    ):  # fmt: skip
+        values = dict(zip(("published", "echo"), given, strict=True))
+        assert measure(store_row(values=values), above) == found
+
+
+def test_what_no_page_should_hold_is_no_figure():
+    whole = {"a": "<svg >", "b": "data:image/png;base64,AA=="}
+    long = {"long": "<svg " + "x" * MAX_FIGURE, "script": "data:text/html,x"}
+    kept = make_figures(Score("ok", figures={**whole, **long}))
+    assert {name: kept[name] for name in whole} == whole
+    assert all("not kept" in kept[name] for name in long)

@@ -80,6 +80,15 @@ def test_no_data_is_none():
     assert spread([]) is None
 
 
+def test_a_score_above_its_baseline():
+    """Clusters that the baseline solves stay in the sum: failing them costs."""
+    gained = [Tally(1, 1), Tally(0, 1), Tally(-1, 0), Tally(2, 2), Tally(0, 0)]
+    found = ratio_interval(gained)
+    assert found.estimate == pytest.approx((4 - 1 - 1) / 4)
+    assert found.low < 0 < found.high <= 1
+    assert ratio_interval([Tally(-1, 0), Tally(0, 0)]) is None
+
+
 def test_mcnemar_agrees_with_statsmodels():
     generator = np.random.default_rng(5)
     for _ in range(20):

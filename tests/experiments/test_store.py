@@ -5,7 +5,7 @@ import json
 import pytest
 
 from agents.budget import Budget
-from experiments.store import Row, Store, read_rows, write_json
+from experiments.store import Row, Store, figures_path, read_rows, write_json
 from sandbox.command import UsageError
 
 
@@ -108,3 +108,12 @@ def test_a_folder_of_another_version_is_one_clear_line(tmp_path):
     write_json(tmp_path / "run.json", {"config_hash": "h", "config": {}})
     with pytest.raises(UsageError, match="written by another version of matsmith"):
         Store(tmp_path, "h", {})
+
+
+def test_figures_lie_beside_the_rows(tmp_path):
+    with Store(tmp_path, "h", {}) as store:
+        store.append(row("a/b"), {}, {"before": "<svg />"})
+        store.append(row("c"), {})
+        assert "figures" not in store.lines()[0].model_dump()
+    assert json.loads(figures_path(tmp_path, "a/b", 0).read_text()) == {"before": "<svg />"}
+    assert not figures_path(tmp_path, "c", 0).exists()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from scipy.optimize import linear_sum_assignment
 
 MAX_SITES = 5000
 MAX_LENGTH = 1e4  # Å, of a cell vector
+MAX_SHOWN = 300  # sites of an answer that are handed back
 LENGTHS, ANGLES, SITES = 0.02, 0.05, 0.02  # Å, degrees, Å
 
 
@@ -35,6 +37,7 @@ def published_block(reply: str) -> str:
     return reply[start + len("<cif>") : end].strip()
 
 
+@lru_cache(maxsize=4)
 def structure(text: str) -> Structure:
     """The first structure of a CIF text as its sites are listed."""
     check_size(text)
@@ -77,12 +80,11 @@ def published(target: Structure, found: Structure) -> dict[str, Any]:
     return {"rms": float(distances[0]), "max_dist": float(distances[1])}
 
 
-def strict(target: Structure, text: str) -> dict[str, Any]:
+def strict(target: Structure, found: Structure) -> dict[str, Any]:
     """Every atom where it belongs: distances in Å, without moving, turning or scaling anything.
 
     Elements count, not charges: an answer may name oxidation states.
     """
-    found = structure(text)
     if not found.is_ordered:
         raise WrongError("PartialOccupancy")
     kinds = np.array([site.specie.symbol for site in target])
@@ -99,7 +101,22 @@ def strict(target: Structure, text: str) -> dict[str, Any]:
             target.frac_coords[kinds == kind], found.frac_coords[given == kind]
         )
         worst = max(worst, float(away[linear_sum_assignment(away)].max()))
-    return {"worst": worst, "order": same_order(target, text), "contact": smallest_contact(found)}
+    return {"worst": worst, "contact": smallest_contact(found)}
+
+
+def shown(text: str) -> dict[str, Any] | None:
+    """A structure as data, for a picture; ``None`` where it cannot be read or is too large."""
+    try:
+        found = structure(text)
+    except WrongError:
+        return None
+    if len(found) > MAX_SHOWN or min(found.lattice.abc) > MAX_LENGTH:
+        return None
+    return {
+        "cell": [*found.lattice.parameters],
+        "species": [site.species_string for site in found],
+        "fractions": found.frac_coords.tolist(),
+    }
 
 
 def same_order(target: Structure, text: str) -> bool:
@@ -137,7 +154,7 @@ def target_structure(plain: dict[str, Any]) -> Structure:
     return Structure(Lattice.from_parameters(*plain["cell"]), plain["species"], plain["fractions"])
 
 
-def grade_strictly(wanted: dict[str, Any], block: str | None) -> dict[str, Any]:
+def strictly(wanted: dict[str, Any], block: str | None) -> dict[str, Any]:
     """Judge one answer by the strict rule.
 
     Parameters
@@ -150,28 +167,48 @@ def grade_strictly(wanted: dict[str, Any], block: str | None) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``passed``, ``error`` (name of the verdict or ``None``) and numbers.
+        ``passed``, ``error`` (name of the verdict or ``None``), numbers, and the structure as
+        data (``shown``).
     """
     target = target_structure(wanted)
-    return judged(block, lambda text: strict(target, text))
+
+    def rule(text: str) -> dict[str, Any]:
+        found = structure(text)
+        return {**strict(target, found), "order": same_order(target, text)}
+
+    return {**judged(block, rule), "shown": None if block is None else shown(block)}
 
 
-def grade_as_published(
-    wanted: dict[str, Any], before: dict[str, Any], reply: str
+def as_published(wanted: dict[str, Any], reply: str) -> dict[str, Any]:
+    """Judge everything that the model said by the authors' rule."""
+    target = target_structure(wanted)
+    return judged(reply, lambda text: published(target, structure(published_block(text))))
+
+
+def echo(
+    wanted: dict[str, Any], by_authors: dict[str, Any], before: dict[str, Any]
 ) -> dict[str, Any]:
-    """Judge everything that the model said, and the unchanged input, by the authors' rule.
-
-    Returns
-    -------
-    dict
-        ``published`` and ``echo``, each as `grade_strictly` returns it.
-    """
-    target = target_structure(wanted)
+    """Judge the unchanged input by both rules."""
+    unchanged = target_structure(before)
+    strict_target, published_target = target_structure(wanted), target_structure(by_authors)
     return {
-        "published": judged(
-            reply, lambda text: published(target, structure(published_block(text)))
-        ),
-        "echo": judged("", lambda _: published(target, target_structure(before))),
+        "strict": judged("", lambda _: strict(strict_target, unchanged)),
+        "published": judged("", lambda _: published(published_target, unchanged)),
+    }
+
+
+def verdicts(
+    wanted: dict[str, Any],
+    by_authors: dict[str, Any],
+    before: dict[str, Any],
+    block: str | None,
+    reply: str,
+) -> dict[str, Any]:
+    """Everything at once; an answer may take it past a limit, as it may each of them."""
+    return {
+        "strict": strictly(wanted, block),
+        "published": as_published(by_authors, reply),
+        "echo": echo(wanted, by_authors, before),
     }
 
 

@@ -11,6 +11,7 @@ from agents.answer_formats import CODE
 from agents.base import Trajectory
 from experiments.benchmarks.atomworld.actions import Target
 from experiments.benchmarks.atomworld.crystal import Crystal
+from experiments.benchmarks.atomworld.pictures import pictures
 from experiments.samples import Sample
 from experiments.scorers.base import ALL_CORRECT, Metric, Score, Tools
 from experiments.scorers.grading import given, grade
@@ -37,6 +38,12 @@ class StructureScorer:
         Metric(ALL_CORRECT, "strict", "right cell and species, every atom within 0.02 Å"),
         Metric("published", "published", "the authors' grader accepts it"),
         Metric("echo", "echo", "the authors' grader accepts the unchanged input"),
+        Metric("above_echo", "published above echo",
+               "share of what the unchanged input leaves, (published - echo) / (1 - echo)",
+               of="published", baseline="echo"),
+        Metric("strict_echo", "strict echo", "the unchanged input is right by the strict rule"),
+        Metric("strict_above_echo", "strict above echo", "the same share by the strict rule",
+               of=ALL_CORRECT, baseline="strict_echo"),
         Metric("readable", "readable", "the answer is a CIF that can be parsed"),
         Metric("order", "order kept", "right, with the rows in the target's order"),
     )  # fmt: skip
@@ -54,22 +61,23 @@ class StructureScorer:
         block = answer.value if isinstance(answer.value, str) else None
         reply = trajectory.answer if sample.question.answer != CODE else f"<cif>{block or ''}</cif>"
         target = sample.target
-        strict = await _verdict(tools, "grade_strictly", target[self.target], block)
-        # Apart: the matcher may need minutes for a right answer, and then only its verdict lacks.
-        said = (
-            None
-            if strict is None
-            else await _verdict(
-                tools, "grade_as_published", target["published"], target["before"], reply
-            )
-        )
-        strict = strict or {"passed": False, "error": "TooExpensive"}
-        published, echo = (said[rule] if said else {} for rule in ("published", "echo"))
+        wanted, authors, before = (target[n] for n in (self.target, "published", "before"))
+        said = await _verdict(tools, "verdicts", wanted, authors, before, block, reply)
+        if said is None:
+            # Apart: the matcher may need minutes for a right answer; only its verdict lacks then.
+            said = {
+                "strict": await _verdict(tools, "strictly", wanted, block)
+                or {"passed": False, "error": "TooExpensive"},
+                "published": await _verdict(tools, "as_published", authors, reply),
+                "echo": await _verdict(tools, "echo", wanted, authors, before),
+            }
+        strict, published, echo = said["strict"], said["published"] or {}, said["echo"] or {}
         return Score(
             outcome=answer.outcome,
             values={
                 "published": _flag(published.get("passed")),
-                "echo": _flag(echo.get("passed")),
+                "echo": _flag(echo["published"]["passed"] if echo else None),
+                "strict_echo": _flag(echo["strict"]["passed"] if echo else None),
                 "readable": float(strict["error"] not in UNREADABLE),
                 "order": _flag(strict["passed"] and strict["order"]),
                 "worst": strict.get("worst"),
@@ -82,6 +90,7 @@ class StructureScorer:
                 "error": strict["error"] or "",
                 "published error": published.get("error") or "",
             },
+            figures=pictures(before, wanted, strict.get("shown")),
             execution=answer.execution,
         )
 

@@ -14,6 +14,7 @@ from experiments.benchmarks.atomworld.actions import apply
 from experiments.benchmarks.atomworld.benchmark import AtomWorldBenchmark
 from experiments.benchmarks.atomworld.crystal import Crystal, wrap
 from experiments.benchmarks.atomworld.generate import generate
+from experiments.benchmarks.atomworld.pictures import pictures
 from experiments.benchmarks.atomworld.scorer import GRADER, StructureScorer, plain
 from experiments.run import main
 from experiments.scorers.base import Tools
@@ -25,10 +26,8 @@ from tests.experiments.atomworld.test_actions import crystal_of, published, rows
 
 def verdict(before, target, answer, *, decimals=6):
     text = answer if isinstance(answer, str) else answer.to_cif(decimals)
-    return {
-        "strict": grade.grade_strictly(plain(target), text),
-        **grade.grade_as_published(plain(target), plain(before), f"<cif>{text}</cif>"),
-    }
+    said = grade.verdicts(*map(plain, (target, target, before)), text, f"<cif>{text}</cif>")
+    return {**said, "echo": said["echo"]["published"], "strict echo": said["echo"]["strict"]}
 
 
 def changed(crystal, *, scale=1.0, sign=1.0, shift=(0.0, 0.0, 0.0)):
@@ -46,6 +45,7 @@ def test_what_the_authors_grader_lets_through():
         right = verdict(before, after, after)
         assert right["strict"]["passed"]
         assert right["published"]["passed"]
+        assert not right["strict echo"]["passed"]
         if right["echo"]["passed"]:
             passed.append((row["id"], round(right["echo"]["max_dist"], 4)))
         for wrong in (
@@ -108,7 +108,7 @@ def hostile(good):
 @pytest.mark.long
 async def test_hostile_answers_end_with_their_name(item):
     good = item.literal.to_cif()
-    target, before = plain(item.literal), plain(item.before)
+    target = plain(item.literal)
     limits = SandboxConfig(workers=1, options={"warmup": StructureScorer.warmup})
     async with get_sandbox(limits) as sandbox:
         names = {
@@ -118,24 +118,22 @@ async def test_hostile_answers_end_with_their_name(item):
         for name, text in names.items():
             started = time.monotonic()
             ran = await sandbox.run(
-                program(GRADER, "grade_strictly", target, text), "verdict", timeout=60
+                program(GRADER, "strictly", target, text), "verdict", timeout=60
             )
             assert ran.outcome is Outcome.OK, (name, ran.error)
             assert not ran.result["passed"]
             assert time.monotonic() - started < 60
             expected = "InvalidCell" if name == "nan" else name
             assert ran.result["error"] in {expected, "CIFParsingError"}, name
-        nested = program(
-            GRADER, "grade_as_published", target, before, f"<cif><cif>{good}</cif></cif>"
-        )
+        nested = program(GRADER, "as_published", target, f"<cif><cif>{good}</cif></cif>")
         said = (await sandbox.run(nested, "verdict", timeout=60)).result
-        assert said["published"]["error"] == "CIFParsingError"
+        assert said["error"] == "CIFParsingError"
 
 
 def test_replies_without_a_file(item):
-    assert grade.grade_strictly(plain(item.literal), None)["error"] == "OutputFormatError"
-    said = grade.grade_as_published(plain(item.published), plain(item.before), "no tags")
-    assert said["published"]["error"] == "OutputFormatError"
+    assert grade.strictly(plain(item.literal), None)["error"] == "OutputFormatError"
+    said = grade.as_published(plain(item.published), "no tags")
+    assert said["error"] == "OutputFormatError"
 
 
 def test_notations_that_the_parser_reads(item):
@@ -143,13 +141,13 @@ def test_notations_that_the_parser_reads(item):
     good = item.literal.to_cif()
     first, *_ = item.literal.species
     charged = good.replace(f"  {first}  ", f"  {first}3+  ")
-    assert grade.grade_strictly(plain(item.literal), charged)["passed"]
+    assert grade.strictly(plain(item.literal), charged)["passed"]
     half = good.replace("  1.0\n", "  0.5\n")
-    assert grade.grade_strictly(plain(item.literal), half)["error"] == "PartialOccupancy"
+    assert grade.strictly(plain(item.literal), half)["error"] == "PartialOccupancy"
     zero = replace(item.literal, fractions=item.literal.fractions.copy())
     zero.fractions[0, 0] = 0.0
     dotted = zero.to_cif().replace("  0.000000  ", "  .  ", 1)
-    said = grade.grade_strictly(plain(zero), dotted)
+    said = grade.strictly(plain(zero), dotted)
     assert (said["passed"], said["order"]) == (True, False)
 
 
@@ -157,7 +155,8 @@ class Slow:
     """A verifier in which the authors' matcher runs into the time limit."""
 
     async def run(self, code, entry, **_):
-        if "grade_as_published(*" in code.rpartition("def verdict")[2]:
+        called = code.rpartition("return ")[2]
+        if not called.startswith("strictly("):
             return Execution(Outcome.TIMEOUT)
         said = {"passed": True, "error": None, "worst": 0.0, "order": True, "contact": None}
         return Execution(Outcome.OK, result=said)
@@ -202,3 +201,18 @@ def test_the_unchanged_input_is_what_the_echo_says(tmp_path, monkeypatch):
     assert all(row["values"]["readable"] for row in found)
     worst = [row["values"]["worst"] for row in found if row["question_id"].startswith("move")]
     assert np.min(worst) > 0.02
+
+
+def test_an_answer_is_drawn_beside_the_target_and_what_differs_is_ringed(item):
+    def ringed(answer):
+        said = grade.strictly(plain(item.literal), answer)
+        drawn = pictures(plain(item.before), plain(item.literal), said["shown"])
+        return {title: svg.count('fill="none"') // 2 for title, svg in drawn.items()}
+
+    right, echo = item.literal.to_cif(), item.before.to_cif()
+    assert ringed(right) == {"before": 1, "target": 1, "answer": 0}
+    assert ringed(echo) == {"before": 1, "target": 1, "answer": 1}
+    assert ringed("no CIF") == {"before": 1, "target": 1}
+    (grown,) = generate(seed=1, items=1, actions=["super_cell"])
+    drawn = pictures(plain(grown.before), plain(grown.literal), plain(grown.literal))
+    assert not any('fill="none"' in svg for svg in drawn.values())
