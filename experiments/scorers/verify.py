@@ -16,14 +16,9 @@ from typing import Any, NamedTuple
 
 #: What hostile tagged JSON can raise while it is read.
 _UNREADABLE = (
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    RecursionError,
-    TypeError,
-    ValueError,
+    ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError,
     struct.error,
-)
+)  # fmt: skip
 
 #: Characters of a reason.
 REASON = 1000
@@ -110,9 +105,6 @@ def judge(prop: dict[str, Any], gold: Any, answers: list[Any]) -> str | None:
         return "None"
     rule = Rule(prop["rtol"], prop["atol"]) if prop["compare"] == "close" else Rule()
     return misfit(prop["format"], answer) or differ(gold, answer, rule)
-
-
-# --- reading tagged JSON ---------------------------------------------------------------------
 
 
 def read(node: Any) -> Any:
@@ -225,9 +217,6 @@ _READERS: dict[str, Any] = {
 }
 
 
-# --- comparing -------------------------------------------------------------------------------
-
-
 def differ(gold: Any, answer: Any, rule: Rule) -> str | None:
     """Why ``answer`` is not ``gold``, ``None`` when it is."""
     if gold is None or isinstance(gold, bool | str):
@@ -241,9 +230,10 @@ def differ(gold: Any, answer: Any, rule: Rule) -> str | None:
         return _differ_pairs(gold, answer, rule)
     if isinstance(gold, Collection):
         return _differ_collection(gold, answer, rule)
-    if gold.data is None or not isinstance(answer, Thing) or answer.data is None:
-        return f"expected {show(gold)}, got {show(answer)}"
-    if gold.kind != answer.kind:
+    if (
+        not isinstance(answer, Thing) or None in (gold.data, answer.data)
+        or gold.kind != answer.kind
+    ):  # fmt: skip
         return f"expected {show(gold)}, got {show(answer)}"
     reason = differ(gold.data, answer.data, rule)
     return f"{gold.kind} {reason}" if reason else None
@@ -272,10 +262,10 @@ def _percent(share: float) -> str:
 
 
 def _differ_items(gold: Items, answer: Any, rule: Rule) -> str | None:
-    if not isinstance(answer, Items):
-        return f"expected {_size(gold)}, got {show(answer)}"
-    if len(gold.values) != len(answer.values):
-        return f"expected {_size(gold)}, got {len(answer.values)}"
+    if not isinstance(answer, Items) or len(gold.values) != len(answer.values):
+        got = len(answer.values) if isinstance(answer, Items) else show(answer)
+        kind = "list" if gold.kind == "ndarray" else gold.kind
+        return f"expected {kind} of {len(gold.values)}, got {got}"
     for index, (left, right) in enumerate(zip(gold.values, answer.values, strict=True)):
         reason = differ(left, right, rule)
         if reason:
@@ -299,10 +289,9 @@ def _differ_pairs(gold: Pairs, answer: Any, rule: Rule) -> str | None:
 
 
 def _differ_collection(gold: Collection, answer: Any, rule: Rule) -> str | None:
-    if not isinstance(answer, Collection):
-        return f"expected a set of {len(gold.values)}, got {show(answer)}"
-    if len(gold.values) != len(answer.values):
-        return f"expected a set of {len(gold.values)}, got {len(answer.values)}"
+    if not isinstance(answer, Collection) or len(gold.values) != len(answer.values):
+        got = len(answer.values) if isinstance(answer, Collection) else show(answer)
+        return f"expected a set of {len(gold.values)}, got {got}"
     rest = list(answer.values)
     for item in gold.values:
         found = [index for index, other in enumerate(rest) if differ(item, other, rule) is None]
@@ -316,18 +305,10 @@ def _join(reason: str) -> str:
     return reason if reason.startswith("[") else f": {reason}"
 
 
-def _size(items: Items) -> str:
-    return f"{'list' if items.kind == 'ndarray' else items.kind} of {len(items.values)}"
-
-
 def show(value: Any, limit: int = 60) -> str:
     """A value as a reason shows it."""
-    if isinstance(value, Items):
-        text = f"{value.kind} of {len(value.values)}"
-    elif isinstance(value, Pairs):
-        text = f"dict of {len(value.values)}"
-    elif isinstance(value, Collection):
-        text = f"set of {len(value.values)}"
+    if isinstance(value, Items | Pairs | Collection):
+        text = f"{_type_name(value)} of {len(value.values)}"
     elif isinstance(value, Thing):
         text = value.kind
     elif isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 200:
@@ -336,8 +317,6 @@ def show(value: Any, limit: int = 60) -> str:
         text = repr(value)
     return text if len(text) <= limit else text[: limit - 4] + " ..."
 
-
-# --- formats ---------------------------------------------------------------------------------
 
 _TOKEN = re.compile(r"\s*([A-Za-z_][\w.]*|[\[\],])")
 
@@ -373,27 +352,16 @@ def _parse_type(tokens: list[str]) -> tuple[Any, list[str]]:
 
 def _misfit(tree: Any, value: Any) -> str | None:
     name, inner = tree
-    if name in _SCALARS:
-        if _SCALARS[name](value):
-            return None
+    if name in _FITS and not _FITS[name](value):
         return f"expected {name}, got {_type_name(value)}"
-    if name in ("list", "tuple"):
-        if not isinstance(value, Items):
-            return f"expected {name}, got {_type_name(value)}"
-        kinds = inner * len(value.values) if len(inner) == 1 else []
-        return _first_misfit(kinds, list(enumerate(value.values)))
-    if name == "dict":
-        if not isinstance(value, Pairs):
-            return f"expected dict, got {_type_name(value)}"
-        if len(inner) != 2:
-            return None
-        keys = [_misfit(inner[0], key) for key, _ in value.values]
+    if name in ("list", "tuple") and len(inner) == 1:
+        return _first_misfit(inner * len(value.values), list(enumerate(value.values)))
+    if name == "dict" and len(inner) == 2:
+        keys = (_misfit(inner[0], key) for key, _ in value.values)
         wrong = next((reason for reason in keys if reason), None)
         if wrong:
             return f"a key: {wrong}"
         return _first_misfit([inner[1]] * len(value.values), value.values)
-    if name == "set" and not isinstance(value, Collection):
-        return f"expected set, got {_type_name(value)}"
     return None
 
 
@@ -409,12 +377,16 @@ def _is_int(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-_SCALARS: dict[str, Any] = {
+_FITS: dict[str, Any] = {
     "bool": lambda value: isinstance(value, bool),
     "int": _is_int,
     "float": lambda value: isinstance(value, float) or _is_int(value),
     "complex": lambda value: isinstance(value, float | complex) or _is_int(value),
     "str": lambda value: isinstance(value, str),
+    "list": lambda value: isinstance(value, Items),
+    "tuple": lambda value: isinstance(value, Items),
+    "dict": lambda value: isinstance(value, Pairs),
+    "set": lambda value: isinstance(value, Collection),
 }
 
 
