@@ -20,7 +20,7 @@ from agents.episode import Episode, Parts
 from agents.prompts import Attempt
 from agents.reflect import Reflect
 from agents.revision import small_packages, with_inputs
-from agents.toolbox.box import library_of
+from agents.toolbox import library_of
 from agents.toolbox.texts import map_of
 
 

@@ -14,7 +14,7 @@ from agents.checks import caught_findings
 from agents.drafts import Draft
 from agents.episode import Episode, returned
 from agents.prompts import Attempt
-from agents.toolbox.box import library_of
+from agents.toolbox import library_of
 from docgen.reading import last_tagged, spoken
 from retrieval.package import LARGEST
 from sandbox.base import Execution

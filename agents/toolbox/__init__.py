@@ -4,11 +4,11 @@ from agents.toolbox.box import (
     DOCUMENTATION,
     Result,
     Toolbox,
-    library_of,
     open_toolbox,
     question_toolbox,
     schema,
 )
+from agents.toolbox.corpus import library_of
 
 __all__ = [
     "DOCUMENTATION",

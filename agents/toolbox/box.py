@@ -8,11 +8,10 @@ exist) is a result that says what to do instead; only a failure of a part is rai
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, cast
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field, ValidationError
 
@@ -20,9 +19,9 @@ from agents.answer import Answer, UnreadableError, named_answer
 from agents.answer_formats import CODE
 from agents.base import Question
 from agents.episode import mounts_of
-from agents.toolbox import library as library_file
 from agents.toolbox import watch as watch_file
 from agents.toolbox.arguments import Tool, arguments_of, description, faults, schema_of
+from agents.toolbox.corpus import DOCS, corpus_mounts, corpus_of, library_of
 from agents.toolbox.library import Documents, Entry
 from agents.toolbox.texts import (
     LISTED,
@@ -34,7 +33,7 @@ from agents.toolbox.texts import (
     page_of,
     parts_of,
     shown,
-)
+)  # fmt: skip
 from retrieval.base import Retriever
 from sandbox.base import Execution, Mount, Outcome, Sandbox
 
@@ -46,7 +45,6 @@ HITS = 50  # of one query
 DEFINITIONS = 5  # of one term
 #: The tools that need documents.
 DOCUMENTATION = ("search", "lookup", "resolve", "tree", "source", "contents")
-DOCS = "docs"  # the module in the sandbox
 
 Run = Callable[[str, str, Sequence[Mount]], Awaitable[Execution]]
 Text = Annotated[str, Field(min_length=1, max_length=QUERY)]
@@ -97,15 +95,10 @@ class Toolbox:
 
     def __init__(
         self,
-        library: Documents | None,
-        retriever: Retriever | None,
-        run: Run | None,
-        *,
-        sources: Sequence[Path] = (),
-        corpus: Path | None = None,
-        formats: Mapping[str, str] | None = None,
-        answers: bool = True,
-    ) -> None:
+        library: Documents | None, retriever: Retriever | None, run: Run | None, *,
+        sources: Sequence[Path] = (), corpus: Path | None = None,
+        formats: Mapping[str, str] | None = None, answers: bool = True,
+    ) -> None:  # fmt: skip
         self._wanted = set(formats or ())
         self._library = library
         self._retriever = retriever
@@ -317,14 +310,12 @@ class Toolbox:
 
     async def _execute(self, code: str, entry: str, show: Sequence[str]) -> str:
         assert self._run is not None
-        mounts = _corpus_mounts(self._corpus)
+        mounts = corpus_mounts(self._corpus)
         program, called = code, entry
         if entry and show:
             mounts.append(Mount(Path(watch_file.__file__), "matsmith_watch.py"))
-            program, called = (
-                f"{code}\n{_WATCHED.format(entry=entry, names=list(show))}",
-                "_watched",
-            )
+            program = f"{code}\n{_WATCHED.format(entry=entry, names=list(show))}"
+            called = "_watched"
         execution = await self._run(program, called, mounts)
         result = execution.result if execution.outcome is Outcome.OK else None
         if isinstance(result, Mapping) and (not self._wanted or self._wanted & set(result)):
@@ -392,13 +383,9 @@ def open_toolbox(
         return await sandbox.run(code, entry, timeout=timeout, mounts=[*mounts, *more])
 
     return Toolbox(
-        library_of(retriever),
-        retriever,
-        run if sandbox is not None else None,
-        sources=sources,
-        corpus=corpus_of(retriever, [mount.target for mount in mounts]),
-        answers=answers,
-    )
+        library_of(retriever), retriever, run if sandbox is not None else None, sources=sources,
+        corpus=corpus_of(retriever, [mount.target for mount in mounts]), answers=answers,
+    )  # fmt: skip
 
 
 def question_toolbox(
@@ -407,42 +394,7 @@ def question_toolbox(
 ) -> Toolbox:  # fmt: skip
     """The tools for a question of an episode, which counts what they run."""
     return Toolbox(
-        library,
-        retriever,
-        run,
-        sources=sources,
+        library, retriever, run, sources=sources,
         corpus=corpus_of(retriever, [mount.target for mount in mounts_of(question)]),
-        formats=question.formats,
-        answers=question.answer == CODE,
-    )
-
-
-@lru_cache(maxsize=8)
-def _library(retriever: Any) -> Documents | None:
-    corpus = getattr(retriever, "corpus", None)
-    if corpus is None:
-        return None
-    documents = [(document.page_content, document.metadata) for document in corpus.documents]
-    return Documents(documents, corpus.aliases)
-
-
-def library_of(retriever: Retriever | None) -> Documents | None:
-    """The documents behind a retriever; ``None`` where it has no corpus. Made once for each."""
-    return _library(cast("Hashable", retriever))
-
-
-def corpus_of(retriever: Retriever | None, targets: Sequence[str]) -> Path | None:
-    """Folder of the corpus that code may read, unless an input file has the module's name."""
-    corpus = getattr(retriever, "corpus", None)
-    taken = any(target.partition("/")[0] in {DOCS, f"{DOCS}.py"} for target in targets)
-    return None if corpus is None or taken else Path(corpus.folder)
-
-
-def _corpus_mounts(folder: Path | None) -> list[Mount]:
-    if folder is None:
-        return []
-    module = Mount(Path(library_file.__file__), f"{DOCS}/__init__.py")
-    return [
-        module,
-        *(Mount(folder / n, f"{DOCS}/{n}") for n in ("documents.jsonl", "manifest.json")),
-    ]
+        formats=question.formats, answers=question.answer == CODE,
+    )  # fmt: skip

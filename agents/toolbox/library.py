@@ -10,8 +10,7 @@ tree(name, depth=3)         -> [(level, Link)]: what it needs, and what that nee
 near(name)                  -> [name]: similar names
 """
 
-# Standard library only, one file: the same source answers the tools on the host and, mounted as
-# the module ``docs``, code in the sandbox.
+# Standard library only: also mounted in the sandbox, as the module ``docs``.
 
 from __future__ import annotations
 
@@ -230,11 +229,8 @@ class Documents:
         """Symbols below a package or module, in the order of its documents."""
         found = self.find(package) if package else None
         prefix = package if found is None else found.name
-        return [
-            entry.line
-            for entry in self.entries
-            if not prefix or entry.name == prefix or entry.name.startswith(f"{prefix}.")
-        ]
+        below = f"{prefix}."
+        return [e.line for e in self.entries if not prefix or f"{e.name}.".startswith(below)]
 
     def grep(self, pattern: str, package: str = "") -> list[tuple[str, str]]:
         """Lines of documents that match, at most `MAX_HITS`."""
