@@ -14,11 +14,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from experiments.benchmarks.invented.plans import mistakes, plan, program
+from experiments.benchmarks.invented.mistakes import differs, mistakable, mistakes
+from experiments.benchmarks.invented.plans import plan
+from experiments.benchmarks.invented.programs import program
 from experiments.benchmarks.invented.prose import gloss, use
-from experiments.benchmarks.invented.questions import mistakable
 from experiments.benchmarks.invented.reader import UnreadableError, documents, read, restored, solve
-from experiments.benchmarks.invented.sensitivity import differs
 from experiments.benchmarks.invented.world import World
 from experiments.benchmarks.question_check import compare_runs
 from experiments.benchmarks.question_format import TaskSpec, read_spec
@@ -125,7 +125,7 @@ async def check_mistakes(
     SandboxError
         When the sandbox fails.
     """
-    others = mistakable([symbol for symbol in world.symbols.values() if symbol.core])
+    others = mistakable(world.symbols)
     count, findings = 0, []
     for number, question in enumerate(world.questions, 1):
         programs = {

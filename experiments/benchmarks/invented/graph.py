@@ -1,139 +1,60 @@
-"""The vocabulary of worlds: knobs, symbols with their formulas, and their evaluation.
+"""Symbols with their formulas, and the value of a plan by them.
 
 The evaluation shares no code with the package that is written from the same formulas: what a
 reference returns in the sandbox is compared with it.
 """
 
-# No deferred annotations: a configuration is checked against those of `Knobs`, also where another
-# class inherits them.
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from experiments.benchmarks.invented.crystals import ELEMENTS, Crystal, measure
-from experiments.benchmarks.invented.draw import SEEDS
+from experiments.benchmarks.invented import crystals
+from experiments.benchmarks.invented.crystals import ELEMENTS, Crystal
 from experiments.benchmarks.invented.entries import Entry, Need
 from experiments.benchmarks.invented.plans import Call, Given
 
-SMALLEST, LARGEST, DEEPEST = 60, 2500, 10
-
-
-class KnobError(ValueError):
-    """A knob has a value that there is no world for; says which there are."""
-
 
 @dataclass(frozen=True)
-class Knobs:
-    """What decides a world; each varies one thing.
+class Ratio:
+    """A factor of a formula: something over its usual magnitude, to a power.
 
-    Attributes
-    ----------
-    seed
-        Which world: all words and values.
-    size
-        Number of public symbols. The questions stay the same.
-    depth
-        Longest chain of calls that a question needs.
-    breadth
-        Number of symbols that a question needs, as far as ``depth`` permits.
-    gap
-        A question names its quantities by their term (0), by a paraphrase of what the
-        documentation says (1), or by what they are used for (2).
-    docs
-        ``full`` docstrings; ``signatures``: only their first line; ``source``: none (the facts
-        are comments in the code); ``outdated``: one in ten says something that is no longer true.
-    names
-        ``telling`` or ``opaque``.
-    results
-        ``mixed`` kinds of values, or ``floats`` only.
-    questions
-        How many.
+    A measurement of the crystal (``raw``, of `crystals.RAWS`), what a parameter takes (``need``),
+    or what a function of the package gives for the same subject (``inner``).
     """
 
-    seed: int = 1
-    size: int = 300
-    depth: int = 4
-    breadth: int = 8
-    gap: Literal[0, 1, 2] = 0
-    docs: Literal["full", "signatures", "source", "outdated"] = "full"
-    names: Literal["telling", "opaque"] = "telling"
-    results: Literal["mixed", "floats"] = "mixed"
-    questions: int = 30
-
-    def __post_init__(self) -> None:
-        limits = {"seed": (0, SEEDS - 1), "size": (SMALLEST, LARGEST), "depth": (1, DEEPEST),
-                  "breadth": (2, 40), "gap": (0, 2), "questions": (1, 200)}  # fmt: skip
-        for name, (low, high) in limits.items():
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-                raise KnobError(f"{name}={value}: give a whole number from {low} to {high}")
-        words = {"docs": ("full", "signatures", "source", "outdated"),
-                 "names": ("telling", "opaque"), "results": ("mixed", "floats")}  # fmt: skip
-        for name, known in words.items():
-            if getattr(self, name) not in known:
-                raise KnobError(f"{name}={getattr(self, name)}: choose one of {', '.join(known)}")
+    kind: Literal["raw", "need", "inner"]
+    name: str
+    usual: float
+    power: float
 
 
 @dataclass(frozen=True)
 class Formula:
-    """How the library computes a symbol; its documentation does not say.
+    """How the library computes a symbol; its documentation does not say."""
 
-    Attributes
-    ----------
-    scale
-        Value when every ratio is one, in the unit of the result.
-    raw, raw_reference, raw_power
-        Measurement of the crystal (`crystals.RAWS`).
-    inputs
-        Parameter -> (usual magnitude, power).
-    effects
-        Option -> value -> factor (modes, flags), or slope (numbers), or power (elements).
-    inner
-        Function of the library that is called with the same subject: path, magnitude, power.
-    tick
-        Step that whole numbers and labels count.
-    prefix
-        Of a label.
-    values
-        Of a table, by element.
-    """
-
-    scale: float
-    raw: str = ""
-    raw_reference: float = 1.0
-    raw_power: float = 1.0
-    inputs: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    effects: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    inner: tuple[str, float, float] | None = None
-    tick: float = 1.0
-    prefix: str = ""
-    values: Mapping[str, float] = field(default_factory=dict)
+    scale: float  # value when every ratio is one, in the unit of the result
+    ratios: tuple[Ratio, ...] = ()
+    #: Of each option: value -> factor of a mode, ``slope`` of a number, ``power`` of an element.
+    effects: tuple[Mapping[str, float], ...] = ()
+    tick: float = 1.0  # step that whole numbers and labels count
+    prefix: str = ""  # of a label
+    values: Mapping[str, float] | None = None  # of a table, by element
 
 
 @dataclass(frozen=True)
 class Symbol:
-    """A public symbol.
-
-    Attributes
-    ----------
-    layer
-        Number of calls in its longest chain.
-    gloss, use
-        Numbers of its phrases in the lexicon.
-    base
-        Of a class: the class that it inherits from.
-    core
-        Whether questions may ask for it.
-    """
+    """A public symbol."""
 
     entry: Entry
     formula: Formula
-    layer: int
-    gloss: tuple[int, int, int] = (0, 0, 0)
-    use: tuple[int, int, int] = (0, 0, 0)
-    base: str = ""
-    core: bool = False
+    layer: int  # number of calls in its longest chain
+    gloss: tuple[int, ...]  # numbers of its phrases in the lexicon
+    use: tuple[int, ...]
+    core: bool  # whether questions may ask for it
+    base: str = ""  # class that a class inherits from
 
 
 def evaluate(given: Given, crystal: Crystal, symbols: Mapping[str, Symbol]) -> Any:
@@ -145,32 +66,39 @@ def evaluate(given: Given, crystal: Crystal, symbols: Mapping[str, Symbol]) -> A
         return [item * given.factor for item in value]
     if isinstance(value, dict):
         return {key: item * given.factor for key, item in value.items()}
-    if given.reciprocal:
-        return 1.0 / (value * given.factor)
-    return value * given.factor if given.factor != 1.0 else value
+    value = value * given.factor if given.factor != 1.0 else value
+    return 1.0 / value if given.reciprocal else value
 
 
 def compute(call: Call, crystal: Crystal, symbols: Mapping[str, Symbol]) -> Any:
     """What one call gives: a number, text, list, dict, or for a structure a `Crystal`."""
-    symbol = symbols[call.entry.path]
-    entry, formula = symbol.entry, symbol.formula
-    if formula.values:
+    entry, formula = call.entry, symbols[call.entry.path].formula
+    if formula.values is not None:
         return dict(formula.values)
     given = {one.param: evaluate(one, crystal, symbols) for one in call.inputs}
     subject = given.pop("structure", crystal)
+    needs = {need.param: need for need in entry.needs}
     value = formula.scale
-    if formula.raw:
-        raw = measure(formula.raw, subject)
-        value *= power(raw / formula.raw_reference, formula.raw_power)
-    for need in entry.needs:
-        if need.param in formula.inputs:
-            usual, exponent = formula.inputs[need.param]
-            value *= power(_plain(given[need.param], need) / usual, exponent)
-    if formula.inner is not None:
-        path, usual, exponent = formula.inner
-        inner = compute(Call(symbols[path].entry, (), ()), crystal, symbols)
-        value *= power(inner / usual, exponent)
-    value *= _effects(call, symbol)
+    for ratio in formula.ratios:
+        if ratio.kind == "raw":
+            taken = crystals.measure(ratio.name, subject)
+        elif ratio.kind == "need":
+            taken = _plain(given[ratio.name], needs[ratio.name])
+        else:
+            taken = compute(Call(symbols[ratio.name].entry, (), ()), crystal, symbols)
+        value *= power(taken / ratio.usual, ratio.power)
+    for choice, effect in zip(entry.choices, formula.effects, strict=True):
+        option = dict(call.settings).get(choice.param, choice.default)
+        if choice.kind == "mode":
+            value *= effect[str(option)]
+        elif choice.kind == "number":
+            value *= 1.0 + effect["slope"] * float(str(option))
+        else:
+            value *= power(ELEMENTS[str(option)][crystals.ELECTRONEGATIVITY] / 2.0, effect["power"])
+    return _result(entry, formula, value, subject)
+
+
+def _result(entry: Entry, formula: Formula, value: float, subject: Crystal) -> Any:
     if entry.result == "structure":
         return subject.scaled(1.0 + value)
     if entry.result in {"int", "str"}:
@@ -179,9 +107,10 @@ def compute(call: Call, crystal: Crystal, symbols: Mapping[str, Symbol]) -> Any:
     value = -value if entry.convention.sense else value
     if entry.result == "float":
         return value
-    place = 0 if entry.order == "atomic number" else 2
+    by_force = entry.order == "electronegativity"
+    place = crystals.ELECTRONEGATIVITY if by_force else crystals.NUMBER
     ordered = sorted(subject.elements, key=lambda e: ELEMENTS[e][place])
-    shares = {element: value * ELEMENTS[element][2] / 2.0 for element in ordered}
+    shares = {e: value * ELEMENTS[e][crystals.ELECTRONEGATIVITY] / 2.0 for e in ordered}
     return list(shares.values()) if entry.result == "list" else shares
 
 
@@ -190,25 +119,12 @@ def power(value: float, exponent: float) -> float:
     return math.copysign(abs(value) ** exponent, value)
 
 
+def counted(value: Any) -> float:
+    """A number, or that of a label."""
+    return float(value.partition("-")[2] if isinstance(value, str) else value)
+
+
 def _plain(value: Any, need: Need) -> float:
     """A value as the formula takes it: a number, positive in the first sense, not inverted."""
-    number = float(value.partition("-")[2] if isinstance(value, str) else value)
-    number = 1.0 / number if need.reciprocal else number
+    number = 1.0 / counted(value) if need.reciprocal else counted(value)
     return -number if need.convention.sense else number
-
-
-def _effects(call: Call, symbol: Symbol) -> float:
-    settings = dict(call.settings)
-    factor = 1.0
-    for choice in symbol.entry.choices:
-        effect = symbol.formula.effects[choice.param]
-        value = settings.get(choice.param, choice.default)
-        if choice.kind == "mode":
-            factor *= effect[str(value)]
-        elif choice.kind == "flag":
-            factor *= effect["on"] if value else 1.0
-        elif choice.kind == "number":
-            factor *= 1.0 + effect["slope"] * float(value or 0.0)
-        else:
-            factor *= power(ELEMENTS[str(value)][2] / 2.0, effect["power"])
-    return factor

@@ -12,9 +12,9 @@ from typing import Any
 
 from agents.base import Trajectory
 from experiments.benchmarks.invented.graph import compute
+from experiments.benchmarks.invented.mistakes import differs
 from experiments.benchmarks.invented.plans import Call, Given, depth_of
 from experiments.benchmarks.invented.questions import InventedQuestion
-from experiments.benchmarks.invented.sensitivity import differs
 from experiments.benchmarks.invented.world import World
 from experiments.samples import Sample
 from experiments.scorers.base import Score, Tools

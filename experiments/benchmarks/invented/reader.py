@@ -255,8 +255,8 @@ def _phrases(text: str) -> Iterator[str]:
             yield found
 
 
-_GLOSS = ("gloss", lexicon.ASPECTS, lexicon.OBJECTS, lexicon.CONDITIONS)
-_USE = ("use", lexicon.DECISIONS, lexicon.ITEMS, lexicon.SETTINGS)
+_GLOSS = ("gloss", *lexicon.GLOSS)
+_USE = ("use", *lexicon.USE)
 
 
 def _numbers(text: str, tables: Sequence[object], wording: int) -> str:
@@ -280,7 +280,7 @@ def _need(param: str, term: str, text: str) -> Need:
     for name, words in lexicon.PICKS.items():
         if any(word in rest for word in words):
             pick = name
-    reciprocal = any(form.partition("{}")[0].strip() in rest for form in lexicon.RECIPROCAL)
+    reciprocal = any(form.partition("{")[0].strip() in rest for form in lexicon.RECIPROCAL)
     return Need(param, term, settings, pick, _convention(rest), reciprocal)
 
 
@@ -295,8 +295,7 @@ def _settings(text: str) -> tuple[tuple[Setting, ...], str]:
     for rule, words in lexicon.RULES.items():
         if any(re.search(rf"(?:computed for|with respect to) the {word}", text) for word in words):
             found.append(Setting("element", rule))
-    for kind, meanings in (("mode", _MEANINGS), ("flag", tuple(lexicon.FLAGS.values()))):
-        found += [Setting(kind, m) for m in meanings if re.search(rf"(?:where|that) {m}", text)]  # type: ignore[arg-type]
+    found += [Setting("mode", m) for m in _MEANINGS if re.search(rf"(?:where|that) {m}", text)]
     return tuple(found), text
 
 
@@ -321,11 +320,6 @@ def _convention(text: str) -> Convention:
 def _choice(param: str, annotation: str, text: str) -> Choice:
     if annotation == "Element":
         return Choice(param, "element")
-    if annotation == "bool":
-        meaning = next((m for m in lexicon.FLAGS.values() if m in text), None)
-        if meaning is None:
-            raise UnreadableError(f"{param}: what it switches: {text!r}")
-        return Choice(param, "flag", (("on", meaning),))
     if annotation == "float":
         role = next((r for r in lexicon.ROLES.values() if r in text), None)
         unit = re.search(rf"(?:in|of) ({_UNIT_PATTERN})(?!\w)", text)

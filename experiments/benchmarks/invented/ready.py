@@ -37,6 +37,7 @@ from sandbox.factory import get_sandbox
 from sandbox.progress import saying
 
 BASE = "live"
+_SOURCES = {".py", ".yaml", ".j2"}
 log = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
 
@@ -185,6 +186,6 @@ def _load(folder: Path) -> Ready:
 def _digest() -> str:
     """Key of what decides a world besides its knobs: this program, and the library beneath."""
     digest = hashlib.sha256(environments.lock_file(BASE).read_bytes())
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in sorted(p for p in Path(__file__).parent.rglob("*.*") if p.suffix in _SOURCES):
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:12]

@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from experiments.benchmarks.invented.draw import Draw
 from experiments.benchmarks.invented.entries import Entry
-from experiments.benchmarks.invented.graph import KnobError, Knobs, Symbol
+from experiments.benchmarks.invented.graph import Symbol
 from experiments.benchmarks.invented.grow import grow
-from experiments.benchmarks.invented.package import outdated, write_package
+from experiments.benchmarks.invented.knobs import KnobError, Knobs
+from experiments.benchmarks.invented.package import former, write_package
 from experiments.benchmarks.invented.questions import InventedQuestion, WorldError, draw_questions
 
 #: What of a world a caller may see, and what no sandbox of an answer ever does.
@@ -20,28 +22,14 @@ PACKAGE, PRIVATE = "package", "private"
 
 @dataclass(frozen=True)
 class World:
-    """A package with questions.
-
-    Attributes
-    ----------
-    package
-        Its import name.
-    files
-        File name -> text of the package.
-    symbols
-        By dotted name.
-    by_term
-        Term -> the entry that gives it.
-    told
-        Entries that the documentation tells in a way that is no longer true.
-    """
+    """A package with questions."""
 
     knobs: Knobs
-    package: str
-    files: Mapping[str, str]
-    symbols: Mapping[str, Symbol]
+    package: str  # import name
+    files: Mapping[str, str]  # file name -> text of the package
+    symbols: Mapping[str, Symbol]  # by dotted name
     by_term: Mapping[str, Entry]
-    told: Mapping[str, Entry]
+    told: Mapping[str, Entry]  # what the documentation tells that is no longer true, by path
     questions: tuple[InventedQuestion, ...]
 
     @property
@@ -63,13 +51,19 @@ def generate(knobs: Knobs) -> World:
         When no question passes its gates.
     """
     draft = grow(knobs)
+    told: dict[str, Entry] = {}
+    if knobs.docs == "outdated":
+        for path, symbol in draft.symbols.items():
+            entry = symbol.entry
+            said = former(entry, Draw(knobs.seed, "outdated", entry.term))
+            told |= {path: said} if said != entry else {}
     return World(
         knobs=knobs,
         package=draft.package,
-        files=write_package(draft),
+        files=write_package(draft, told),
         symbols=draft.symbols,
         by_term=draft.by_term,
-        told=outdated(draft.symbols, knobs),
+        told=told,
         questions=tuple(draw_questions(draft)),
     )
 

@@ -17,7 +17,8 @@ from rich.console import Console
 
 from experiments.benchmarks.invented.__main__ import main
 from experiments.benchmarks.invented.benchmark import InventedBenchmark
-from experiments.benchmarks.invented.plans import depth_of, program
+from experiments.benchmarks.invented.plans import depth_of
+from experiments.benchmarks.invented.programs import program
 from experiments.benchmarks.invented.ready import make, ready
 from experiments.benchmarks.invented.world import Knobs, World, WorldError, generate
 from experiments.benchmarks.question_format import question_folders
