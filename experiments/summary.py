@@ -14,7 +14,7 @@ from agents.base import Image
 from experiments.config import RunConfig
 from experiments.judge import title
 from experiments.samples import Sample
-from experiments.scorers.base import Metric, measure
+from experiments.scorers.base import Metric, measuring
 from experiments.store import Row
 
 #: Fields of a summary that depend on the clock; all others follow from the rows.
@@ -167,7 +167,7 @@ def summarise(
 
 def _total(metric: Metric, scored: Sequence[Row]) -> dict[str, Any]:
     """A metric as its sum and what it is out of."""
-    measured = [measure(row, metric) for row in scored]
+    measured = list(map(measuring(scored, metric), scored))
     return {
         **vars(metric),
         "sum": round(sum(gained for gained, _ in measured), 6),

@@ -19,7 +19,7 @@ from experiments.report.cells import spreadsheet
 from experiments.report.lines import COLOURS, Point, lines
 from experiments.report.page import HERE, content_hash
 from experiments.report.runs import Run, load_runs, tally
-from experiments.scorers.base import measure
+from experiments.scorers.base import measuring
 from experiments.stats import Interval, Tally, ratio_interval
 from experiments.store import write_text
 
@@ -239,7 +239,7 @@ def _tallies(results: Sequence[Result]) -> list[Tally]:
         item
         for run in (result.run for result in results)
         if run is not None
-        for item in tally(run.scored, lambda row: measure(row, run.primary)).values()  # noqa: B023
+        for item in tally(run.scored, measuring(run.scored, run.primary)).values()
     ]
 
 

@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 
 from experiments.report.runs import Run, tally
 from experiments.report.taxonomy import count_failures
-from experiments.scorers.base import amount, measure
+from experiments.scorers.base import amount, measure, measuring
 from experiments.stats import Interval, ratio_interval
 from experiments.store import Row
 
@@ -208,9 +208,10 @@ def _curve(
 
 def within(run: Run, spent: Spent, budget: float) -> Interval | None:
     """Primary metric where an answer that took more than a budget counts as wrong."""
+    primary = measuring(run.scored, run.primary)
 
     def measured(row: Row) -> tuple[float, float]:
-        gained, total = measure(row, run.primary)
+        gained, total = primary(row)
         return (gained if _spent(row, spent) <= budget else 0.0), total
 
     return ratio_interval(list(tally(run.scored, measured).values()))

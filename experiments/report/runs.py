@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from experiments.scorers.base import Metric, measure
+from experiments.scorers.base import Metric, measuring
 from experiments.stats import Interval, Tally, ratio_interval
 from experiments.store import Row, figures_path, read_json, read_rows, trajectory_path
 from sandbox.command import UsageError
@@ -62,7 +62,7 @@ class Run:
 
     def interval(self, metric: Metric) -> Interval | None:
         """A metric with its 95 % interval, by resampling clusters."""
-        tallies = tally(self.scored, lambda row: measure(row, metric))
+        tallies = tally(self.scored, measuring(self.scored, metric))
         return ratio_interval(list(tallies.values()))
 
     def sound(self, row: Row) -> tuple[float, float]:

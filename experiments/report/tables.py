@@ -16,7 +16,7 @@ from rich.text import Text
 
 from experiments.report.cells import money, percent, probability, spreadsheet
 from experiments.report.runs import Run, load_runs, tally
-from experiments.scorers.base import ALL_CORRECT, PARTS, Metric, amount, measure
+from experiments.scorers.base import ALL_CORRECT, PARTS, Metric, amount, measuring
 from experiments.stats import (
     Interval,
     mcnemar,
@@ -142,13 +142,10 @@ def comparisons(runs: Sequence[Run]) -> list[Comparison]:
         shared = {row.question_id for row in first.scored} & {
             row.question_id for row in second.scored
         }
-        one, two = (
-            tally(
-                (row for row in run.scored if row.question_id in shared),
-                lambda row: measure(row, first.primary),  # noqa: B023 -- used at once
-            )
-            for run in (first, second)
-        )
+        common = [
+            [row for row in run.scored if row.question_id in shared] for run in (first, second)
+        ]
+        one, two = (tally(rows, measuring(rows, first.primary)) for rows in common)
         found.append(
             Comparison(
                 first.label,
@@ -178,7 +175,8 @@ def seed_spreads(run: Run) -> str:
     """Mean and standard deviation of the primary metric over seeds, in percent."""
     scores = []
     for seed in run.summary["seeds"]:
-        measured = [measure(row, run.primary) for row in run.scored if row.seed == seed]
+        rows = [row for row in run.scored if row.seed == seed]
+        measured = list(map(measuring(rows, run.primary), rows))
         if total := sum(out_of for _, out_of in measured):
             scores.append(100 * sum(gained for gained, _ in measured) / total)
     found = spread(scores)

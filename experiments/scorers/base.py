@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
@@ -34,6 +35,10 @@ class Metric:
     of, baseline
         Names of two values: shown is by how much the first is above the second, as a share of
         what is possible, (of - baseline) / (1 - baseline).
+    out_of
+        Name of the value that says what ``name`` is out of, where that differs by answer.
+    macro
+        A label: the metric is the mean over its groups, each as a ratio of sums.
     """
 
     name: str
@@ -43,6 +48,8 @@ class Metric:
     of_parts: bool = False
     of: str = ""
     baseline: str = ""
+    out_of: str = ""
+    macro: str = ""
 
 
 #: Share of the parts (properties, slots, ...) that are right.
@@ -61,13 +68,30 @@ def measure(row: Row, metric: Metric) -> tuple[float, float]:
         return row.passed_count, row.parts
     value = _value(row, metric.of or metric.name)
     base = _value(row, metric.baseline) if metric.baseline else 0.0
-    if value is None or base is None:
+    total = _value(row, metric.out_of) if metric.out_of else row.parts if metric.of_parts else 1.0
+    if value is None or base is None or total is None:
         return 0.0, 0.0
-    return value - base, row.parts if metric.of_parts else 1.0 - base
+    return value - base, total - base
 
 
 def _value(row: Row, name: str) -> float | None:
     return float(row.all_correct) if name == ALL_CORRECT else row.values.get(name)
+
+
+def measuring(rows: Iterable[Row], metric: Metric) -> Callable[[Row], tuple[float, float]]:
+    """How answers of one set are measured: as `measure`, each group of a macro mean alike."""
+    if not metric.macro:
+        return lambda row: measure(row, metric)
+    totals: dict[str, float] = defaultdict(float)
+    for row in rows:
+        totals[row.labels.get(metric.macro, "")] += measure(row, metric)[1]
+
+    def weighed(row: Row) -> tuple[float, float]:
+        gained, total = measure(row, metric)
+        group = totals[row.labels.get(metric.macro, "")]
+        return (gained / group, total / group) if group else (0.0, 0.0)
+
+    return weighed
 
 
 def amount(value: float) -> str:

@@ -74,7 +74,7 @@ def read_json(answer: str) -> tuple[Any, str]:
     """JSON as models write it; nothing is evaluated."""
     blocks = [body for _, body in FENCE.findall(answer)]
     starts = [place for place in (answer.find("["), answer.find("{")) if place >= 0]
-    candidates = [*blocks[::-1], answer, *([answer[min(starts):]] if starts else [])]
+    candidates = [*blocks[::-1], answer, *([answer[min(starts) :]] if starts else [])]
     candidates = [text.strip() for text in candidates if text.strip()[:1] in ("[", "{")]
     for number, text in enumerate(candidates):
         value = parse(text)
@@ -245,7 +245,9 @@ def terms(latex: str) -> Counter[str]:
                      (r"\mathrm{h.c.}", "h.c."), ("H.c.", "h.c."), (r"\lvert", "|"),
                      (r"\rvert", "|"), ("−", "-")):  # fmt: skip
         body = body.replace(one, two)
-    body = re.sub(r"[\s$.`~]|\\\\|\\begin\{\w+\*?\}|\\end\{\w+\*?\}|&", "", body.replace("h.c.", "hc"))
+    body = re.sub(
+        r"[\s$.`~]|\\\\|\\begin\{\w+\*?\}|\\end\{\w+\*?\}|&", "", body.replace("h.c.", "hc")
+    )
     found: Counter[str] = Counter()
     depth, term = 0, ""
     for letter in re.findall(r"\\langle|\\rangle|\\[A-Za-z]+|.", body + "+"):

@@ -87,7 +87,9 @@ def read_box(value: Any) -> Box | None:
         return None
     west, south, east, north = numbers
     south, north = (max(-90.0, min(90.0, side)) for side in sorted((south, north)))
-    west, east = (side if -180 <= side <= 180 else (side + 180) % 360 - 180 for side in (west, east))
+    west, east = (
+        side if -180 <= side <= 180 else (side + 180) % 360 - 180 for side in (west, east)
+    )
     return Box(west, south, east, north)
 
 

@@ -1,0 +1,38 @@
+"""Means over groups: every subfield weighs alike, however many slots it holds."""
+
+import pytest
+
+from experiments.report.runs import Run
+from experiments.scorers.base import PARTS, Metric, measure, measuring
+from tests.experiments.test_store import row as make_row
+
+MACRO = Metric("right", "right", "a mean over areas", out_of="asked", macro="area")
+
+
+def rows():
+    large = [
+        make_row(f"a{n}", labels={"area": "large"}, values={"right": 1.0, "asked": 10.0}, parts=10)
+        for n in range(9)
+    ]
+    small = make_row("b", labels={"area": "small"}, values={"right": 1.0, "asked": 1.0}, parts=1)
+    return [*large, small]
+
+
+def test_a_macro_mean_is_the_mean_over_groups():
+    measured = list(map(measuring(rows(), MACRO), rows()))
+    assert sum(total for _, total in measured) == pytest.approx(2)  # as many as groups
+    assert sum(gained for gained, _ in measured) == pytest.approx(0.1 + 1)
+
+
+def test_what_it_is_out_of_can_differ_by_answer_and_be_unknown():
+    row = make_row("a", values={"right": 1.0, "asked": 100.0}, parts=1)
+    assert measure(row, MACRO) == (1.0, 100.0)
+    assert measure(make_row("a", values={"right": 1.0, "asked": None}), MACRO) == (0.0, 0.0)
+    assert measure(make_row("a", values={"right": None, "asked": 3.0}), MACRO) == (0.0, 0.0)
+
+
+def test_the_interval_and_the_estimate_agree(tmp_path):
+    run = Run(tmp_path, {"seeds": [0]}, tuple(rows()), "x")
+    assert run.interval(MACRO).estimate == pytest.approx(0.55)
+    parts = Metric(PARTS, "micro", "all slots alike")
+    assert list(map(measuring(rows(), parts), rows())) == [measure(row, parts) for row in rows()]
