@@ -16,7 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from experiments.report.cells import spreadsheet
-from experiments.report.lines import COLOURS, Point, lines
+from experiments.report.lines import Point, lines
 from experiments.report.page import HERE, content_hash
 from experiments.report.runs import Run, load_runs, tally
 from experiments.scorers.base import measuring
@@ -151,19 +151,19 @@ def _page(
         incomplete=[(result.name, result.problem) for result in results if result.problem],
         metric=f"{metric.title.capitalize()}: {metric.about}" if metric else "No run has ended yet",
         plots=list(_plots(results, keys, numbers, names)),
-        series=names,
-        colours=COLOURS,
-        headings=list(rows[0]),
+        headings=[*rows[0], "page"],
         table=[
-            (map(_shown, row.values()), _link(out, result.run))
+            [*map(_shown, row.values()), _link(out, result.run)]
             for row, result in zip(rows, results, strict=True)
         ],
     )
 
 
-def _link(out: Path, run: Run | None) -> str | None:
+def _link(out: Path, run: Run | None) -> Markup:
     page = None if run is None else run.folder / "report.html"
-    return quote(os.path.relpath(page, out)) if page is not None and page.exists() else None
+    if page is None or not page.exists():
+        return Markup("-")
+    return Markup('<a href="{}">report</a>').format(quote(os.path.relpath(page, out)))
 
 
 def _numbers(keys: Sequence[str], results: Sequence[Result]) -> list[str]:

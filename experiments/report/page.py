@@ -24,6 +24,7 @@ from pygments.formatters import HtmlFormatter
 
 from experiments.report import plots
 from experiments.report.cells import money
+from experiments.report.lines import legend
 from experiments.report.runs import Run, load_runs
 from experiments.report.steps import describe_steps
 from experiments.report.tables import (
@@ -134,6 +135,7 @@ def render(runs: Sequence[Run], pages: Mapping[str, str]) -> str:
         comparison_headings=COMPARISON_HEADINGS,
         comparisons=comparison_lines(runs),
         heatmap=plots.heatmap(runs),
+        key=legend([run.label for run in runs]) if len(runs) > 1 else "",
         spend=[plots.over_budget(runs, "tokens"), plots.over_budget(runs, "calls")],
         areas=[(label, plot) for label in ("area", "kind") if (plot := plots.areas(runs, label))],
         failures=plots.failures(runs),
@@ -161,8 +163,12 @@ def _long(text: str, texts: Texts) -> Markup:
 
 
 def _highlight_css() -> str:
-    formatter: Any = HtmlFormatter(nobackground=True, style="friendly")
-    return str(formatter.get_style_defs(".highlight"))
+    formatters: list[Any] = [
+        HtmlFormatter(nobackground=True, style=style)
+        for style in ("default", "github-dark")  # readable on the ground of code, light and dark
+    ]
+    light, dark = (formatter.get_style_defs(".highlight") for formatter in formatters)
+    return f"{light}\n@media screen and (prefers-color-scheme: dark) {{\n{dark}\n}}"
 
 
 def _title(runs: Sequence[Run]) -> str:

@@ -1,17 +1,20 @@
-"""Plots as inline SVG: no library, no script, nothing to load.
+"""Plots as HTML and inline SVG: no library, no script, nothing to load.
 
-Everything that varies is escaped; colours come from the page's style sheet by class.
+Names and numbers are text of the page, so that they wrap and never overlap; what is drawn has its
+places in percent, so that it fits any width. Everything that varies is escaped; colours come from
+the page's style sheet by class.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
+from experiments.report.lines import COLOURS, Point, describe, lines
 from experiments.report.runs import Run, tally
 from experiments.report.taxonomy import count_failures
 from experiments.scorers.base import amount, measure, measuring
@@ -19,46 +22,26 @@ from experiments.stats import Interval, ratio_interval
 from experiments.store import Row
 
 Spent = Literal["tokens", "calls"]
-LABEL = 230  # width of the column of names
-PLOT = 520
-ROW = 26
 GROUPS = 20
-COLOURS = 6  # classes c0 ... c5 of the style sheet
 
 
-def forest(lines: Sequence[tuple[str, Interval | None]], *, about: str) -> Markup:
+def forest(estimates: Sequence[tuple[str, Interval | None]], *, about: str) -> Markup:
     """Shares with their intervals, one line each, on a common 0-100 % axis."""
-    top = 24
-    parts = [_axis(top, len(lines))]
-    for index, (label, interval) in enumerate(lines):
-        middle = top + index * ROW + ROW / 2
-        parts.append(_name(label, middle))
+    rows = [_axis()]
+    for index, (label, interval) in enumerate(estimates):
         if interval is None:
-            parts.append(_text(LABEL + 6, middle, "no data", "faint"))
+            rows.append(_row(label, "", "no data"))
             continue
         low, high, at = (
-            LABEL + PLOT * min(1.0, max(0.0, v))
-            for v in (interval.low, interval.high, interval.estimate)
+            100 * min(1.0, max(0.0, value))
+            for value in (interval.low, interval.high, interval.estimate)
         )
-        parts.append(
-            Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" class="whisker"/>').format(
-                _n(low), _n(high), _n(middle), _n(middle)
-            )
-        )
-        parts.append(
-            Markup('<circle cx="{}" cy="{}" r="5" class="c{}"><title>{}</title></circle>').format(
-                _n(at), _n(middle), index % COLOURS, _describe(label, interval)
-            )
-        )
-        parts.append(_text(LABEL + PLOT + 10, middle, f"{100 * interval.estimate:.1f} %", ""))
-    return _svg(top + len(lines) * ROW + 6, parts, about)
-
-
-def _describe(label: str, interval: Interval) -> str:
-    return (
-        f"{label}: {100 * interval.estimate:.1f} % "
-        f"[{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
-    )
+        drawn = Markup(
+            '<line x1="{:.1f}%" x2="{:.1f}%" y1="50%" y2="50%" class="whisker"/>'
+            '<circle cx="{:.1f}%" cy="50%" r="5" class="c{}"><title>{}</title></circle>'
+        ).format(low, high, at, index % COLOURS, f"{label}: {describe(interval)}")
+        rows.append(_row(label, drawn, f"{100 * interval.estimate:.1f} %"))
+    return _figure(rows, about, scaled=True)
 
 
 def areas(runs: Sequence[Run], label: str) -> Markup:
@@ -68,41 +51,24 @@ def areas(runs: Sequence[Run], label: str) -> Markup:
     names = sorted(name for name, _ in sizes.most_common(GROUPS))
     if not names:
         return Markup("")
-    top, bar = 24, 14
-    group = bar * len(runs) + 10
-    parts = [_axis(top, 0, height=group * len(names))]
-    for position, name in enumerate(names):
-        start = top + position * group + 4
-        counts = ""
+    rows = [_axis()]
+    for name in names:
+        questions = len({r.question_id for run in runs for r in run.rows
+                         if r.labels.get(label) == name})  # fmt: skip
+        bars = []
         for index, run in enumerate(runs):
-            rows = [row for row in run.scored if row.labels.get(label) == name]
-            tallies = tally(rows, lambda row: measure(row, run.primary))  # noqa: B023
+            mine = [row for row in run.scored if row.labels.get(label) == name]
+            tallies = tally(mine, lambda row: measure(row, run.primary))  # noqa: B023
             interval = ratio_interval(list(tallies.values()))
             if interval is None:
                 continue
             passed = sum(item.passed for item in tallies.values())
             total = sum(item.total for item in tallies.values())
-            y = start + index * bar
-            parts.append(
-                Markup(
-                    '<rect x="{}" y="{}" width="{}" height="{}" class="c{}">'
-                    "<title>{}</title></rect>"
-                ).format(
-                    LABEL,
-                    _n(y),
-                    _n(max(1.0, PLOT * interval.estimate)),
-                    bar - 3,
-                    index % COLOURS,
-                    f"{run.label}, {name}: {amount(passed)} of {total:.0f}",
-                )
-            )
-            counts = f"{amount(passed)}/{total:.0f}"
-            parts.append(_text(LABEL + PLOT + 10, y + bar / 2 - 1, counts, "small"))
-        questions = len({r.question_id for run in runs for r in run.rows
-                         if r.labels.get(label) == name})  # fmt: skip
-        shown = f"{name.replace('_', ' ')} ({questions})"
-        parts.append(_name(shown, start + bar * len(runs) / 2 - 1))
-    return _svg(top + group * len(names) + 8, parts, f"score by {label}")
+            told = f"{run.label}, {name}: {amount(passed)} of {total:.0f}"
+            bar = _bar(100 * interval.estimate, index, told)
+            bars.append((bar, f"{amount(passed)}/{total:.0f}"))
+        rows += _group(f"{name.replace('_', ' ')} ({questions})", bars)
+    return _figure(rows, f"score by {label}", scaled=True)
 
 
 def failures(runs: Sequence[Run]) -> Markup:
@@ -115,31 +81,18 @@ def failures(runs: Sequence[Run]) -> Markup:
     if not kinds:
         return Markup("")
     most = max(count[kind] for count in counts for kind in kinds)
-    bar = 14
-    group = bar * len(runs) + 8
-    parts = []
-    for position, kind in enumerate(kinds):
-        start = 4 + position * group
-        parts.append(_name(kind, start + bar * len(runs) / 2 - 1))
-        for index, (run, count) in enumerate(zip(runs, counts, strict=True)):
-            if count[kind] == 0:
-                continue
-            width, y = PLOT * count[kind] / most, start + index * bar
-            parts.append(
-                Markup(
-                    '<rect x="{}" y="{}" width="{}" height="{}" class="c{}">'
-                    "<title>{}</title></rect>"
-                ).format(
-                    LABEL,
-                    _n(y),
-                    _n(width),
-                    bar - 3,
-                    index % COLOURS,
-                    f"{run.label}: {count[kind]} properties, {kind}",
-                )
+    rows: list[Markup] = []
+    for kind in kinds:
+        bars = [
+            (
+                _bar(100 * count[kind] / most, index, f"{run.label}: {count[kind]}, {kind}"),
+                str(count[kind]),
             )
-            parts.append(_text(LABEL + width + 6, y + bar / 2 - 1, str(count[kind]), "small"))
-    return _svg(group * len(kinds) + 8, parts, "why properties failed")
+            for index, (run, count) in enumerate(zip(runs, counts, strict=True))
+            if count[kind]
+        ]
+        rows += _group(kind, bars)
+    return _figure(rows, "why properties failed")
 
 
 def over_budget(runs: Sequence[Run], spent: Spent) -> Markup:
@@ -153,57 +106,16 @@ def over_budget(runs: Sequence[Run], spent: Spent) -> Markup:
         return Markup("")
     least = min(value for value in taken if value)
     steps = max(1, math.ceil(math.log2(max(taken) / least)))
-    budgets = [least * 2**step for step in range(steps + 1)]
-    left, top, width, height = 60, 16, LABEL + PLOT - 80, 240
-    parts = []
-    for tick in range(0, 101, 25):
-        y = top + height * (1 - tick / 100)
-        parts.append(
-            Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" class="grid"/>').format(
-                left, left + width, _n(y), _n(y)
-            )
-        )
-        parts.append(_text(left - 8, y, f"{tick} %", "small end"))
-    places = {b: left + 12 + 0.85 * width * i / steps for i, b in enumerate(budgets)}
-    for budget, x in places.items():
-        parts.append(_text(x, top + height + 16, _amount(budget), "small mid"))
-    parts.append(_text(left + width * 0.45, top + height + 34, f"{spent} per answer", "small mid"))
-    for index, run in enumerate(runs):
-        parts += _curve(run, index, spent, places, (top, height))
-    return _svg(top + height + 44, parts, f"score over {spent}")
-
-
-def _curve(
-    run: Run, index: int, spent: Spent, places: Mapping[float, float], frame: tuple[float, float]
-) -> list[Markup]:
-    """Points with intervals at the places of budgets, joined by a line with the run's name."""
-    top, height = frame
-    points, parts = [], []
-    for budget, place in places.items():
-        interval = within(run, spent, budget)
-        if interval is None:
-            continue
-        x = place + 3 * (index - 1)  # beside those of the other runs
-        low, high, y = (
-            top + height * (1 - v) for v in (interval.low, interval.high, interval.estimate)
-        )
-        points.append(f"{_n(x)},{_n(y)}")
-        parts += [
-            Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" class="whisker"/>').format(
-                _n(x), _n(x), _n(low), _n(high)
-            ),
-            Markup('<circle cx="{}" cy="{}" r="4" class="c{}"><title>{}</title></circle>').format(
-                _n(x), _n(y), index % COLOURS,
-                f"{_describe(run.label, interval)} within {_amount(budget)} {spent}",
-            ),
-        ]  # fmt: skip
-    if points:
-        line = Markup('<polyline points="{}" class="curve s{}"/>').format(
-            " ".join(points), index % COLOURS
-        )
-        x, y = map(float, points[-1].split(","))
-        parts = [line, *parts, _text(x + 9, y + 12 * (index % 2), run.label, "small")]
-    return parts
+    budgets = [least * 2.0**step for step in range(steps + 1)]
+    curves = {
+        run.label: [
+            Point(budget, share)
+            for budget in budgets
+            if (share := within(run, spent, budget)) is not None
+        ]
+        for run in runs
+    }
+    return lines(curves, about=f"score over {spent}", axis=f"{spent} per answer", ticks=budgets)
 
 
 def within(run: Run, spent: Spent, budget: float) -> Interval | None:
@@ -231,64 +143,55 @@ def heatmap(runs: Sequence[Run]) -> Markup:
     sources = sorted({source for _, source in cells})
     if len(systems) < 2 or len(sources) < 2 or any(len(found) > 1 for found in cells.values()):
         return Markup("")
-    cell, height, top = PLOT / max(len(sources), 3), 34, 26
-    parts = [
-        _text(LABEL + cell * (i + 0.5), 14, source, "small mid") for i, source in enumerate(sources)
-    ]
-    for row, system in enumerate(systems):
-        y = top + row * height
-        parts.append(_name(system, y + height / 2))
-        for column, source in enumerate(sources):
-            found = cells.get((system, source))
-            interval = found[0].interval(found[0].primary) if found else None
-            x = LABEL + column * cell
-            share = 0.0 if interval is None else interval.estimate
-            parts.append(
-                Markup(
-                    '<rect x="{}" y="{}" width="{}" height="{}" class="heat" fill-opacity="{}"/>'
-                ).format(_n(x), _n(y), _n(cell - 3), height - 3, _n(0.08 + 0.85 * share))
-            )
-            text = "-" if interval is None else f"{100 * interval.estimate:.1f} %"
-            style = "mid" if share < 0.55 else "mid onheat"
-            parts.append(_text(x + cell / 2, y + height / 2 - 1, text, style))
-    return _svg(top + height * len(systems) + 4, parts, "score by system and retrieval")
 
+    def cell(found: Sequence[Run]) -> Markup:
+        interval = found[0].interval(found[0].primary) if found else None
+        if interval is None:
+            return Markup("<td>-</td>")
+        share = interval.estimate
+        return Markup('<td class="h{}">{:.1f} %</td>').format(round(10 * min(1.0, max(0.0, share))), 100 * share)
 
-def _axis(top: float, rows: int, *, height: float | None = None) -> Markup:
-    bottom = top + (rows * ROW if height is None else height)
-    lines = Markup("")
-    for tick in range(0, 101, 20):
-        x = LABEL + PLOT * tick / 100
-        lines += Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" class="grid"/>').format(
-            _n(x), _n(x), top, _n(bottom)
+    heading = Markup("").join(Markup("<th>{}</th>").format(source) for source in sources)
+    body = Markup("").join(
+        Markup("<tr><th>{}</th>{}</tr>").format(
+            system, Markup("").join(cell(cells.get((system, source), [])) for source in sources)
         )
-        lines += _text(x, 12, f"{tick} %", "small mid")
-    return lines
-
-
-def _name(label: str, middle: float) -> Markup:
-    shown = label if len(label) <= 34 else label[:32] + " …"
-    return Markup('<text x="{}" y="{}" class="end"><title>{}</title>{}</text>').format(
-        LABEL - 10, _n(middle + 4), label, shown
+        for system in systems
     )
+    table = Markup('<div class="wide"><table class="heat"><tr><th></th>{}</tr>{}</table></div>')
+    return table.format(heading, body)
 
 
-def _text(x: float, middle: float, text: str, style: str) -> Markup:
-    return Markup('<text x="{}" y="{}" class="{}">{}</text>').format(
-        _n(x), _n(middle + 4), style, text
+def _group(name: str, bars: Iterable[tuple[Markup, str]]) -> list[Markup]:
+    """Bars below each other; the first has the name."""
+    return [
+        _row("" if position else name, bar, value, thin=True)
+        for position, (bar, value) in enumerate(bars)
+    ]
+
+
+def _bar(percent: float, index: int, told: str) -> Markup:
+    return Markup(
+        '<rect x="0" y="1" width="{:.1f}%" height="11" class="c{}"><title>{}</title></rect>'
+    ).format(min(100.0, max(0.2, percent)), index % COLOURS, told)
+
+
+def _row(name: str, drawn: str, value: str, *, thin: bool = False) -> Markup:
+    return Markup(
+        '<div class="name">{}</div><svg class="track{}" aria-hidden="true">{}</svg>'
+        '<div class="value">{}</div>'
+    ).format(name, " thin" if thin else "", drawn, value)
+
+
+def _axis() -> Markup:
+    ticks = Markup("").join(
+        Markup('<text x="{0}%" y="13" class="mid">{0} %</text>').format(tick)
+        for tick in range(0, 101, 20)
     )
+    return Markup('<svg class="axis" aria-hidden="true">{}</svg>').format(ticks)
 
 
-def _svg(height: float, parts: Sequence[Markup], about: str) -> Markup:
-    width = LABEL + PLOT + 90
-    return Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
-        width, _n(height), escape(about), Markup("").join(parts)
+def _figure(rows: Sequence[Markup], about: str, *, scaled: bool = False) -> Markup:
+    return Markup('<figure class="bars{}" aria-label="{}">{}</figure>').format(
+        " scaled" if scaled else "", about, Markup("").join(rows)
     )
-
-
-def _amount(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def _n(value: float) -> str:
-    return f"{value:.1f}"
