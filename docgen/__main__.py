@@ -222,11 +222,11 @@ async def _write(options: Options, library: Library, model: BaseChatModel) -> in
 
 #: Modules of the other commands, imported when they are asked for.
 _COMMANDS = {
-    "check": "docgen.check",
-    "review": "docgen.review",
-    "import": "docgen.share",
-    "export": "docgen.share",
-    "prompts": "docgen.share",
+    "check": ".check",
+    "review": ".review",
+    "import": ".share",
+    "export": ".share",
+    "prompts": ".share",
 }
 
 
@@ -234,7 +234,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of ``python -m docgen``."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given and given[0] in _COMMANDS:
-        module = import_module(_COMMANDS[given[0]])
+        module = import_module(_COMMANDS[given[0]], __package__)
         command = module.COMMANDS[given[0]] if hasattr(module, "COMMANDS") else module.main
         return int(command(given[1:]))
     errors = (SourceError, TextsError)

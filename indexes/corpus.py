@@ -19,8 +19,6 @@ from typing import Any
 from filelock import AsyncFileLock, FileLock, Timeout
 from langchain_core.documents import Document
 
-import docgen
-
 _log = logging.getLogger(__name__)
 
 FORMAT = 4  # of the files below; another number is stale
@@ -35,7 +33,7 @@ class CorpusError(Exception):
 def code_digest() -> str:
     """SHA-256 of the source of ``docgen`` and ``indexes``."""
     sha = hashlib.sha256()
-    for folder in (Path(docgen.__file__).parent, Path(__file__).parent):
+    for folder in (Path(__file__).parents[1] / name for name in ("docgen", "indexes")):
         for path in sorted(folder.rglob("*.py")):
             sha.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes())
     return sha.hexdigest()

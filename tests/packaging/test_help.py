@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("agents", "docgen", "experiments", "indexes", "retrieval", "sandbox")
+PACKAGES = ("agents", "docgen", "experiments", "indexes", "matsmith", "retrieval", "sandbox")
 HEAVY = ("langchain_openai", "langsmith", "sklearn", "chromadb", "lightrag", "pymatgen", "networkx")
 FAST = ("experiments.run", "docgen", "indexes.build", "agents.assistant", "agents.conformance",
         "sandbox")  # fmt: skip
