@@ -307,11 +307,8 @@ class Documents:
         if entry is None:
             return []
         links: dict[str, str] = {}
-        for how, names in (
-            ("type", entry.metadata.get("types", ())),
-            ("base", entry.metadata.get("bases", ())),
-        ):
-            for other in names:
+        for how in ("type", "base"):
+            for other in entry.metadata.get(f"{how}s", ()):
                 if (known := self._by_name.get(str(other))) is not None and known is not entry:
                     links.setdefault(known.name, how)
         for place, text in entry.prose:
