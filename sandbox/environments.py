@@ -158,7 +158,8 @@ def warmup(name: str) -> str:
     """Source that a worker of this environment executes once."""
     text = (lock_file(name).parent / "warmup.py").read_text()
     if _overlay(name) is not None:
-        text += "\n" + (Path(name).expanduser() / "warmup.py").read_text()
+        own = Path(name).expanduser() / "warmup.py"
+        text += "\n" + (own.read_text() if own.is_file() else "")  # it may be made by hand
     return text
 
 

@@ -78,6 +78,13 @@ class PropertySpec(BaseModel):
     atol: Annotated[float, Field(ge=0)] = 0.0
     choices: list[str] = []
 
+    @model_validator(mode="before")
+    @classmethod
+    def _compare_follows_from_format(cls, content: Any) -> Any:
+        if isinstance(content, dict) and isinstance(content.get("format"), str):
+            return {"compare": "close" if "float" in content["format"] else "equal", **content}
+        return content
+
     @field_validator("format")
     @classmethod
     def _known_format(cls, value: str) -> str:

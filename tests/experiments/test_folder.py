@@ -24,7 +24,7 @@ TASK = {
     "area": "orchards2",
     "properties": [
         {
-            "name": "mean_height", "format": "float", "compare": "close",
+            "name": "mean_height", "format": "float",
             "description": "Mean height of all trees in the file, in metres.",
         }
     ],
@@ -72,6 +72,37 @@ def test_from_a_hand_written_folder_to_samples(
     (folder / "reference.py").write_text(REFERENCE.replace("sum(numbers)", "1.1 * sum(numbers)"))
     assert main(["check", str(tmp_path)]) == 1
     assert "no longer what the reference returns" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(bubblewrap.problem() is not None, reason=str(bubblewrap.problem()))
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_a_package_of_their_own_that_is_installed_nowhere(tmp_path: Path, by_hand: bool) -> None:
+    folder = write(tmp_path, goal="The groff of the number seven, as the package zorbian has it.")
+    own = tmp_path / "env" / "packages"
+    (own / "zorbian").mkdir(parents=True)
+    (own / "zorbian" / "__init__.py").write_text("def groff(x):\n    return 1.75 * x\n")
+    (folder / "reference.py").write_text(
+        "from zorbian import groff\n\ndef reference():\n    return {'mean_height': groff(7)}\n"
+    )
+    manifest = {"package": "zorbian", "overlay": "env/packages"}
+    if by_hand:  # an environment that no command of matsmith made
+        (tmp_path / "env" / "overlay.json").write_text('{"base": "live"}')
+        manifest = {"package": "zorbian", "environment": "./env"}
+    (tmp_path / "benchmark.yaml").write_text(yaml.safe_dump(manifest))
+    assert main(["check", str(tmp_path), "write=true"]) == 0
+    (sample,) = FolderBenchmark(tmp_path, level="goal").load()
+    assert [json.loads(prop.expected) for prop in sample.properties] == [12.25]
+
+
+def test_a_package_folder_that_is_not_there_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path)
+    (tmp_path / "benchmark.yaml").write_text("package: zorbian\noverlay: packages\n")
+    assert main(["check", str(tmp_path)]) == 2
+    assert f"{tmp_path / 'packages'}: no package in there" in " ".join(
+        capsys.readouterr().err.split()
+    )
 
 
 @pytest.mark.parametrize(

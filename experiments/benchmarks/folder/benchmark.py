@@ -30,6 +30,7 @@ from experiments.benchmarks.question_format import (
 from experiments.benchmarks.question_gold import ReferenceGold
 from experiments.samples import Sample
 from experiments.scorers.properties import PropertyScorer
+from sandbox import environments
 
 SHORTEST = 40  # characters of a text that can be a question
 _ROLE = (
@@ -73,6 +74,9 @@ class QuestionSet(BaseModel):
         Import name under test, and those whose documentation is retrieved (without: that one).
     environment
         Name of a sandbox environment, or a path relative to this file.
+    overlay
+        Folder of import packages, relative to this file, that are put in front of the environment;
+        empty where it has them.
     versions
         Of the distributions that the golds were computed with.
     writer
@@ -84,11 +88,21 @@ class QuestionSet(BaseModel):
     package: str
     packages: tuple[str, ...] = ()
     environment: str = "live"
+    overlay: str = ""
     versions: dict[str, str] = {}
     writer: str = "hand"
 
     def environment_seen_from(self, folder: Path) -> str:
-        """The environment as `sandbox.environments` takes it."""
+        """The environment as `sandbox.environments` takes it.
+
+        Raises
+        ------
+        SandboxError
+            When there is nothing to put in front of it.
+        """
+        if self.overlay:
+            own = (folder / self.overlay).resolve()
+            return environments.overlay(self.package, base=self.environment, folder=own)
         if "/" not in self.environment:
             return self.environment
         return str((folder / self.environment).resolve())

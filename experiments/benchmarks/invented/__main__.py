@@ -10,8 +10,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from experiments.benchmarks.invented.knobs import KnobError, Knobs
+from experiments.benchmarks.invented.questions import WorldError
 from experiments.benchmarks.invented.ready import prove
-from experiments.benchmarks.invented.world import KnobError, Knobs, WorldError
 from sandbox.command import refuse, run
 from sandbox.progress import saying
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 from experiments.benchmarks.invented.gates import InventedSpec
+from experiments.benchmarks.invented.knobs import Knobs
 from experiments.benchmarks.invented.links import LINKS, ChainScorer
 from experiments.benchmarks.invented.ready import Ready, ready_with_progress
-from experiments.benchmarks.invented.world import Knobs
 from experiments.benchmarks.question_format import question_folders, read_spec, read_task
 from experiments.benchmarks.question_gold import ReferenceGold
 from experiments.samples import Sample

@@ -13,23 +13,18 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from experiments.benchmarks.invented.files import PACKAGE, PRIVATE, write
 from experiments.benchmarks.invented.gates import (
     check_mistakes,
     check_reader,
     check_references,
     check_words,
 )
+from experiments.benchmarks.invented.knobs import Knobs
 from experiments.benchmarks.invented.links import LINKS, links_of
+from experiments.benchmarks.invented.questions import WorldError
 from experiments.benchmarks.invented.reader import UnreadableError
-from experiments.benchmarks.invented.world import (
-    PACKAGE,
-    PRIVATE,
-    Knobs,
-    World,
-    WorldError,
-    generate,
-    write,
-)
+from experiments.benchmarks.invented.world import World, generate
 from indexes.corpus import building, replaced_folder
 from sandbox import environments
 from sandbox.base import SandboxConfig

@@ -13,8 +13,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from experiments.benchmarks.invented.knobs import KnobError, Knobs
+from experiments.benchmarks.invented.questions import WorldError
 from experiments.benchmarks.invented.ready import prove
-from experiments.benchmarks.invented.world import KnobError, Knobs, WorldError, generate
+from experiments.benchmarks.invented.world import generate
 from sandbox.command import Commas, run
 
 _ABOUT = """\

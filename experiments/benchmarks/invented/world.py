@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 
 from experiments.benchmarks.invented.draw import Draw
 from experiments.benchmarks.invented.entries import Entry
 from experiments.benchmarks.invented.graph import Symbol
 from experiments.benchmarks.invented.grow import grow
-from experiments.benchmarks.invented.knobs import KnobError, Knobs
+from experiments.benchmarks.invented.knobs import Knobs
 from experiments.benchmarks.invented.package import former, write_package
-from experiments.benchmarks.invented.questions import InventedQuestion, WorldError, draw_questions
-
-#: What of a world a caller may see, and what no sandbox of an answer ever does.
-PACKAGE, PRIVATE = "package", "private"
+from experiments.benchmarks.invented.questions import InventedQuestion, draw_questions
 
 
 @dataclass(frozen=True)
@@ -66,37 +61,3 @@ def generate(knobs: Knobs) -> World:
         told=told,
         questions=tuple(draw_questions(draft)),
     )
-
-
-def write(world: World, out: Path) -> None:
-    """Write ``package/`` and ``private/questions/``, without golds: a checker writes those."""
-    for name, text in world.files.items():
-        path = out / PACKAGE / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    for question in world.questions:
-        folder = out / PRIVATE / "questions" / question.id
-        folder.mkdir(parents=True, exist_ok=True)
-        spec = {
-            "area": "invented",
-            "depth": question.depth,
-            "breadth": question.breadth,
-            "properties": [
-                {
-                    "name": one.name,
-                    "description": one.description,
-                    "format": one.format,
-                    "compare": "close" if "float" in one.format else "equal",
-                }
-                for one in question.asked
-            ],
-            "goal": question.goal,
-        }  # JSON is YAML
-        text = json.dumps(spec, indent=1, ensure_ascii=False) + "\n"
-        (folder / "task.yaml").write_text(text, encoding="utf-8")
-        (folder / "reference.py").write_text(question.reference, encoding="utf-8")
-    facts = {"package": world.package, "symbols": len(world.symbols), "knobs": asdict(world.knobs)}
-    (out / PRIVATE / "world.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
-
-
-__all__ = ["KnobError", "Knobs", "World", "WorldError", "generate", "write"]

@@ -15,12 +15,17 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from rich.console import Console
 
+from experiments.benchmarks.folder.__main__ import main as check_folder
+from experiments.benchmarks.folder.benchmark import FolderBenchmark
 from experiments.benchmarks.invented.__main__ import main
 from experiments.benchmarks.invented.benchmark import InventedBenchmark
+from experiments.benchmarks.invented.knobs import Knobs
+from experiments.benchmarks.invented.mistakes import differs
 from experiments.benchmarks.invented.plans import depth_of
 from experiments.benchmarks.invented.programs import program
+from experiments.benchmarks.invented.questions import WorldError
 from experiments.benchmarks.invented.ready import make, ready
-from experiments.benchmarks.invented.world import Knobs, World, WorldError, generate
+from experiments.benchmarks.invented.world import World, generate
 from experiments.benchmarks.question_format import question_folders
 from experiments.config import validate
 from experiments.job import execute
@@ -191,6 +196,18 @@ async def test_no_answer_finds_golds_references_or_questions(tmp_path: Path) -> 
     rows = await _run(tmp_path / "run", model=SCRIPTED)
     # It ran to the end: it did see the package, and found nothing of what it looked for.
     assert [(row.outcome, row.reasons["value_1"]) for row in rows] == [("ok", "None")] * 3
+
+
+def test_a_world_that_is_handed_on_can_be_asked_and_checked_as_a_folder(tmp_path: Path) -> None:
+    made = make(Knobs(**KNOBS), tmp_path)
+    samples = FolderBenchmark(tmp_path / "private", level="goal").load()
+    asked = {q.id: {one.name: one.gold for one in q.asked} for q in made.questions}
+    for sample in samples:
+        golds = {prop.name: json.loads(prop.expected) for prop in sample.properties}
+        assert not differs(asked.pop(sample.question.id), golds, 1e-6)
+        assert sample.labels["depth"] == "2"
+    assert not asked
+    assert check_folder(["check", str(tmp_path / "private")]) == 0
 
 
 @pytest.mark.long

@@ -17,6 +17,7 @@ import yaml
 
 from experiments.benchmarks.invented.gates import check_words
 from experiments.benchmarks.invented.graph import evaluate
+from experiments.benchmarks.invented.knobs import KnobError, Knobs
 from experiments.benchmarks.invented.mistakes import (
     differs,
     mistakable,
@@ -33,11 +34,12 @@ from experiments.benchmarks.invented.reader import (
     restored,
     solve,
 )
-from experiments.benchmarks.invented.world import KnobError, Knobs, World, generate
+from experiments.benchmarks.invented.world import World, generate
 
 ROOT = Path(__file__).parents[3]
 DIGEST = """
-from experiments.benchmarks.invented.world import Knobs, generate
+from experiments.benchmarks.invented.knobs import Knobs
+from experiments.benchmarks.invented.world import generate
 
 for depth, docs, gap in ((3, "full", 0), (8, "outdated", 2)):
     print(generate(Knobs(size=120, depth=depth, docs=docs, gap=gap)).digest)
