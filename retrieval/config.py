@@ -11,6 +11,7 @@ from pydantic import (
     ConfigDict,
     Field,
     NonNegativeFloat,
+    NonNegativeInt,
     PositiveInt,
     ValidationError,
 )
@@ -77,6 +78,9 @@ class RetrievalConfig(BaseModel):
         the query asks about. ``None``: whole documents.
     per_property
         Ask also once per listed property, and fuse the rankings.
+    small_package
+        Documents of the largest package within which each property is looked for, with the
+        definitions of what these say that they need (`retrieval.package`); zero: never.
     evidence
         Weights of what the structure of the library adds; see
         :class:`retrieval.evidence.Evidence`. Sources of chunks do not use it.
@@ -101,6 +105,7 @@ class RetrievalConfig(BaseModel):
     k: PositiveInt = 5
     tokens: PositiveInt | None = None
     per_property: bool = False
+    small_package: NonNegativeInt = 600
     evidence: EvidenceConfig = EvidenceConfig()
     graph: GraphConfig = GraphConfig()
     rerank: Literal["none", "model"] = "none"

@@ -212,7 +212,7 @@ def _ranker(settings: RetrievalConfig, scorer: Scorer, corpus: Corpus, linker: L
     if settings.source in SYMBOLS:
         evidence = Evidence(**settings.evidence.model_dump())
         ranker = SymbolRanker(scorer, corpus.documents, linker, evidence)
-        return PackageRanker(ranker, corpus.documents, linker)
+        return PackageRanker(ranker, corpus.documents, linker, settings.small_package)
     return ScoreRanker(scorer)
 
 

@@ -17,8 +17,6 @@ from retrieval.retriever import Ranker
 from retrieval.scorers import Ranking, properties
 from retrieval.terms import Terms
 
-LARGEST = 600  # documents of a small package
-
 
 class PackageRanker:
     """Ranks once per listed property within a small package, and follows what documents mention.
@@ -28,8 +26,11 @@ class PackageRanker:
     outside the package comes after that. A query that names no small package is ranked as ever.
     """
 
-    def __init__(self, ranker: Ranker, documents: Sequence[Document], linker: Linker) -> None:
+    def __init__(
+        self, ranker: Ranker, documents: Sequence[Document], linker: Linker, largest: int
+    ) -> None:
         self._ranker = ranker
+        self._largest = largest  # documents of a small package
         self._linker = linker
         self._documents = documents
         self._position = {str(d.metadata["qualname"]): i for i, d in enumerate(documents)}
@@ -67,7 +68,7 @@ class PackageRanker:
         small = [
             names
             for names in self._linker.packages(query)
-            if "." not in names[0] and len(names) <= LARGEST
+            if "." not in names[0] and len(names) <= self._largest
         ]
         known = {self._position.get(name) for names in small for name in names}
         return tuple(sorted(position for position in known if position is not None))

@@ -9,7 +9,7 @@ from langchain_core.documents import Document
 from indexes.lexical import TfidfIndex
 from retrieval.evidence import Evidence, SymbolRanker
 from retrieval.linking import Linker
-from retrieval.package import LARGEST, PackageRanker
+from retrieval.package import PackageRanker
 from retrieval.scorers import LexicalScorer
 from retrieval.terms import Terms
 
@@ -44,7 +44,10 @@ def rankers(library: Sequence[Document]) -> tuple[SymbolRanker, PackageRanker]:
     linker = Linker(library, {})
     scorer = LexicalScorer(TfidfIndex.build([one.page_content for one in library]))
     symbols = SymbolRanker(scorer, library, linker, Evidence())
-    return symbols, PackageRanker(symbols, library, linker)
+    return symbols, PackageRanker(symbols, library, linker, LARGEST)
+
+
+LARGEST = 50  # documents of a small package
 
 
 async def found(query: str, k: int = 6) -> list[str]:
