@@ -19,6 +19,7 @@ from agents.config import RuntimeConfig, load_class
 from agents.episode import Parts
 from agents.models import ModelClient, ModelConfig, build_model, find_price
 from agents.models.chat import MeteredChat
+from agents.models.pace import Reserve
 from indexes.embedding import EmbeddingError, build_embedding
 from retrieval.base import Retriever
 from sandbox import environments
@@ -185,13 +186,17 @@ async def open_retriever(
     )
 
 
-def open_client(config: ModelConfig, *, concurrency: int = 8, role: str = "") -> ModelClient:
+def open_client(
+    config: ModelConfig, *, concurrency: int = 8, role: str = "", reserve: Reserve | None = None
+) -> ModelClient:
     """The client of a model, with the reply cache of the project.
 
     Parameters
     ----------
     role
         What a message about it begins with (``judge: ``).
+    reserve
+        Where requests are counted, if not in this process.
 
     Raises
     ------
@@ -199,7 +204,8 @@ def open_client(config: ModelConfig, *, concurrency: int = 8, role: str = "") ->
         When it cannot be made (no key, no such class).
     """
     try:
-        return build_model(config, concurrency=concurrency, cache=environments.cache_folder())
+        cache = environments.cache_folder()
+        return build_model(config, concurrency=concurrency, cache=cache, reserve=reserve)
     except ValueError as error:
         raise UsageError(f"{role}{error}") from error
 

@@ -10,9 +10,16 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import Field, PositiveInt, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    field_validator,
+)
 
 from agents import config as runtime
 from agents.budget import Budget
@@ -23,11 +30,53 @@ from sandbox.command import CONF
 
 #: Keys that change how a run is done, not what one answer is: not part of the hash.
 #: A budget decides whether there is an answer, not which: what a limit ended is not scored.
-UNHASHED = ("seeds", "limit", "ids", "concurrency", "budget", "run_budget", "out", "name")
-
+UNHASHED = (
+    "seeds", "limit", "ids", "concurrency", "budget", "run_budget", "out", "name", "launcher",
+)  # fmt: skip
 
 #: What does not change an answer of a model either.
-UNHASHED_MODEL = ("timeout", "max_retries", "cache", "record", "replay", "images")
+UNHASHED_MODEL = (
+    "timeout", "max_retries", "cache", "record", "replay", "images", "requests_per_minute",
+    "tokens_per_minute",
+)  # fmt: skip
+
+
+class LauncherConfig(BaseModel):
+    """Where questions are answered: in this process, or by workers of Dask.
+
+    Attributes
+    ----------
+    address
+        Of a running scheduler (``tcp://HOST:8786``); none: workers are started.
+    workers
+        Worker processes to start. Each answers ``concurrency`` questions at once; those of a
+        running scheduler answer as many as they have threads.
+    batch
+        Questions of one task, answered one after the other.
+    patience
+        Seconds to wait for a worker where there is none, before the run stops.
+    queue, account, walltime, memory, cores
+        Of a SLURM job; one job is one worker.
+    prologue
+        Lines of its script before the worker starts.
+    directives
+        Further ``#SBATCH`` lines.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Literal["local", "dask", "slurm"] = "local"
+    address: str | None = None
+    workers: PositiveInt = 2
+    batch: PositiveInt = 1
+    patience: PositiveFloat = 600.0
+    queue: str | None = None
+    account: str | None = None
+    walltime: str = "04:00:00"
+    memory: str = "8GB"
+    cores: PositiveInt = 2
+    prologue: tuple[str, ...] = ()
+    directives: tuple[str, ...] = ()
 
 
 class RunConfig(RuntimeConfig):
@@ -42,6 +91,9 @@ class RunConfig(RuntimeConfig):
     ids: tuple[str, ...] = Field((), description="only these questions: ids=[a,b]")
     concurrency: PositiveInt = Field(4, description="questions, and model calls, in flight")
     run_budget: Budget = Field(default_factory=Budget, description="limits for the whole run")
+    launcher: LauncherConfig = Field(
+        default_factory=LauncherConfig, description="which processes and machines answer"
+    )
     out: Path | None = Field(None, description="run folder; default runs/<what it is>-<hash>")
     name: str | None = Field(None, description="put in front of the default folder's name")
 

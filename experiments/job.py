@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-import traceback
 from collections import deque
-from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from rich.console import Console
 
-from agents.base import INFRASTRUCTURE, Image, Trajectory, Usage
+from agents.base import Image, Usage
 from agents.budget import Meter
-from agents.models import ModelClient, ModelError
-from agents.runtime import Runtime, open_client, open_runtime, open_writer
+from experiments.answering import (
+    Answered,
+    Answerer,
+    Job,
+    Models,
+    open_answerer,
+    open_models,
+)
 from experiments.config import RunConfig
-from experiments.judge import Judge
-from experiments.record import make_figures, make_row, make_trajectory
-from experiments.samples import Sample
-from experiments.scorers.base import Score, Scorer, Tools, amount, measure
+from experiments.samples import Benchmark
+from experiments.scorers.base import amount, measure
 from experiments.setup import build_benchmark, check_answers, load_samples, select
 from experiments.store import Row, Store, run_folder, write_json
 from experiments.summary import samples_digest, summarise
-from sandbox.base import SandboxError
 from sandbox.command import UsageError
 from sandbox.progress import Progressing
 from sandbox.progress import meter as counting
@@ -35,16 +38,187 @@ from sandbox.progress import meter as counting
 FAILURES = 100
 
 
+class CrewError(Exception):
+    """Nobody is left to answer questions; the message says what happened."""
+
+
 @dataclass(frozen=True)
-class Job:
-    """A question to be answered once."""
+class Plan:
+    """What a crew has to know of a run.
 
-    sample: Sample
-    seed: int
+    Attributes
+    ----------
+    environments
+        Sandbox environments of the questions.
+    meter
+        Of the whole run.
+    say
+        Told what is being built: the environment, and a line about it.
+    """
+
+    config: RunConfig
+    config_hash: str
+    benchmark: Benchmark
+    environments: Sequence[str]
+    store: Store
+    meter: Meter
+    say: Callable[[str, str], None]
 
 
-async def execute(config: RunConfig, console: Console) -> Path:
+class Team(Protocol):
+    """Those who answer the questions of one run."""
+
+    async def place(self) -> int:
+        """Wait until somebody is free; returns how many questions to hand over at once."""
+        ...
+
+    def leave(self) -> None:
+        """Give the place back."""
+        ...
+
+    async def answer(self, jobs: Sequence[Job]) -> Sequence[Answered]:
+        """Answer questions.
+
+        Raises
+        ------
+        CrewError
+            When nobody can.
+        """
+        ...
+
+
+class Crew(Protocol):
+    """Who answers questions: this process (`Here`), or workers (`experiments.cluster`).
+
+    Attributes
+    ----------
+    one_by_one
+        Whether a run ends before the next begins; otherwise the next one begins as soon as no
+        question of this one waits, so that a slow question leaves nobody idle.
+    """
+
+    one_by_one: bool
+
+    def check(self, config: RunConfig) -> None:
+        """Refuse what cannot work before anything is written.
+
+        Raises
+        ------
+        UsageError
+            Says what to change.
+        """
+        ...
+
+    def team(self, plan: Plan) -> AbstractAsyncContextManager[Team]:
+        """Those who answer the questions of a run that was checked."""
+        ...
+
+
+class Here:
+    """Answers in this process."""
+
+    one_by_one = True
+
+    def __init__(self) -> None:
+        self._models: Models | None = None
+
+    def check(self, config: RunConfig) -> None:
+        """See `Crew`."""
+        self._models = open_models(config)
+
+    @asynccontextmanager
+    async def team(self, plan: Plan) -> AsyncIterator[Team]:
+        """See `Crew`."""
+        config, store = plan.config, plan.store
+        opened = open_answerer(
+            config,
+            plan.config_hash,
+            plan.benchmark,
+            plan.environments,
+            models=self._models or open_models(config),
+            meter=plan.meter,
+            say=plan.say,
+            remember=lambda spent: store.remember_spent(config.writer, spent),
+        )
+        async with opened as answerer:
+            store.remember_packages(answerer.packages)
+            yield _Together(answerer, asyncio.Semaphore(config.concurrency))
+
+
+@dataclass(frozen=True)
+class _Together:
+    answerer: Answerer
+    free: asyncio.Semaphore
+
+    async def place(self) -> int:
+        await self.free.acquire()
+        return 1
+
+    def leave(self) -> None:
+        self.free.release()
+
+    async def answer(self, jobs: Sequence[Job]) -> list[Answered]:
+        return [await self.answerer.answer(job) for job in jobs]
+
+
+async def execute_all(
+    configs: Sequence[RunConfig],
+    console: Console,
+    crew: Crew,
+    *,
+    ended: Callable[[RunConfig, Path | Exception], None] | None = None,
+) -> list[Path]:
+    """Execute runs in their order, in one event loop: clients keep their connections in it.
+
+    Parameters
+    ----------
+    ended
+        Told of each run as it ends: its folder, or why it could not start or end. Without it an
+        exception is raised.
+
+    Returns
+    -------
+    list of Path
+        The folders of the runs that ended.
+    """
+    folders: dict[int, Path] = {}
+
+    async def one(number: int, config: RunConfig, handed_out: asyncio.Event) -> None:
+        try:
+            folders[number] = await execute(config, console, crew, handed_out=handed_out)
+        except Exception as error:
+            if ended is None:
+                raise
+            ended(config, error)
+        else:
+            if ended is not None:
+                ended(config, folders[number])
+        finally:
+            handed_out.set()
+
+    async with asyncio.TaskGroup() as group:
+        for number, config in enumerate(configs):
+            handed_out = asyncio.Event()
+            run = group.create_task(one(number, config, handed_out))
+            await (asyncio.wait({run}) if crew.one_by_one else handed_out.wait())
+    return list(dict.fromkeys(folders[number] for number in sorted(folders)))
+
+
+async def execute(
+    config: RunConfig,
+    console: Console,
+    crew: Crew | None = None,
+    *,
+    handed_out: asyncio.Event | None = None,
+) -> Path:
     """Run whatever is not finished yet, and write the summary.
+
+    Parameters
+    ----------
+    crew
+        Who answers; this process where nobody is named.
+    handed_out
+        Set when no question waits for somebody to answer it.
 
     Returns
     -------
@@ -64,10 +238,8 @@ async def execute(config: RunConfig, console: Console) -> Path:
         config_hash = config.hash(samples_digest(all_samples))
     except OSError as error:
         raise UsageError(f"benchmark={config.benchmark.name}: {error}") from error
-    client = open_client(config.model, concurrency=config.concurrency)
-    judge = None
-    if config.judge is not None:
-        judge = open_client(config.judge, concurrency=config.concurrency, role="judge: ")
+    crew = crew or Here()
+    crew.check(config)
     folder = run_folder(config, config_hash)
     with Store(folder, config_hash, config.plain()) as store:
         finished = store.finished(config.budget)
@@ -78,43 +250,39 @@ async def execute(config: RunConfig, console: Console) -> Path:
             if sample.unavailable is None and (sample.question.id, seed) not in finished
         ]
         total = len(config.seeds) * sum(sample.unavailable is None for sample in samples)
-        console.print(_headline(config, folder, llm=client.llm, total=total, jobs=len(jobs)))
+        console.print(_headline(config, folder, total=total, jobs=len(jobs)))
         stopped: str | None = None
         meter = Meter(config.run_budget, group="run_budget")
         for row in store.lines():
             _count(row, meter)
-        writer = open_writer(config, client, meter)
+        plan = Plan(
+            config,
+            config_hash,
+            benchmark,
+            sorted({job.sample.environment for job in jobs}),
+            store,
+            meter,
+            partial(_say, console),
+        )
+        shown = counting(
+            config.system.name,
+            total,
+            done=total - len(jobs),
+            console=console,
+            live=crew.one_by_one,
+        )
         try:
             async with AsyncExitStack() as stack:
-                stack.push_async_callback(client.close)
-                if judge is not None:
-                    stack.push_async_callback(judge.close)
-                stack.callback(lambda: store.remember_spent(config.writer, writer.spent))
-                runtimes = {}
-                for environment in sorted({job.sample.environment for job in jobs}):
-                    opened = open_runtime(
-                        config,
-                        environment,
-                        benchmark.packages,
-                        client=client,
-                        writer=writer,
-                        say=partial(_say, console, environment),
-                        executes=benchmark.scorer.executes or None,
-                        verifies=benchmark.scorer.warmup,
-                    )
-                    runtimes[environment] = await stack.enter_async_context(opened)
-                store.remember_packages({n: made.versions for n, made in runtimes.items()})
-                with counting(
-                    config.system.name, total, done=total - len(jobs), console=console
-                ) as progress:
-                    work = _Work(config, benchmark.scorer, store, runtimes, judge, meter, progress)
-                    stopped = await work.through(jobs)
+                team = await stack.enter_async_context(crew.team(plan)) if jobs else None
+                with shown as progress:
+                    if team is not None:
+                        stopped = await _Work(plan, team, progress, handed_out).through(jobs)
         finally:
             wanted = {(sample.question.id, seed) for sample in samples for seed in config.seeds}
             summary = summarise(
                 config,
                 config_hash=config_hash,
-                llm=client.llm,
+                llm=config.model.llm,
                 metrics=benchmark.scorer.metrics,
                 samples=samples,
                 rows=[row for row in store.lines() if (row.question_id, row.seed) in wanted],
@@ -126,8 +294,9 @@ async def execute(config: RunConfig, console: Console) -> Path:
     return folder
 
 
-def _headline(config: RunConfig, folder: Path, *, llm: bool, total: int, jobs: int) -> str:
-    model = config.model.name if llm else f"{config.model.name} (no LLM)"
+def _headline(config: RunConfig, folder: Path, *, total: int, jobs: int) -> str:
+    name = config.model.name
+    model = name if config.model.llm else f"{name} (no LLM)"
     resumed = f", {total - jobs} of them finished before" if jobs != total else ""
     return (
         f"{config.system.name} + {config.retrieval.name} + {model} on {config.benchmark.name}: "
@@ -151,120 +320,70 @@ def _count(row: Row, meter: Meter) -> None:
 
 @dataclass
 class _Work:
-    """Answers, scores and stores questions."""
+    """Hands out questions, and stores what comes back."""
 
-    config: RunConfig
-    scorer: Scorer
-    store: Store
-    runtimes: Mapping[str, Runtime]
-    judge: ModelClient | None
-    meter: Meter
+    plan: Plan
+    team: Team
     progress: Progressing
+    handed_out: asyncio.Event | None = None
     failures: int = 0  # consecutive
+    gone: str | None = None  # why nobody is left to answer
     gained: float = 0.0  # of the primary metric
     out_of: float = 0.0
 
     async def through(self, jobs: Sequence[Job]) -> str | None:
-        """Do all jobs in their order, ``concurrency`` at a time.
+        """Do all jobs in their order.
 
         Returns
         -------
         str or None
-            What left questions unasked.
+            What left questions unanswered.
         """
         waiting = deque(jobs)
-
-        async def worker() -> None:
-            while waiting and not self.meter.exceeded() and self.failures < FAILURES:
-                row = await self._do(waiting.popleft())
-                self.failures = self.failures + 1 if row.infra else 0
-                _count(row, self.meter)
-                self._show(row)
-
         async with asyncio.TaskGroup() as group:
-            for _ in range(min(self.config.concurrency, len(jobs))):
-                group.create_task(worker())
-        if not waiting:
-            return None
-        exceeded = self.meter.exceeded()
-        return str(exceeded) if exceeded else f"{self.failures} consecutive questions failed"
+            while waiting and self._stopped() is None:
+                try:
+                    room = await self.team.place()
+                except CrewError as error:
+                    self.gone = str(error)
+                    break
+                if self._stopped() is not None:  # by what was answered meanwhile
+                    self.team.leave()
+                    break
+                batch = [waiting.popleft() for _ in range(min(room, len(waiting)))]
+                group.create_task(self._do(batch))
+            if self.handed_out is not None:
+                self.handed_out.set()
+        return self._stopped() if waiting else self.gone
 
-    def _show(self, row: Row) -> None:
-        metric = self.scorer.metrics[0]
+    def _stopped(self) -> str | None:
+        if self.gone is not None:
+            return self.gone
+        if exceeded := self.plan.meter.exceeded():
+            return str(exceeded)
+        count = self.failures
+        return f"{count} consecutive questions failed" if count >= FAILURES else None
+
+    async def _do(self, batch: Sequence[Job]) -> None:
+        try:
+            for job, answered in zip(batch, await self.team.answer(batch), strict=True):
+                self._keep(job, answered)
+        except CrewError as error:
+            self.gone = str(error)
+        finally:
+            self.team.leave()
+
+    def _keep(self, job: Job, answered: Answered) -> None:
+        """Store an answer, count it and show it."""
+        row, store = answered.row, self.plan.store
+        for part in job.sample.question.parts:
+            if isinstance(part, Image):
+                store.keep_image(part)
+        store.append(row, answered.trajectory, answered.figures)
+        self.failures = self.failures + 1 if row.infra else 0
+        _count(row, self.plan.meter)
+        metric = self.plan.benchmark.scorer.metrics[0]
         gained, out_of = measure(row, metric)
         self.gained += gained
         self.out_of += out_of
         self.progress.advance(note=f"{amount(self.gained)}/{self.out_of:.0f} {metric.title}")
-
-    async def _do(self, job: Job) -> Row:
-        """Answer, score and store one question.
-
-        Whatever an agent, the scoring or the record raises belongs to this answer: it is stored
-        as unknown, with the traceback, and tried again on resume.
-        """
-        agent = self.runtimes[job.sample.environment].agent
-        try:
-            trajectory = await agent.solve(job.sample.question, seed=job.seed)
-        except Exception:  # noqa: BLE001 -- see above
-            trajectory = _broken(job, traceback.format_exc())
-        judge = Judge(self.judge) if self.judge is not None else None
-        score = await self._score(job, trajectory, judge)
-        try:
-            return self._keep(job, trajectory, score, judge)
-        except OSError:
-            raise  # the disk is full or gone: no answer can be kept
-        except Exception:  # noqa: BLE001 -- see above
-            # What cannot be written is in the answer or in a step; what was spent is numbers.
-            error = f"the record failed: {traceback.format_exc()}"
-            bare = replace(_broken(job, error), usage=trajectory.usage, seconds=trajectory.seconds)
-            return self._keep(job, bare, Score("infra", error=error), judge)
-
-    async def _score(self, job: Job, trajectory: Trajectory, judge: Judge | None) -> Score:
-        """The verdict; what a judge said and spent stays with ``judge``.
-
-        There is none when a component of matsmith failed, or a limit ended the question: a
-        draft that the architecture had not settled on is not an answer.
-        """
-        if trajectory.stop_reason in INFRASTRUCTURE:
-            error = trajectory.error or trajectory.stop_reason
-            return Score("infra", error=error)
-        if trajectory.stop_reason == "budget":
-            return Score("not_finished", error=trajectory.error)
-        runtime = self.runtimes[job.sample.environment]
-        tools = Tools(runtime.sandbox, runtime.verifier, runtime.timeout, judge)
-        try:
-            return await self.scorer.score(job.sample, trajectory, tools)
-        except (SandboxError, ModelError) as error:
-            return Score("infra", error=str(error))
-        except Exception:  # noqa: BLE001 -- a fault of the scorer must not cost other answers
-            return Score("infra", error=f"scoring failed: {traceback.format_exc()}")
-
-    def _keep(self, job: Job, trajectory: Trajectory, score: Score, judge: Judge | None) -> Row:
-        parts = len(self.scorer.parts(job.sample))
-        spent = judge.usage if judge else Usage()
-        row = make_row(
-            self.store.config_hash, job.sample, trajectory, score, parts=parts, judge=spent
-        )
-        for part in job.sample.question.parts:
-            if isinstance(part, Image):
-                self.store.keep_image(part)
-        verdicts = judge.verdicts if judge else ()
-        made = make_trajectory(job.sample, trajectory, score, verdicts)
-        self.store.append(row, made, make_figures(score))
-        return row
-
-
-def _broken(job: Job, error: str) -> Trajectory:
-    """What an agent that raised leaves behind: unknown, and tried again on resume."""
-    return Trajectory(
-        question_id=job.sample.question.id,
-        seed=job.seed,
-        code=None,
-        entry=None,
-        answer="",
-        steps=(),
-        usage=Usage(),
-        stop_reason="agent_error",
-        format_status="error",
-        error=error,
-    )

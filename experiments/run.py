@@ -77,7 +77,7 @@ def _run_all(configs: Sequence[RunConfig]) -> int:
         console = Console(width=100)  # a log file has room for the tables
     for config in configs:
         check_prices(config)
-    folders = asyncio.run(_execute_all(configs, console))
+    folders = asyncio.run(_execute(configs, console))
     reports = [folder / "report.html" for folder in folders]
     with console.status("Writing the report"):
         for folder, report in zip(folders, reports, strict=True):
@@ -96,11 +96,12 @@ def _run_all(configs: Sequence[RunConfig]) -> int:
     return 0 if all(summary["complete"] for summary in summaries.values()) else 1
 
 
-async def _execute_all(configs: Sequence[RunConfig], console: Console) -> list[Path]:
-    """Run after run in one event loop: clients that runs share keep their connections in it."""
-    from experiments.job import execute  # noqa: PLC0415
+async def _execute(configs: Sequence[RunConfig], console: Console) -> list[Path]:
+    from experiments.cluster import open_crew  # noqa: PLC0415
+    from experiments.job import execute_all  # noqa: PLC0415
 
-    return list(dict.fromkeys([await execute(config, console) for config in configs]))
+    async with open_crew(configs, console) as crew:
+        return await execute_all(configs, console, crew)
 
 
 def _ended(summary: Mapping[str, Any]) -> Iterator[str]:
@@ -112,7 +113,8 @@ def _ended(summary: Mapping[str, Any]) -> Iterator[str]:
             "with a higher limit retries them"
         )
     if stopped := summary.get("stopped"):
-        yield f"stopped: {stopped}. The same command with a higher limit resumes"
+        how = " with a higher limit" if stopped.startswith("run_budget") else ""
+        yield f"stopped: {stopped}. The same command{how} resumes"
 
 
 if __name__ == "__main__":

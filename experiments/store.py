@@ -65,6 +65,8 @@ class Row(BaseModel):
         How many of all replies were none, by kind.
     limit
         Name and value of the limit that ended it, for ``not_finished``.
+    machine
+        Which machine it was answered on; tells machines apart, and nothing else.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -99,6 +101,7 @@ class Row(BaseModel):
     judge_tokens: int = 0
     judge_cost_usd: float | None = 0.0
     limit: tuple[str, float] | None = None
+    machine: str | None = None
 
     @property
     def infra(self) -> bool:
@@ -239,6 +242,8 @@ class RunFolder:
         UsageError
             When earlier rows were made with other versions: they cannot share a table.
         """
+        if all(self.packages.get(name) == dict(v) for name, v in packages.items()):
+            return
         for environment, versions in packages.items():
             before = self.packages.get(environment)
             if before is not None and before != dict(versions):

@@ -70,6 +70,7 @@ def meter(
     done: int = 0,
     console: Console | None = None,
     estimates: bool = True,
+    live: bool = True,
 ) -> Iterator[Progressing]:
     """Count items on stderr, or on ``console``.
 
@@ -79,12 +80,14 @@ def meter(
         How many there are, and how many of them were finished before.
     estimates
         False: whoever tells what is done knows better how long the rest takes.
+    live
+        False: lines also on a terminal, which shows one bar at a time.
     """
     if not show:
         yield Progressing()
         return
     console = console or Console(stderr=True)
-    if not console.is_terminal:
+    if not (console.is_terminal and live):
         yield _Lines(console, label, total, done, estimates=estimates)
         return
     left = [TimeRemainingColumn()] if estimates else []

@@ -16,6 +16,7 @@ from agents.models.calls import as_text, calls_of, raw_of, read_calls, told
 from agents.models.config import ModelConfig, Price
 from agents.models.content import sendable, sendable_text
 from agents.models.logprobs import asking, first_tokens, read_prompt
+from agents.models.pace import Reserve, endpoint_of, limits_of, reserve_here
 from agents.models.parameters import (
     adjusted,
     overflows,
@@ -37,7 +38,7 @@ CHARACTERS_PER_TOKEN = 4.0  # only where an endpoint reports no usage; such coun
 #: Keys of the configuration that do not change what a model answers to the same messages.
 NOT_IDENTITY = {
     "timeout", "max_retries", "price", "cache", "documents", "document_characters", "record",
-    "replay", "tools", "context_tokens", "images",
+    "replay", "tools", "context_tokens", "images", "requests_per_minute", "tokens_per_minute",
 }  # fmt: skip
 
 
@@ -77,6 +78,8 @@ class ModelClient:
         Requests in flight at once.
     retries
         Whether ``chat`` itself tries again after a passing failure; else it is done here.
+    reserve
+        Where requests are counted against the limits per minute.
 
     Attributes
     ----------
@@ -95,6 +98,7 @@ class ModelClient:
         replay: Replay | None = None,
         concurrency: int = 8,
         retries: bool = True,
+        reserve: Reserve = reserve_here,
     ) -> None:
         self.chat = chat
         self.config = config
@@ -105,6 +109,7 @@ class ModelClient:
         self._record = record
         self._replay = replay
         self._slots = asyncio.Semaphore(concurrency)
+        self._reserve = reserve
         self.adjustments: list[str] = []
         self._tools_as_text = config.tools == "text"
         self._logprobs = True  # until the endpoint refuses them
@@ -285,10 +290,13 @@ class ModelClient:
         limit: int | None = None,
         logprobs: int = 0,
     ) -> Reply:
+        expected = round(sum(len(m.text) for m in messages) / CHARACTERS_PER_TOKEN)
+        await asyncio.sleep(await self._room({"requests": 1, "tokens": expected}))
         started = time.monotonic()
         message = await self._send([sendable(m) for m in messages], tools, limit, logprobs)
         text = str(message.text if isinstance(message.text, str) else message.content)
         usage = self._usage(messages, tools, text, message)
+        await self._room({"tokens": usage.tokens - expected})
         calls, raw = (calls_of(message), raw_of(message)) if tools else ((), None)
         if tools and not calls:  # also from an endpoint that leaves calls in the text
             text, calls = read_calls(text, tools)
@@ -303,6 +311,16 @@ class ModelClient:
             raw=raw,
             logprobs=first_tokens(message) if logprobs else None,
         )
+
+    async def _room(self, amounts: Mapping[str, int]) -> float:
+        """Count requests and tokens against the limits per minute; seconds to wait."""
+        limits = limits_of(self.config)
+        if not limits:
+            return 0.0
+        try:
+            return await self._reserve(endpoint_of(self.config), limits, amounts)
+        except OSError as error:
+            raise ModelError(f"{self.name}: nobody counts the requests: {error}") from error
 
     async def _send(
         self, messages: list[BaseMessage], tools: Tools, limit: int | None, logprobs: int

@@ -64,6 +64,9 @@ class ModelConfig(BaseModel):
         and the answer counts as wrong.
     images
         Whether the model takes pictures; else questions with a picture are listed as unavailable.
+    requests_per_minute, tokens_per_minute
+        What the endpoint allows this key; ``None`` is no limit. Holds for all questions of a run
+        together, on however many machines. What the chat model tries again is not counted.
     options
         Further arguments of the provider's chat model.
     """
@@ -86,6 +89,8 @@ class ModelConfig(BaseModel):
     tools: Literal["auto", "native", "text"] = "auto"
     context_tokens: int | None = Field(default=None, ge=1000)
     images: bool = True
+    requests_per_minute: int | None = Field(default=None, gt=0)
+    tokens_per_minute: int | None = Field(default=None, gt=0)
     options: dict[str, Any] = Field(default_factory=dict)
 
     @property

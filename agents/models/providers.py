@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from agents.models.cache import ReplyCache
 from agents.models.client import ModelClient
 from agents.models.config import ModelConfig
+from agents.models.pace import Reserve, reserve_here
 from agents.models.prices import OPENAI, address, find_price
 from agents.models.traffic import Recorder, Replay
 
@@ -41,9 +42,13 @@ _NAMES = {
 
 
 def build_model(
-    config: ModelConfig, *, concurrency: int = 8, cache: Path | None = None
+    config: ModelConfig,
+    *,
+    concurrency: int = 8,
+    cache: Path | None = None,
+    reserve: Reserve | None = None,
 ) -> ModelClient:
-    """Build the chat model that ``config`` describes.
+    """Build the chat model that ``config`` describes; for ``reserve`` see `agents.models.pace`.
 
     Raises
     ------
@@ -77,6 +82,7 @@ def build_model(
         replay=Replay.load(config.replay) if config.replay else None,
         concurrency=concurrency,
         retries=retries,
+        reserve=reserve or reserve_here,
     )
 
 
