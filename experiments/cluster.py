@@ -131,10 +131,9 @@ def slurm_cluster(launcher: LauncherConfig, threads: int) -> Any:
 async def _watched(
     client: Client, launcher: LauncherConfig, console: Console
 ) -> AsyncIterator[Workers]:
-    from experiments.cluster_worker import NAME, Rates, Site  # noqa: PLC0415 - an optional extra
+    from experiments.cluster_worker import NAME, Rates  # noqa: PLC0415 - an optional extra
 
     await client.register_plugin(Rates(), name=NAME)
-    await client.register_plugin(Site(), name=NAME)
     workers = Workers(client, launcher, console)
     watching = asyncio.create_task(workers.watch())
     try:
@@ -182,7 +181,8 @@ class Workers:
     @asynccontextmanager
     async def team(self, plan: Plan) -> AsyncIterator[Team]:
         """See `experiments.job.Crew`."""
-        plain = plan.config.plain()
+        same = {"seeds": (0,), "ids": (), "limit": None, "out": None}  # who is asked what: per task
+        plain = plan.config.model_copy(update=same).plain()
         asked = {
             "key": json.dumps([plain, plan.environments], sort_keys=True),
             "config": plain,
@@ -195,8 +195,9 @@ class Workers:
         """Look which workers there are, for as long as this runs."""
         while True:
             try:
-                known = await self.client.nthreads()  # type: ignore[no-untyped-call]
-            except OSError:
+                async with asyncio.timeout(10 * LOOK):
+                    known = await self.client.nthreads()  # type: ignore[no-untyped-call]
+            except Exception:  # noqa: BLE001 - of a connection that ends; that is seen below
                 known = {}
             self.threads = {a: n for a, n in known.items() if a not in self.unfit}
             now = time.monotonic()

@@ -18,11 +18,13 @@ from typing import Any
 
 from distributed import Scheduler, Worker, get_worker
 from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
+from distributed.utils import sync
 
 from agents.budget import Meter
 from agents.models.pace import Paces
 from experiments.answering import Answerer, Job, machine, open_answerer, open_models
 from experiments.config import validate
+from experiments.samples import Sample
 from experiments.setup import build_benchmark, load_samples
 from experiments.summary import samples_digest
 from retrieval.base import RetrievalError
@@ -35,6 +37,8 @@ RESERVE = "matsmith_reserve"
 #: Configurations that a worker keeps warm: those of a sweep come one after the other.
 WARM = 3
 
+#: The first task of a worker makes its site.
+_FIRST = threading.Lock()
 _LOG = logging.getLogger(__name__)
 Asked = Mapping[str, Any]
 
@@ -64,7 +68,7 @@ class _Warm:
     """An answerer and its questions."""
 
     answerer: Answerer
-    jobs: Mapping[tuple[str, int], Job]
+    samples: Mapping[str, Sample]
     stack: AsyncExitStack
     users: int = 0
     used: float = field(default_factory=time.monotonic)
@@ -74,7 +78,6 @@ class Site(WorkerPlugin):
     """What a worker process keeps between tasks."""
 
     name = NAME
-    idempotent = True
 
     def setup(self, worker: Worker) -> None:
         """Start the event loop of the answers."""
@@ -103,7 +106,8 @@ class Site(WorkerPlugin):
             return {"unfit": str(error), "machine": machine()}
         warm.users += 1
         try:
-            answered = [await warm.answerer.answer(job) for job in _jobs(warm, asked["questions"])]
+            jobs = [Job(warm.samples[name], seed) for name, seed in asked["questions"]]
+            answered = [await warm.answerer.answer(job) for job in jobs]
         finally:
             warm.users -= 1
             warm.used = time.monotonic()
@@ -149,8 +153,7 @@ class Site(WorkerPlugin):
             say=lambda environment, line: _LOG.info("Environment %s: %s", environment, line),
         )
         answerer = await stack.enter_async_context(opened)
-        jobs = {(s.question.id, seed): Job(s, seed) for s in samples for seed in config.seeds}
-        return _Warm(answerer, jobs, stack)
+        return _Warm(answerer, {sample.question.id: sample for sample in samples}, stack)
 
     async def _close(self, keys: Sequence[str]) -> None:
         for task in [self._warm.pop(key) for key in keys]:
@@ -165,10 +168,6 @@ class Site(WorkerPlugin):
         sent = call(**dict(zip(("endpoint", "limits", "amounts"), asked, strict=True)))
         waiting = asyncio.run_coroutine_threadsafe(_awaited(sent), self._dask)
         return float(await asyncio.wrap_future(waiting))
-
-
-def _jobs(warm: _Warm, questions: Sequence[Sequence[Any]]) -> list[Job]:
-    return [warm.jobs[question_id, seed] for question_id, seed in questions]
 
 
 async def _awaited(sent: Any) -> Any:
@@ -191,6 +190,9 @@ def answer(asked: Asked) -> dict[str, Any]:
         cannot answer. Always ``worker``.
     """
     worker = get_worker()
+    with _FIRST:
+        if NAME not in worker.plugins:
+            sync(worker.loop, worker.plugin_add, Site(), NAME, catch_errors=False)
     site = worker.plugins[NAME]
     assert isinstance(site, Site)
     return {**site.ask({**asked, "threads": worker.state.nthreads}), "worker": worker.address}

@@ -276,7 +276,7 @@ async def execute(
                 team = await stack.enter_async_context(crew.team(plan)) if jobs else None
                 with shown as progress:
                     if team is not None:
-                        stopped = await _Work(plan, team, progress, handed_out).through(jobs)
+                        stopped = await Work(plan, team, progress, handed_out).through(jobs)
         finally:
             wanted = {(sample.question.id, seed) for sample in samples for seed in config.seeds}
             summary = summarise(
@@ -319,7 +319,7 @@ def _count(row: Row, meter: Meter) -> None:
 
 
 @dataclass
-class _Work:
+class Work:
     """Hands out questions, and stores what comes back."""
 
     plan: Plan

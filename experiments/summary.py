@@ -154,6 +154,7 @@ def summarise(
         "cost_usd": _sum(row.cost_usd for row in rows),
         "seconds": round(sum(row.seconds for row in rows), 3),
         "sandbox_seconds": round(sum(row.sandbox_seconds for row in rows), 3),
+        "machines": _machines(latest.values()),
         "sandbox_tier": sorted({row.tier for row in rows if row.tier}),
         "question_ids": [sample.question.id for sample in available],
         "outside": {purpose: dict(spent) for purpose, spent in outside.items()},
@@ -183,6 +184,15 @@ def _sum(costs: Iterable[float | None]) -> float | None:
             return None
         total += cost
     return round(total, 6)
+
+
+def _machines(rows: Iterable[Row]) -> dict[str, int]:
+    """How many machines gave the answers, by the sandbox that they have."""
+    known = {(row.tier or "no sandbox", row.machine) for row in rows if row.machine is not None}
+    with_one = {machine for tier, machine in known if tier != "no sandbox"}
+    return _counts(
+        tier for tier, machine in known if tier != "no sandbox" or machine not in with_one
+    )
 
 
 def _verified(samples: Sequence[Sample], scored: Sequence[Row]) -> dict[str, int] | None:

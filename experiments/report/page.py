@@ -326,6 +326,7 @@ def _facts(run: Run) -> list[tuple[str, str]]:
         ("configuration hash", summary["config_hash"]),
         ("seeds", f"{summary['seeds']}; {run.primary.title}: {seed_spreads(run)} %"),
         ("sandbox", ", ".join(summary["sandbox_tier"]) or "-"),
+        ("machines", counted(summary.get("machines", {})) or "-"),
         ("model calls", f"{summary['calls']} ({summary['cached_calls']} more from the cache)"),
         ("executions by the agent", str(summary["executions"])),
         ("tokens", f"{summary['prompt_tokens']:,} prompt, {summary['completion_tokens']:,} reply"),

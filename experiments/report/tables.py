@@ -56,6 +56,7 @@ def leaderboard(runs: Sequence[Run]) -> Table:
         *(f"{metric.title} %" if metric.bounded else metric.title for metric in metrics),
         "without faulty %", "over seeds %", "model calls", "tokens", "cost", "judge", "seconds",
         "faulty replies", "without verdict",
+        "machines",
     ]  # fmt: skip
     lines = []
     for run in runs:
@@ -75,6 +76,7 @@ def leaderboard(runs: Sequence[Run]) -> Table:
             f"{summary['seconds']:.0f}",
             counted(summary.get("reply_faults", {})) or "-",
             _without_verdict(run),
+            _machines(summary),
         ])  # fmt: skip
     kept = [i for i in range(len(headings)) if any(line[i] != "-" for line in lines)]
     return [headings[i] for i in kept], [[line[i] for i in kept] for line in lines]
@@ -93,6 +95,12 @@ def shown(run: Run, metric: Metric) -> str:
 def counted(counts: Mapping[str, int]) -> str:
     """Names with their counts."""
     return ", ".join(f"{name} {count}" for name, count in counts.items() if count)
+
+
+def _machines(summary: Mapping[str, Any]) -> str:
+    """By sandbox, how many; a dash where it was this one or another, but only one."""
+    machines = summary.get("machines", {})
+    return counted(machines) if sum(machines.values()) > 1 else "-"
 
 
 def _judge(summary: Mapping[str, Any]) -> str:

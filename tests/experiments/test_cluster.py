@@ -1,0 +1,282 @@
+"""Workers of Dask, in processes of their own, instead of this one."""
+
+import asyncio
+import io
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import pytest
+from rich.console import Console
+
+from experiments.cluster import open_crew, slurm_cluster
+from experiments.config import LauncherConfig
+from experiments.job import execute, execute_all
+from experiments.run import main
+from experiments.store import read_rows
+from experiments.summary import WALL_CLOCK
+from sandbox.command import UsageError
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+CROWD = {"_target_": "tests.experiments.crowd.Crowd", "name": "crowd"}
+PATIENT = {"_target_": "tests.experiments.crowd.Patient", "name": "patient"}
+CLOCK = ("seconds", "sandbox_seconds", "cpu_seconds")
+
+
+async def run(config):
+    console = Console(file=io.StringIO(), width=200)
+    async with open_crew([config], console) as crew:
+        (folder,) = await execute_all([config], console, crew)
+    return folder, json.loads((folder / "summary.json").read_text()), console.file.getvalue()
+
+
+def timeless(value):
+    if isinstance(value, dict):
+        return {k: timeless(v) for k, v in value.items() if k not in CLOCK}
+    return [timeless(v) for v in value] if isinstance(value, list) else value
+
+
+def rows_of(folder):
+    rows = [timeless(row.model_dump()) for row in read_rows(folder / "results.jsonl")]
+    return sorted(rows, key=lambda row: (row["question_id"], row["seed"]))
+
+
+def crowd(configure, tmp_path, questions, seconds=0.0, *, out="crowd", fatal=(), **changes):
+    return configure(
+        benchmark=CROWD | {"questions": questions},
+        system=PATIENT | {"seconds": seconds, "fatal": list(fatal)},
+        out=str(tmp_path / out),
+        **changes,
+    )
+
+
+def local_cluster(workers, threads=2):
+    return distributed.LocalCluster(
+        n_workers=workers, threads_per_worker=threads, processes=True, asynchronous=True,
+        memory_limit=0, dashboard_address=None, silence_logs=50,
+    )  # fmt: skip
+
+
+def address(cluster, **more):
+    return {"name": "dask", "address": cluster.scheduler_address, **more}
+
+
+@pytest.mark.long
+async def test_rows_and_trajectories_are_those_of_a_local_run(configure, tmp_path):
+    launcher = {"name": "dask", "workers": 2}
+    one, local, _ = await run(configure(out=str(tmp_path / "local"), seeds=2))
+    two, far, said = await run(configure(out=str(tmp_path / "far"), seeds=2, launcher=launcher))
+    assert rows_of(one) == rows_of(two)
+    names = sorted(path.name for path in (one / "trajectories").iterdir())
+    assert names == sorted(path.name for path in (two / "trajectories").iterdir())
+    for name in names:
+        first, second = (json.loads((f / "trajectories" / name).read_text()) for f in (one, two))
+        assert timeless(first) == timeless(second)
+    for summary in (local, far):
+        for key in (*WALL_CLOCK, "config"):
+            del summary[key]
+    assert local == far
+    assert list(far["machines"]) == far["sandbox_tier"]
+    _, again, said = await run(configure(out=str(two), seeds=2, launcher=launcher))
+    assert "12 of them finished before" in said
+    assert again["answers"] == 12
+
+
+@pytest.mark.long
+async def test_twenty_killed_workers_lose_and_duplicate_nothing(configure, tmp_path):
+    chance = random.Random(time.time_ns())  # whenever it is, it has to work
+    killed = 0
+    async with local_cluster(3, 4) as cluster:
+        config = crowd(configure, tmp_path, 1500, 0.3, launcher=address(cluster))
+        going = asyncio.create_task(run(config))
+        while killed < 20:
+            await asyncio.sleep(chance.uniform(0, 1))
+            assert not going.done(), going.result()[1:]
+            nanny = chance.choice(list(cluster.workers.values()))
+            if nanny.pid is not None and going.get_stack():
+                os.kill(nanny.pid, signal.SIGKILL)
+                killed += 1
+        folder, summary, _ = await going
+        if summary["infra"]:  # four workers in a row died with one question: the command again
+            folder, summary, _ = await run(config)
+    assert (summary["answers"], summary["complete"]) == (1500, True)
+    answered = Counter(r.question_id for r in read_rows(folder / "results.jsonl") if not r.infra)
+    assert len(answered) == 1500
+    assert set(answered.values()) == {1}
+    assert summary["metrics"][0]["sum"] == 1500
+
+
+@pytest.mark.long
+async def test_a_question_that_kills_its_workers_is_unknown_and_costs_no_other(configure, tmp_path):
+    launcher = {"name": "dask", "workers": 2}
+    config = crowd(configure, tmp_path, 6, fatal=["q3"], concurrency=1, launcher=launcher)
+    folder, summary, _ = await run(config)
+    rows = {row.question_id: row for row in read_rows(folder / "results.jsonl")}
+    assert rows["q3"].infra
+    assert rows["q3"].passed is None
+    assert "no worker could answer" in rows["q3"].error
+    assert (summary["answers"], summary["infra"], summary["complete"]) == (5, 1, False)
+
+
+@pytest.mark.long
+async def test_a_scheduler_that_is_gone_leaves_questions_unfinished(configure, tmp_path):
+    with dask.config.set({"distributed.comm.timeouts.connect": "3s"}):
+        cluster = await local_cluster(1)
+        config = crowd(configure, tmp_path, 50, 0.5, launcher=address(cluster, patience=20))
+        going = asyncio.create_task(run(config))
+        results = tmp_path / "crowd" / "results.jsonl"
+        while not (results.exists() and results.stat().st_size):
+            assert not going.done()
+            await asyncio.sleep(0.1)
+        await cluster.close()
+        folder, summary, _ = await going
+    assert "scheduler" in summary["stopped"] or "no worker" in summary["stopped"]
+    assert 0 < summary["answers"] < 50
+    assert all(row.passed == {"value": True} for row in read_rows(folder / "results.jsonl"))
+    _, summary, _ = await run(crowd(configure, tmp_path, 50, 0.5))  # here, without any cluster
+    assert (summary["answers"], summary["complete"], summary["stopped"]) == (50, True, None)
+
+
+@pytest.mark.long
+async def test_a_worker_without_a_sandbox_says_so_and_takes_no_work(configure, tmp_path):
+    nothing = {"PATH": str(tmp_path), "DOCKER_HOST": f"unix://{tmp_path}/none"}
+    async with local_cluster(0) as cluster:
+        bare = distributed.Nanny(cluster.scheduler_address, nthreads=2, env=nothing)
+        async with bare:
+            config = configure(launcher=address(cluster), sandbox={"backend": "bubblewrap"})
+            _, summary, said = await run(config)
+            assert f"worker {bare.worker_address} takes no work" in said
+            assert "bubblewrap" in summary["stopped"]
+            assert (summary["answers"], summary["infra"]) == (0, 0)
+            async with distributed.Nanny(cluster.scheduler_address, nthreads=2):
+                _, summary, said = await run(config)
+    assert (summary["answers"], summary["complete"]) == (6, True)
+
+
+@pytest.mark.long
+async def test_a_worker_with_other_questions_takes_no_work(configure, tmp_path):
+    async with local_cluster(0) as cluster:
+        other = distributed.Nanny(cluster.scheduler_address, nthreads=2, env={"CROWD": "Thrice"})
+        async with other, distributed.Nanny(cluster.scheduler_address, nthreads=2):
+            _, summary, said = await run(
+                crowd(configure, tmp_path, 40, 0.1, launcher=address(cluster))
+            )
+    assert f"worker {other.worker_address} takes no work" in said or summary["infra"] == 0
+    assert (summary["answers"], summary["metrics"][0]["sum"]) == (40, 40)
+
+
+@pytest.mark.long
+async def test_the_budget_of_a_run_holds_for_all_workers(configure, tmp_path):
+    launcher = {"name": "dask", "workers": 2}
+    limit = {"run_budget": {"cost_usd": 0.1}, "launcher": launcher, "concurrency": 2}
+    _, summary, _ = await run(crowd(configure, tmp_path, 60, 0.05, **limit))
+    assert summary["stopped"] == "run_budget.cost_usd of 0.1 is used up"
+    assert 10 <= summary["answers"] <= 10 + 4  # what was in flight
+
+
+@pytest.mark.long
+async def test_a_killed_run_resumes_with_another_number_of_workers(configure, tmp_path):
+    out = tmp_path / "run"
+    command = [
+        sys.executable, "-m", "experiments.run", "retrieval=none", "model=rules", f"out={out}",
+        "system._target_=tests.experiments.crowd.Patient", "system.name=patient", "system=single",
+        "benchmark._target_=tests.experiments.crowd.Crowd", "benchmark.name=crowd",
+        "+benchmark.questions=200", "+system.seconds=0.2", "launcher=dask",
+    ]  # fmt: skip
+    process = subprocess.Popen([*command, "launcher.workers=2"], stdout=subprocess.DEVNULL)
+    results = out / "results.jsonl"
+    while not (results.exists() and results.read_bytes().count(b"\n") > 20):
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    before = len(list(read_rows(results)))
+    done = subprocess.run([*command, "launcher.workers=3"], check=True, capture_output=True)
+    assert f"{before} of them finished before" in " ".join(done.stdout.decode().split())
+    answered = Counter(row.question_id for row in read_rows(results))
+    assert len(answered) == 200
+    assert set(answered.values()) == {1}
+
+
+@pytest.mark.long
+async def test_a_sweep_is_one_list_of_questions(configure, tmp_path):
+    """The second run begins while the last question of the first one still takes its time."""
+    console = Console(file=io.StringIO(), width=200)
+    launcher = {"name": "dask", "workers": 1}
+    slow = crowd(configure, tmp_path, 1, 5.0, out="slow", concurrency=2, launcher=launcher)
+    quick = crowd(configure, tmp_path, 5, 0.0, out="quick", concurrency=2, launcher=launcher)
+    order = []
+    async with open_crew([slow, quick], console) as crew:
+        folders = await execute_all(
+            [slow, quick], console, crew, ended=lambda config, _: order.append(config.out.name)
+        )
+    assert [folder.name for folder in folders] == ["slow", "quick"]
+    assert (
+        order == ["quick", "slow"]
+        or json.loads((tmp_path / "slow/summary.json").read_text())["complete"]
+    )
+
+
+async def test_a_slurm_job_is_the_one_that_dask_jobqueue_makes():
+    launcher = LauncherConfig(
+        name="slurm", queue="batch", account="mat", memory="16GB", cores=4,
+        prologue=("module load apptainer",), directives=("--qos=long",),
+    )  # fmt: skip
+    jobqueue = pytest.importorskip("dask_jobqueue")
+    cluster = slurm_cluster(launcher, threads=8)
+    script = cluster.job_script()
+    expected = jobqueue.SLURMCluster(
+        queue="batch", account="mat", walltime="04:00:00", memory="16GB", cores=8, processes=1,
+        job_cpu=4, job_script_prologue=["module load apptainer"],
+        job_extra_directives=["--qos=long"], asynchronous=True,
+    )  # fmt: skip
+
+    def lines(text):  # each scheduler has an address of its own
+        return [line for line in text.splitlines() if "tcp://" not in line]
+
+    assert lines(script) == lines(expected.job_script())
+    for line in ("#SBATCH -p batch", "#SBATCH -A mat", "#SBATCH --cpus-per-task=4",
+                 "#SBATCH --mem=15G", "#SBATCH --qos=long", "module load apptainer"):  # fmt: skip
+        assert line in script
+    assert "--nthreads 8" in script
+
+
+async def test_what_only_one_process_can_do_is_refused_in_one_line(configure, tmp_path):
+    from experiments.cluster import Workers
+
+    workers = Workers(None, LauncherConfig(name="dask"), Console(file=io.StringIO()))
+    with pytest.raises(UsageError, match=r"writer=model: .*python -m docgen"):
+        workers.check(configure(writer="model"))
+    record = {"provider": "rules", "name": "rules", "record": str(tmp_path / "r.jsonl")}
+    with pytest.raises(UsageError, match=r"model\.record: .*launcher=local"):
+        workers.check(configure(model=record))
+
+
+def test_without_the_extra_one_line_says_how_to_get_it(monkeypatch, capsys, tmp_path):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert main(["launcher=dask", "model=rules", f"out={tmp_path}"]) == 2
+    said = capsys.readouterr().err
+    assert "uv pip install 'matsmith[cluster]'" in said
+    assert said.count("\n") == 1
+
+
+def test_no_scheduler_at_the_address(capsys, tmp_path):
+    given = ["launcher=dask", "launcher.address=tcp://127.0.0.1:9", "model=rules"]
+    assert main([*given, f"out={tmp_path}"]) == 2
+    said = capsys.readouterr().err
+    assert "launcher.address=tcp://127.0.0.1:9: no scheduler answers" in said
+
+
+async def test_the_launcher_changes_no_answer(configure):
+    far = configure(launcher={"name": "dask", "workers": 9})
+    assert far.hash("x") == configure().hash("x")
+    limited = {"provider": "rules", "name": "rules", "requests_per_minute": 3}
+    assert configure(model=limited).hash("x") == configure().hash("x")
+    assert execute is not None
