@@ -106,7 +106,9 @@ async def open_runtime(
         await asyncio.to_thread(environments.build, environment, say=say)
         versions = environments.installed_versions(environment)
         retriever = await open_retriever(config, packages, limits, writer=writer)
-    opened = _sandboxes(limits, executes=executes, verifies=verifies, warm=warm)
+    # Where no drafts run, verification is all the work; elsewhere one worker keeps up with it.
+    verifiers = 1 if getattr(system, "writes_code", True) else limits.workers
+    opened = _sandboxes(limits, verifiers, executes=executes, verifies=verifies, warm=warm)
     async with opened as (sandbox, verifier):
         parts = Parts(
             model=client,
@@ -125,7 +127,7 @@ async def open_runtime(
 
 @asynccontextmanager
 async def _sandboxes(
-    limits: SandboxConfig, *, executes: bool, verifies: str | None, warm: bool
+    limits: SandboxConfig, verifiers: int, *, executes: bool, verifies: str | None, warm: bool
 ) -> AsyncIterator[tuple[Sandbox | None, Sandbox | None]]:
     if not executes:
         yield None, None
@@ -138,9 +140,9 @@ async def _sandboxes(
         if verifies is None:
             yield sandbox, None
             return
-        # Verification compares data: one worker, without the imports of the environment.
+        # Verification compares data, without the imports of the environment.
         options = {**limits.options, "warmup": verifies}
-        plain = limits.model_copy(update={"workers": 1, "options": options})
+        plain = limits.model_copy(update={"workers": verifiers, "options": options})
         async with get_sandbox(plain) as verifier:
             yield sandbox, verifier
 

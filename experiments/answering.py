@@ -194,6 +194,7 @@ async def open_answerer(
     meter: Meter,
     say: Say,
     remember: Callable[[Mapping[str, Usage]], None] = lambda _: None,
+    warm: bool = True,
 ) -> AsyncIterator[Answerer]:
     """Build everything that a configuration needs, and stop it at the end.
 
@@ -207,6 +208,8 @@ async def open_answerer(
         What the model under test is asked for outside of questions counts there.
     remember
         Told in the end what was asked outside of questions, by purpose.
+    warm
+        Whether sandboxes import what answers will need.
 
     Raises
     ------
@@ -231,6 +234,7 @@ async def open_answerer(
                 say=partial(say, environment),
                 executes=benchmark.scorer.executes or None,
                 verifies=benchmark.scorer.warmup,
+                warm=warm,
             )
             runtimes[environment] = await stack.enter_async_context(opened)
         yield Answerer(config_hash, benchmark.scorer, runtimes, judge)

@@ -13,8 +13,10 @@ from typing import Protocol
 
 from rich.console import Console
 
+from agents.answer_formats import CODE
 from agents.base import Image, Usage
 from agents.budget import Meter
+from agents.config import load_class
 from experiments.answering import (
     Answered,
     Answerer,
@@ -54,6 +56,8 @@ class Plan:
         Of the whole run.
     say
         Told what is being built: the environment, and a line about it.
+    warm
+        Whether sandboxes import what answers will need: where some answer is code.
     """
 
     config: RunConfig
@@ -63,6 +67,7 @@ class Plan:
     store: Store
     meter: Meter
     say: Callable[[str, str], None]
+    warm: bool = True
 
 
 class Team(Protocol):
@@ -139,6 +144,7 @@ class Here:
             meter=plan.meter,
             say=plan.say,
             remember=lambda spent: store.remember_spent(config.writer, spent),
+            warm=plan.warm,
         )
         async with opened as answerer:
             store.remember_packages(answerer.packages)
@@ -240,6 +246,8 @@ async def execute(
         raise UsageError(f"benchmark={config.benchmark.name}: {error}") from error
     crew = crew or Here()
     crew.check(config)
+    system = load_class(config.system.target, key="system")
+    llm = config.model.llm or not getattr(system, "asks_model", True)
     folder = run_folder(config, config_hash)
     with Store(folder, config_hash, config.plain()) as store:
         finished = store.finished(config.budget)
@@ -250,7 +258,7 @@ async def execute(
             if sample.unavailable is None and (sample.question.id, seed) not in finished
         ]
         total = len(config.seeds) * sum(sample.unavailable is None for sample in samples)
-        console.print(_headline(config, folder, total=total, jobs=len(jobs)))
+        console.print(_headline(config, folder, llm=llm, total=total, jobs=len(jobs)))
         stopped: str | None = None
         meter = Meter(config.run_budget, group="run_budget")
         for row in store.lines():
@@ -263,6 +271,7 @@ async def execute(
             store,
             meter,
             partial(_say, console),
+            warm=any(sample.question.answer == CODE for sample in samples),
         )
         shown = counting(
             config.system.name,
@@ -282,7 +291,7 @@ async def execute(
             summary = summarise(
                 config,
                 config_hash=config_hash,
-                llm=config.model.llm,
+                llm=llm,
                 metrics=benchmark.scorer.metrics,
                 samples=samples,
                 rows=[row for row in store.lines() if (row.question_id, row.seed) in wanted],
@@ -294,9 +303,9 @@ async def execute(
     return folder
 
 
-def _headline(config: RunConfig, folder: Path, *, total: int, jobs: int) -> str:
+def _headline(config: RunConfig, folder: Path, *, llm: bool, total: int, jobs: int) -> str:
     name = config.model.name
-    model = name if config.model.llm else f"{name} (no LLM)"
+    model = name if llm else f"{name} (no LLM)"
     resumed = f", {total - jobs} of them finished before" if jobs != total else ""
     return (
         f"{config.system.name} + {config.retrieval.name} + {model} on {config.benchmark.name}: "

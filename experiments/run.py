@@ -44,7 +44,7 @@ def _run(overrides: Sequence[str], flags: set[str]) -> int:
     runs = expand(parse(overrides), multirun=bool(flags & {"-m", "--multirun"}))
     configs = [validate(compose(run)) for run in runs]
     if "--cfg" not in flags:
-        return _run_all(_separate(configs))
+        return run_all(_separate(configs))
     for config in configs:
         sys.stdout.write(yaml.safe_dump(config.plain(), sort_keys=False) + "\n")
     return 0
@@ -64,7 +64,8 @@ def _separate(configs: Sequence[RunConfig]) -> list[RunConfig]:
     return separate
 
 
-def _run_all(configs: Sequence[RunConfig]) -> int:
+def run_all(configs: Sequence[RunConfig]) -> int:
+    """Run them one after another, and show tables and reports; returns the exit code."""
     # They take seconds to import: not for --help or a wrong argument.
     from rich.console import Console  # noqa: PLC0415
 

@@ -149,7 +149,9 @@ def heatmap(runs: Sequence[Run]) -> Markup:
         if interval is None:
             return Markup("<td>-</td>")
         share = interval.estimate
-        return Markup('<td class="h{}">{:.1f} %</td>').format(round(10 * min(1.0, max(0.0, share))), 100 * share)
+        return Markup('<td class="h{}">{:.1f} %</td>').format(
+            round(10 * min(1.0, max(0.0, share))), 100 * share
+        )
 
     heading = Markup("").join(Markup("<th>{}</th>").format(source) for source in sources)
     body = Markup("").join(

@@ -27,6 +27,7 @@ from experiments.stats import (
 )
 from sandbox.terminal import printable
 
+_WIDE = 5  # metrics that fit beside each other in 80 columns
 _REASON = 300  # characters of a failure that are shown
 
 Table = tuple[list[str], list[list[str]]]
@@ -223,17 +224,24 @@ def print_table(folders: Sequence[Path], console: Console) -> None:
     runs = load_runs(folders)
     metrics = metrics_of(runs)
     board = RichTable(title=_title(runs), caption="below a share: its 95 % interval over questions")
-    for heading in ("run", *(metric.title for metric in metrics), "calls\ntokens", "cost\nseconds"):
-        board.add_column(heading, justify="left" if heading == "run" else "right")
+    cells: list[list[Text | str]] = [
+        ["run", *(metric.title for metric in metrics), "calls\ntokens", "cost\nseconds"]
+    ]
     for run in runs:
         summary = run.summary
-        board.add_row(
+        cells.append([
             Text(printable(f"{summary['system']} + {summary['retrieval']}\n{run.model}")),
             *(_stacked(run, metric) for metric in metrics),
             f"{summary['calls']:,}\n{summary['tokens']:,}"
             + ("\nestimated" if summary["tokens_estimated"] else ""),
             f"{money(summary['cost_usd'])}\n{summary['seconds']:.0f}",
-        )
+        ])  # fmt: skip
+    if len(metrics) > max(_WIDE, len(runs)):  # runs are columns where there are more metrics
+        cells = [list(line) for line in zip(*cells, strict=True)]
+    for heading in cells[0]:
+        board.add_column(heading, justify="right" if board.columns else "left")
+    for texts in cells[1:]:
+        board.add_row(*texts)
     console.print(board)
     for remark in (remark for run in runs for remark in _remarks(run)):
         console.print(Text(printable(remark)))

@@ -1,0 +1,123 @@
+"""``system=recorded``: answers that exist already, from a file or from a run, scored again."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agents.answer import Answer
+from agents.answer_formats import Reading
+from agents.base import INFRASTRUCTURE, Question, StopReason, Trajectory
+from agents.episode import Episode, Parts, run_episode
+from experiments.store import read_json
+from sandbox.command import UsageError
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What somebody answered.
+
+    Attributes
+    ----------
+    answer
+        The reply as text, to be read in the form that the question wants; or the value itself.
+    code, entry
+        The final code of a run, which need not be in its last reply.
+    """
+
+    answer: Any
+    code: str | None = None
+    entry: str | None = None
+
+
+def read_answers(path: Path) -> dict[tuple[str, int], Recording]:
+    """Read ``{"id": ..., "answer": ...}`` lines, or the trajectories of a run folder.
+
+    Returns
+    -------
+    dict
+        By question and seed; several lines about one question are its seeds, in their order.
+
+    Raises
+    ------
+    UsageError
+        When there is no such file or folder, or a line is something else.
+    """
+    if path.is_dir():
+        return _of_run(path)
+    if not path.is_file():
+        raise UsageError(f"answers={path}: no such file or run folder")
+    found: dict[tuple[str, int], Recording] = {}
+    seen: Counter[str] = Counter()
+    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            read = json.loads(line)
+            name, answer = str(read["id"]), read["answer"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise UsageError(
+                f'answers={path}, line {number}: must be JSON like {{"id": "move-1", "answer": '
+                '"the whole reply"}'
+            ) from None
+        found[name, seen[name]] = Recording(answer)
+        seen[name] += 1
+    if not found:
+        raise UsageError(f"answers={path}: no answers in it")
+    return found
+
+
+def _of_run(folder: Path) -> dict[tuple[str, int], Recording]:
+    found = {}
+    for path in sorted(folder.glob("trajectories/*.json")):
+        kept = read_json(path)
+        if kept["stop_reason"] not in {*INFRASTRUCTURE, "budget"}:
+            answer = kept["answer"] or kept["value"]
+            recording = Recording(answer, kept["code"], kept["entry"])
+            found[str(kept["question"]["id"]), int(kept["seed"])] = recording
+    if not found:
+        raise UsageError(f"answers={folder}: is not a run folder with answers (no trajectories)")
+    return found
+
+
+class Recorded:
+    """Gives recorded answers.
+
+    Parameters
+    ----------
+    answers
+        File or run folder, see :func:`read_answers`.
+    digest
+        Of its content: other answers are another run.
+    """
+
+    name = "recorded"
+    uses_retrieval = False
+    writes_code = False
+    asks_model = False
+
+    def __init__(self, parts: Parts, answers: str = "", digest: str = "") -> None:
+        self.parts = parts
+        self.digest = digest
+        self._answers: Mapping[tuple[str, int], Recording] = read_answers(Path(answers))
+
+    async def solve(self, question: Question, *, seed: int = 0) -> Trajectory:
+        """See :class:`agents.base.Agent`."""
+        return await run_episode(self.parts, question, seed, self._steps)
+
+    async def _steps(self, episode: Episode) -> StopReason:
+        recorded = self._answers[episode.question.id, episode.seed]
+        if recorded.code is not None and recorded.entry is not None:
+            episode.reply = str(recorded.answer or "")
+            episode.answer = Answer(recorded.code, recorded.entry, "strict")
+        elif isinstance(recorded.answer, str):
+            episode.reply = recorded.answer
+            episode.read()
+        elif recorded.answer is not None:
+            episode.reply = json.dumps(recorded.answer)
+            episode.answer = Reading(recorded.answer, "strict")
+        return "answered" if episode.answer is not None else "format_error"
