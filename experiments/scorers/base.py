@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,7 +38,8 @@ class Metric:
     out_of
         Name of the value that says what ``name`` is out of, where that differs by answer.
     macro
-        A label: the metric is the mean over its groups, each as a ratio of sums.
+        A label: the metric is the mean over its groups, each as a ratio of sums; two labels with a
+        comma between: the mean over the first one's groups of such means.
     """
 
     name: str
@@ -82,14 +83,20 @@ def measuring(rows: Iterable[Row], metric: Metric) -> Callable[[Row], tuple[floa
     """How answers of one set are measured: as `measure`, each group of a macro mean alike."""
     if not metric.macro:
         return lambda row: measure(row, metric)
-    totals: dict[str, float] = defaultdict(float)
+    labels = metric.macro.split(",")
+
+    def group(row: Row) -> tuple[str, ...]:
+        return tuple(row.labels.get(label, "") for label in labels)
+
+    totals: dict[tuple[str, ...], float] = defaultdict(float)
     for row in rows:
-        totals[row.labels.get(metric.macro, "")] += measure(row, metric)[1]
+        totals[group(row)] += measure(row, metric)[1]
+    siblings = Counter(key[:-1] for key, total in totals.items() if total)
 
     def weighed(row: Row) -> tuple[float, float]:
         gained, total = measure(row, metric)
-        group = totals[row.labels.get(metric.macro, "")]
-        return (gained / group, total / group) if group else (0.0, 0.0)
+        weight = totals[group(row)] * (siblings[group(row)[:-1]] if len(labels) > 1 else 1)
+        return (gained / weight, total / weight) if weight else (0.0, 0.0)
 
     return weighed
 

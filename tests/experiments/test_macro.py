@@ -36,3 +36,16 @@ def test_the_interval_and_the_estimate_agree(tmp_path):
     assert run.interval(MACRO).estimate == pytest.approx(0.55)
     parts = Metric(PARTS, "micro", "all slots alike")
     assert list(map(measuring(rows(), parts), rows())) == [measure(row, parts) for row in rows()]
+
+
+def test_a_mean_of_means():
+    both = Metric("right", "right", "two levels", out_of="asked", macro="half,area")
+    found = [
+        make_row(f"{half}{area}{n}", labels={"half": half, "area": area},
+                 values={"right": right, "asked": 1.0})
+        for half, areas in {"one": {"a": 1.0, "b": 0.0, "c": 0.0}, "two": {"a": 1.0}}.items()
+        for area, right in areas.items() for n in range(3)
+    ]  # fmt: skip
+    measured = list(map(measuring(found, both), found))
+    assert sum(total for _, total in measured) == pytest.approx(2)
+    assert sum(gained for gained, _ in measured) == pytest.approx(1 / 3 + 1)

@@ -10,7 +10,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from agents.models.rules import atoms, choice, coder, critic, judging, steps
+from agents.models.rules import atoms, choice, coder, critic, formulas, judging, steps
 from agents.models.rules.reading import read
 from docgen import rules_writer
 from docgen.prompts import read_prompt
@@ -25,10 +25,10 @@ class RulesChatModel(BaseChatModel):
     """Deterministic answers to the prompts of this project.
 
     The last prompt decides: documentation of a symbol (``docgen.prompts``), a text to be judged
-    (``<judged>``), a multiple-choice question (lists ``<answer_choices>``), an action on the atoms
-    of a file, a smaller step (asks for ``<queries>``, ``<indices>`` or ``<names>``), critique of an
-    attempt (asks for ``<feedback>`` and ``<query>``), or code (asks for ``<answer>``). Anything
-    else is declined in words.
+    (``<judged>``), a multiple-choice question (lists ``<answer_choices>``), a calculation whose
+    formulas are given (``<formulas>``), an action on the atoms of a file, a smaller step (asks for
+    ``<queries>``, ``<indices>`` or ``<names>``), critique of an attempt (asks for ``<feedback>``
+    and ``<query>``), or code (asks for ``<answer>``). Anything else is declined in words.
     """
 
     @property
@@ -66,6 +66,8 @@ def answer(messages: Sequence[BaseMessage]) -> str:
         return verdict
     if (letter := choice.answer(text)) is not None:
         return letter
+    if (values := formulas.answer(text)) is not None:
+        return values
     if (structure := atoms.answer(text)) is not None:
         return structure
     prompt = read(text)

@@ -1,0 +1,58 @@
+"""Formulas in a prompt: the right set, the right one among others, or those that are found."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from experiments.benchmarks.omnimatbench.entry import Entry
+
+Ranking = Literal["published", "bm25", "tfidf"]
+
+LETTERS = "ABCD"
+_TOKEN = re.compile(r"[a-z0-9]+")
+
+
+def sets(entry: Entry, others: Sequence[Entry], seed: int) -> tuple[dict[str, Sequence[str]], str]:
+    """Four sets of formulas by letter, one of them the entry's, and its letter."""
+    rng = random.Random(f"omnimatbench sets {seed} {entry.name}")  # noqa: S311 -- no secret
+    foreign = list({tuple(other.formulas): None for other in others
+                    if other.formulas and set(other.formulas) != set(entry.formulas)})  # fmt: skip
+    chosen: list[Sequence[str]] = [entry.formulas, *rng.sample(foreign, min(3, len(foreign)))]
+    order = rng.sample(range(len(chosen)), len(chosen))
+    lettered = {LETTERS[place]: chosen[which] for place, which in enumerate(order)}
+    return lettered, LETTERS[order.index(0)]
+
+
+def found(entry: Entry, pool: Sequence[str], ranking: Ranking, k: int) -> list[str]:
+    """The ``k`` formulas that fit the question best.
+
+    ``published`` scores by the Jaccard index of the words plus 0.01 for each shared one.
+    """
+    if ranking == "published":
+        words = set(_TOKEN.findall(entry.text.lower()))
+        scores = [_published(words, set(_TOKEN.findall(text.lower()))) for text in pool]
+    else:
+        from indexes.lexical import Bm25Index, TfidfIndex  # noqa: PLC0415 -- slow
+
+        index = (Bm25Index if ranking == "bm25" else TfidfIndex).build(pool)
+        scores = [float(score) for score in index.scores(entry.text)]
+    order = sorted(range(len(pool)), key=lambda place: -scores[place])
+    return [pool[place] for place in order[:k]]
+
+
+def _published(question: set[str], formula: set[str]) -> float:
+    shared, either = len(question & formula), len(question | formula)
+    return (shared / either if either else 0.0) + 0.01 * shared
+
+
+def section(formulas: Sequence[str]) -> str:
+    """As a prompt shows them."""
+    return "<formulas>\n" + "\n".join(formulas) + "\n</formulas>"
+
+
+def lettered(by_letter: dict[str, Sequence[str]]) -> str:
+    """Several sets as a prompt shows them."""
+    return section([f"Set {letter}:\n" + "\n".join(s) for letter, s in by_letter.items()])
