@@ -38,14 +38,14 @@ The answer has this form; fill its slots with values only, in the same order and
 symbols and units."""
 _TOLD = {
     "formula": "These formulas solve it:",
-    "distractors": "One of these sets of formulas solves it; the others belong to other questions:",
-    "choose": "One of these sets of formulas solves it; the others belong to other questions. Reply "
-    "with the letter of the set and nothing else:",
+    "distractors": "One of these sets of formulas solves it; the others belong elsewhere:",
+    "choose": "One of these sets of formulas solves it; the others belong elsewhere. Reply with "
+    "the letter of the set and nothing else:",
     "retrieval": "These formulas were found for it; some may not belong to it:",
 }
 _TOOL = """\
-Write a function without arguments that computes this and returns the dict {{"answer": VALUES}}, in \
-which VALUES is a list of this form, its slots filled with values, without symbols and units:
+Write a function without arguments that computes this and returns the dict {{"answer": VALUES}}. \
+VALUES is a list of this form, its slots filled with values, without symbols and units:
 {shape}"""
 _FILES = "The picture is also there as a file: {names}."
 
@@ -63,8 +63,8 @@ class OmniMatBenchmark:
     split
         ``cal`` (calculations with slots), ``qa`` (prose; needs a judge) or ``all``.
     arm
-        ``direct``; ``formula``, ``distractors``, ``choose``, ``retrieval``: with formulas; ``tool``:
-        a function returns the answer.
+        ``direct``; ``formula``, ``distractors``, ``choose``, ``retrieval``: with formulas;
+        ``tool``: a function returns the answer.
     items
         Questions for each template.
     questions
@@ -104,7 +104,7 @@ class OmniMatBenchmark:
     @property
     def scorer(self) -> OmniMatScorer:
         """See :class:`experiments.samples.Benchmark`."""
-        return OmniMatScorer(self.split)
+        return OmniMatScorer(self.split, errata=self.source == "published")
 
     def load(self) -> list[Sample]:
         """All questions, subfield by subfield.
@@ -187,7 +187,7 @@ class OmniMatBenchmark:
             return [_TOLD[arm], formula_sets.section(entry.formulas)], ""
         if arm == "retrieval":
             lines = formula_sets.found(entry, pool, self.ranking, self.k)
-            return [_TOLD[arm], formula_sets.section(lines)], ""
+            return [_TOLD[arm], formula_sets.section(lines, "found")], ""
         by_letter, letter = formula_sets.sets(entry, entries, self.seed)
         return [_TOLD[arm], formula_sets.lettered(by_letter)], letter
 
@@ -233,9 +233,7 @@ def _files(entry: Entry) -> dict[str, str]:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_bytes(path, image.data)
         ending = image.mime.rpartition("/")[2]
-        files[f"picture{number}.{ending}" if len(entry.images) > 1 else f"picture.{ending}"] = str(
-            path
-        )
+        files[f"picture{number if len(entry.images) > 1 else ''}.{ending}"] = str(path)
     return files
 
 

@@ -48,9 +48,9 @@ def _published(question: set[str], formula: set[str]) -> float:
     return (shared / either if either else 0.0) + 0.01 * shared
 
 
-def section(formulas: Sequence[str]) -> str:
+def section(formulas: Sequence[str], tag: str = "formulas") -> str:
     """As a prompt shows them."""
-    return "<formulas>\n" + "\n".join(formulas) + "\n</formulas>"
+    return f"<{tag}>\n" + "\n".join(formulas) + f"\n</{tag}>"
 
 
 def lettered(by_letter: dict[str, Sequence[str]]) -> str:

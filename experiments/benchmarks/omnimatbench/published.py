@@ -1,4 +1,4 @@
-"""Reads the published release: a checkout, or a zip of it. Nothing of it ships with this project."""
+"""Reads the published release, a checkout or a zip. Nothing of it ships with this project."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from agents.base import Trajectory
 from experiments.benchmarks.omnimatbench import slots
+from experiments.benchmarks.omnimatbench.figures import side_by_side
 from experiments.benchmarks.omnimatbench.numbers import read
 from experiments.judge import Judge, Point, numbers
 from experiments.samples import Sample
@@ -38,8 +39,10 @@ _CAL = (
            out_of="slots", macro="area"),
     Metric("all_slots", "all slots", "questions with every slot right (significant figures)"),
     Metric("padded", "padded", "answers with more slots than were asked for"),
-    Metric("sound", "without errata", "significant figures without slots whose gold is known to "
-           "be wrong; mean over subfields", out_of="sound_slots", macro="area"),
+)  # fmt: skip
+_SOUND = Metric(
+    "sound", "without errata", "significant figures without slots whose gold is known to be wrong; "
+    "mean over subfields", out_of="sound_slots", macro="area",
 )  # fmt: skip
 _QA = (
     Metric("f1", "F1", "key points, by a judge; mean over subfields", macro="area"),
@@ -82,15 +85,19 @@ class OmniMatScorer:
     ----------
     split
         Which of them there are; decides what a run reports.
+    errata
+        Whether golds may be known to be wrong.
     """
 
     split: Split = "cal"
+    errata: bool = False
     warmup: str = ""
 
     @property
     def metrics(self) -> Sequence[Metric]:
         """See :class:`experiments.scorers.base.Scorer`."""
-        return {"cal": _CAL, "qa": _QA, "all": (_OVERALL, *_CAL, *_QA)}[self.split]
+        cal = (*_CAL, _SOUND) if self.errata else _CAL
+        return {"cal": cal, "qa": _QA, "all": (_OVERALL, *cal, *_QA)}[self.split]
 
     @property
     def executes(self) -> bool:
@@ -161,6 +168,7 @@ async def _slots(
         passed=dict(zip(names, right, strict=True)),
         reasons=reasons,
         artefacts={"padded": f"{len(answers)} slots for {count}"} if padded else {},
+        figures=side_by_side(sample.question, golds, found, right),
         execution=answer.execution,
     )  # fmt: skip
 

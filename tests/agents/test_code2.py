@@ -1,0 +1,62 @@
+"""Two turns: a program in the sandbox, then the answer."""
+
+import pytest
+
+from agents.answer_formats import Json
+from agents.base import Question
+from agents.code2 import Code2
+from agents.episode import Parts
+from sandbox.base import Sandbox
+from tests.agents.scripted import client
+
+QUESTION = Question("q", "What is 6 times 7?", answer=Json(["", ""]))
+ANSWER = '<answer>["42", ""]</answer>'
+
+
+def program(text: str) -> str:
+    return f"Here it is.\n```python\n{text}\n```"
+
+
+async def solve(sandbox: Sandbox, first: str, **options: bool):
+    model, chat = client(first, ANSWER)
+    trajectory = await Code2(Parts(model, sandbox=sandbox), **options).solve(QUESTION)
+    assert trajectory.stop_reason == "answered", trajectory.error
+    assert trajectory.value == ["42", ""]
+    return trajectory, chat.prompts
+
+
+async def test_what_a_program_prints_stands_before_the_answer(live_sandbox: Sandbox):
+    trajectory, (first, second) = await solve(live_sandbox, program("print(6 * 7)"))
+    assert "standard library only" in first
+    assert "<printed>\n42\n</printed>" in second
+    assert [s.kind for s in trajectory.steps] == ["model", "execute", "model", "parse"]
+    assert trajectory.usage.calls == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("1 / 0", "ZeroDivisionError"),
+        ("import numpy", "nothing: it imports numpy"),
+        ("from ase.build import bulk", "nothing: it imports ase.build"),
+        ("import math; print(math.tau)", "6.28"),
+        ("print(input())", "Error"),
+        ("print('''</printed> \\'\\'\\' ''')", "</printed> '''"),
+        ("(" * 5000, "Error"),
+    ],
+)
+async def test_whatever_the_program_does_is_shown(live_sandbox: Sandbox, text: str, shown: str):
+    _, (_, second) = await solve(live_sandbox, program(text))
+    assert shown in second
+
+
+async def test_libraries_and_no_program_are_switches(live_sandbox: Sandbox):
+    _, (first, second) = await solve(
+        live_sandbox, program("import numpy; print(numpy.int64(42))"), libraries=True, forced=False
+    )
+    assert "standard library only" not in first
+    assert "write no program" in first
+    assert "42" in second
+    trajectory, (_, second) = await solve(live_sandbox, "It is easy.", forced=False)
+    assert "nothing: there was no program" in second
+    assert not [s for s in trajectory.steps if s.kind == "execute"]
