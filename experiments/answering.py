@@ -20,7 +20,7 @@ from agents.models.pace import Reserve
 from agents.runtime import Runtime, open_client, open_runtime, open_writer
 from experiments.config import RunConfig
 from experiments.judge import Judge
-from experiments.record import make_figures, make_row, make_trajectory
+from experiments.record import make_figures, make_row, make_trajectory, veiled
 from experiments.samples import Benchmark, Sample
 from experiments.scorers.base import Score, Scorer, Tools
 from experiments.store import Row
@@ -129,10 +129,14 @@ def record(
     judge: Judge | None = None,
 ) -> Answered:
     """What is kept of an answer."""
-    spent = judge.usage if judge else Usage()
-    row = make_row(config_hash, job.sample, trajectory, score, parts=parts, judge=spent)
+    spent, steps = judge.usage if judge else Usage(), trajectory.steps
+    sample, verdicts = job.sample, judge.verdicts if judge else ()
+    if sample.private:
+        (sample, trajectory, score), verdicts = veiled(sample, trajectory, score), ()
+    counted = replace(trajectory, steps=steps)
+    row = make_row(config_hash, sample, counted, score, parts=parts, judge=spent)
     row = row.model_copy(update={"machine": machine()})
-    kept = make_trajectory(job.sample, trajectory, score, judge.verdicts if judge else ())
+    kept = make_trajectory(sample, trajectory, score, verdicts)
     # What is no JSON is kept as its text, and nothing else could travel from another machine.
     plain = json.loads(json.dumps(kept, default=repr))
     return Answered(row, plain, make_figures(score) or {})

@@ -113,7 +113,7 @@ class Site(WorkerPlugin):
             warm.used = time.monotonic()
         return {
             "packages": {name: dict(v) for name, v in warm.answerer.packages.items()},
-            "answers": [(one.row.model_dump(), one.trajectory) for one in answered],
+            "answers": [(one.row.model_dump(), one.trajectory, one.figures) for one in answered],
         }
 
     async def _open(self, asked: Asked) -> _Warm:
@@ -186,7 +186,7 @@ def answer(asked: Asked) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``answers`` (pairs of row and trajectory) and ``packages``; or ``unfit``: why this worker
+        ``answers`` (row, trajectory, figures of each) and ``packages``; or ``unfit``: why this one
         cannot answer. Always ``worker``.
     """
     worker = get_worker()

@@ -386,7 +386,7 @@ class Work:
         """Store an answer, count it and show it."""
         row, store = answered.row, self.plan.store
         for part in job.sample.question.parts:
-            if isinstance(part, Image):
+            if isinstance(part, Image) and not job.sample.private:
                 store.keep_image(part)
         store.append(row, answered.trajectory, answered.figures)
         self.failures = self.failures + 1 if row.infra else 0

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from agents.base import Image, Trajectory, Usage
@@ -91,6 +92,25 @@ _NO_FIGURE = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 40" width="300" height="40">'
     f'<text x="4" y="24" fill="#76808b">larger than {MAX_FIGURE} characters: not kept</text></svg>'
 )
+
+
+def veiled(
+    sample: Sample, trajectory: Trajectory, score: Score
+) -> tuple[Sample, Trajectory, Score]:
+    """What may be kept of a private question: verdicts and counts, and a digest of its text."""
+    digest = hashlib.sha256(sample.question.prompt.encode()).hexdigest()
+    question = replace(
+        sample.question, prompt=f"private, SHA-256 {digest}", mounts={}, parts=(), search=None
+    )
+    error = "private" if score.error or trajectory.error else None
+    execution = score.execution and replace(
+        score.execution, result=None, payload=None, stdout="", stderr="", error=None, caught=()
+    )
+    return (
+        replace(sample, question=question, target=None),
+        replace(trajectory, code=None, entry=None, answer="", value=None, steps=(), error=error),
+        replace(score, reasons={}, artefacts={}, figures={}, execution=execution, error=error),
+    )
 
 
 def make_trajectory(

@@ -66,6 +66,8 @@ class Sample:
     unavailable
         Why the sample cannot be run here (an input file is missing), else ``None``. Such a sample
         is reported, never scored.
+    private
+        Nothing of it but digests and verdicts is kept in a run folder.
     """
 
     question: Question
@@ -75,6 +77,7 @@ class Sample:
     unavailable: str | None = None
     target: Any = None
     cluster: str = ""
+    private: bool = False
 
 
 class Benchmark(Protocol):

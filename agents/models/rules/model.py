@@ -10,7 +10,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from agents.models.rules import atoms, choice, coder, critic, formulas, judging, steps
+from agents.models.rules import atoms, choice, coder, critic, formulas, judging, problems, steps
 from agents.models.rules.reading import read
 from docgen import rules_writer
 from docgen.prompts import read_prompt
@@ -26,9 +26,10 @@ class RulesChatModel(BaseChatModel):
 
     The last prompt decides: documentation of a symbol (``docgen.prompts``), a text to be judged
     (``<judged>``), a multiple-choice question (lists ``<answer_choices>``), a calculation whose
-    formulas are given (``<formulas>``), an action on the atoms of a file, a smaller step (asks for
-    ``<queries>``, ``<indices>`` or ``<names>``), critique of an attempt (asks for ``<feedback>``
-    and ``<query>``), or code (asks for ``<answer>``). Anything else is declined in words.
+    formulas are given (``<formulas>``), an action on the atoms of a file, a problem about lattices,
+    a smaller step (asks for ``<queries>``, ``<indices>`` or ``<names>``), critique of an attempt
+    (asks for ``<feedback>`` and ``<query>``), or code (asks for ``<answer>``). Anything else is
+    declined in words.
     """
 
     @property
@@ -70,6 +71,8 @@ def answer(messages: Sequence[BaseMessage]) -> str:
         return values
     if (structure := atoms.answer(text)) is not None:
         return structure
+    if (solution := problems.answer(text)) is not None:
+        return solution
     prompt = read(text)
     if prompt is not None and (reply := steps.step(text, prompt)) is not None:
         return reply

@@ -239,7 +239,7 @@ def terms(latex: str) -> Counter[str]:
 
     Splits at signs outside of all brackets and averages; products are compared as sorted factors.
     """
-    body = latex.split("where")[0].split("=", 1)[-1]
+    body = latex.split("where", maxsplit=1)[0].split("=", 1)[-1]
     body = re.sub(r"\\(?:left|right|big|Big|bigg|Bigg|,|;|!|:|quad|cdot)(?![A-Za-z])", "", body)
     for one, two in ((r"\dag", r"\dagger"), (r"\daggerger", r"\dagger"), (r"\text{h.c.}", "h.c."),
                      (r"\mathrm{h.c.}", "h.c."), ("H.c.", "h.c."), (r"\lvert", "|"),

@@ -1,0 +1,1 @@
+"""QMBench: quantum materials problems with four kinds of answers."""

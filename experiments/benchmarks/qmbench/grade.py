@@ -1,0 +1,245 @@
+"""Compares a POSCAR text with the gold up to symmetry; runs in the verification sandbox only.
+
+Its source is what is executed there, so it imports nothing of this project. Two crystals are the
+same when rotation, reflection, translation and another choice of cell vectors bring one onto the
+other, within tolerances in absolute units. Strain that the tolerances of the cell allow moves no
+site: distances are measured in the gold's cell, between fractions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from pymatgen.core import Element, Lattice
+from scipy.optimize import linear_sum_assignment
+
+MAX_CHARACTERS = 500_000
+MAX_SITES = 2000
+MAX_LENGTH = 1e4  # of a cell vector, in Å
+#: Volumes that the tolerances of lengths and angles can leave equal, with room to spare.
+VOLUMES = (0.7, 1.4)
+_SYMBOL = re.compile(r"([A-Z][a-z]?)(?:[_/.].{0,40})?")
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?")
+
+
+class WrongError(Exception):
+    """An answer is wrong; the text names the verdict."""
+
+
+@dataclass(frozen=True)
+class Crystal:
+    """Cell vectors as rows in Å, an element per site, and fractional coordinates."""
+
+    matrix: Any
+    species: tuple[str, ...]
+    fractions: Any
+
+    def plain(self) -> dict[str, Any]:
+        """As it leaves the sandbox."""
+        return {
+            "cell": self.matrix.tolist(),
+            "species": list(self.species),
+            "fractions": self.fractions.tolist(),
+        }
+
+
+def read_poscar(text: str) -> Crystal:
+    """Read a POSCAR of VASP 5 or later.
+
+    Selective dynamics, velocities, comments, Cartesian mode, three scale factors and a negative
+    one (the volume) are understood. pymatgen's reader is not used: with a negative scale it
+    multiplies Cartesian positions by it.
+
+    Raises
+    ------
+    WrongError
+        With the name of what is wrong.
+    """
+    if len(text) > MAX_CHARACTERS:
+        raise WrongError("TooLarge")
+    lines = text.splitlines()
+    if len(lines) < 8:
+        raise WrongError("Unreadable")
+    scale = _numbers(lines[1], 1, most=3)
+    rows = np.array([_numbers(line, 3) for line in lines[2:5]])
+    kinds, counts, rest = _species(lines)
+    if rest and rest[0].strip()[:1] in {"S", "s"}:
+        rest = rest[1:]
+    mode = rest[0].strip()[:1].lower() if rest else ""
+    if not mode.isalpha() or len(rest) - 1 < sum(counts):
+        raise WrongError("Unreadable")
+    sites = np.array([_numbers(line, 3) for line in rest[1 : 1 + sum(counts)]])
+    factor: Any = np.array(scale) if len(scale) == 3 else scale[0]
+    with np.errstate(all="ignore"):
+        if np.ndim(factor) == 0 and factor < 0:
+            factor = (-factor / abs(np.linalg.det(rows))) ** (1 / 3)
+        matrix = rows * factor
+        volume = abs(np.linalg.det(matrix))
+        lengths = np.linalg.norm(matrix, axis=1)
+        if not np.isfinite(matrix).all() or lengths.max() > MAX_LENGTH or not volume > 1e-3:
+            raise WrongError("InvalidCell")
+        fractions = sites * factor @ np.linalg.inv(matrix) if mode in {"c", "k"} else sites
+    if not np.abs(fractions).max() < 1e6:
+        raise WrongError("InvalidSites")
+    species = tuple(kind for kind, count in zip(kinds, counts, strict=True) for _ in range(count))
+    return Crystal(matrix, species, fractions)
+
+
+def _species(lines: list[str]) -> tuple[list[str], list[int], list[str]]:
+    """Symbols, their counts, and the lines behind them."""
+    tokens = re.split(r"[!#]", lines[5], maxsplit=1)[0].split()
+    if tokens and all(token.isdecimal() for token in tokens):
+        raise WrongError("NoSpecies")
+    found = [_SYMBOL.fullmatch(token) for token in tokens]
+    kinds = [match[1] for match in found if match and Element.is_valid_symbol(match[1])]
+    counts = []
+    for token in lines[6].split():
+        if not token.isdecimal() or len(token) > 9:
+            break
+        counts.append(int(token))
+    if not kinds or len(kinds) != len(tokens) or len(counts) != len(kinds) or 0 in counts:
+        raise WrongError("Unreadable")
+    if sum(counts) > MAX_SITES:
+        raise WrongError("TooManySites")
+    return kinds, counts, lines[7:]
+
+
+def _numbers(line: str, least: int, most: int = 0) -> list[float]:
+    """Numbers at the beginning of a line: ``least``, or ``most`` where so many are there."""
+    values: list[float] = []
+    for token in line.split()[: most or least]:
+        if len(token) > 60 or not _NUMBER.fullmatch(token):
+            break
+        values.append(float(token.lower().replace("d", "e")))
+    if len(values) < least:
+        raise WrongError("Unreadable")
+    return values if len(values) == most else values[:least]
+
+
+def compare(gold: Crystal, answer: Crystal, limits: dict[str, float]) -> dict[str, Any]:
+    """Look for a mapping of the answer onto the gold.
+
+    Parameters
+    ----------
+    limits
+        ``length`` (relative), ``angle`` (degrees) and ``site`` (Å).
+
+    Returns
+    -------
+    dict
+        Of the best mapping, in the gold's order: ``away``, how far each site is from its place in
+        Å, ``worst`` of them, and ``mapped``, the answer's fractions in the gold's cell.
+
+    Raises
+    ------
+    WrongError
+        ``CompositionMismatch``, ``LatticeMismatch`` or ``SiteMismatch``.
+    """
+    if Counter(gold.species) != Counter(answer.species):
+        raise WrongError("CompositionMismatch")
+    cell = Lattice(gold.matrix)
+    found = best_mapping(gold, answer, cell, limits)
+    if found is None:
+        raise WrongError("SiteMismatch")
+    away = np.linalg.norm(found @ gold.matrix, axis=1)
+    return {
+        "worst": float(away.max()),
+        "away": away.tolist(),
+        "mapped": (gold.fractions + found).tolist(),
+    }
+
+
+def best_mapping(gold: Crystal, answer: Crystal, cell: Lattice, limits: dict[str, float]) -> Any:
+    """Displacements of the first mapping within the limit, else of the best that is nearly."""
+    kinds = np.array(gold.species)
+    given = np.array(answer.species)
+    rarest = min(Counter(gold.species).items(), key=lambda item: (item[1], item[0]))[0]
+    best, worst = None, np.inf
+    mapped_cells = 0
+    for fractions in bases(answer, cell, limits):
+        mapped_cells += 1
+        for candidate in gold.fractions[kinds == rarest]:
+            moved = fractions + (candidate - fractions[given == rarest][0])
+            found = assign(gold, moved, kinds, given, 2 * limits["site"])
+            if found is not None:
+                farthest = np.linalg.norm(found @ gold.matrix, axis=1).max()
+                if farthest < worst:
+                    best, worst = found, farthest
+                if worst <= limits["site"]:
+                    return best
+    if not mapped_cells:
+        raise WrongError("LatticeMismatch")
+    return best
+
+
+def bases(answer: Crystal, cell: Lattice, limits: dict[str, float]) -> Any:
+    """The answer's fractions in every basis of its lattice that is like the gold's cell."""
+    own = Lattice(answer.matrix)
+    if not VOLUMES[0] < own.volume / cell.volume < VOLUMES[1]:
+        return
+    # Reduced, so that no cell takes long to search; a far shorter vector is none of the gold's.
+    reduced = own.get_lll_reduced_lattice()
+    if min(reduced.abc) < 0.5 * min(cell.get_lll_reduced_lattice().abc):
+        return
+    fractions = reduced.get_fractional_coords(own.get_cartesian_coords(answer.fractions))
+    for _, _, change in reduced.find_all_mappings(
+        cell, ltol=limits["length"], atol=limits["angle"], skip_rotation_matrix=True
+    ):
+        if round(abs(np.linalg.det(change))) == 1:
+            yield fractions @ np.linalg.inv(change)
+
+
+def assign(gold: Crystal, moved: Any, kinds: Any, given: Any, within: float) -> Any:
+    """Fractional displacements of the sites in gold's order, the mean one removed.
+
+    ``None`` where a site is farther than ``within`` from all of its species: no translation that
+    brings one site onto its partner then brings all of them within half of it. Rounding finds the
+    nearest image of whatever is nearer than half the distance between lattice planes.
+    """
+    matched = np.empty_like(gold.fractions)
+    for kind in dict.fromkeys(gold.species):
+        away = moved[given == kind][None] - gold.fractions[kinds == kind][:, None]
+        away -= np.round(away)
+        distances = np.linalg.norm(away @ gold.matrix, axis=2)
+        if distances.min(axis=0).max() > within or distances.min(axis=1).max() > within:
+            return None
+        rows, columns = linear_sum_assignment(distances)
+        matched[kinds == kind] = away[rows, columns]
+    return matched - matched.mean(axis=0)
+
+
+def grade_poscar(gold: str, answer: str, limits: dict[str, float]) -> dict[str, Any]:
+    """Judge one answer.
+
+    Parameters
+    ----------
+    gold, answer
+        POSCAR texts.
+    limits
+        ``length`` (relative), ``angle`` (degrees) and ``site`` (Å).
+
+    Returns
+    -------
+    dict
+        ``passed``, ``error`` (name of the verdict or ``None``), ``worst``, ``away`` and ``mapped``
+        (of `compare`, or ``None``), and to be drawn ``gold`` (``None``: the gold is at fault) and ``answer`` (where it was read).
+    """
+    said: dict[str, Any] = {
+        "passed": False, "error": None, "worst": None, "gold": None,
+        "answer": None, "away": None, "mapped": None,
+    }  # fmt: skip
+    try:
+        right = read_poscar(gold)
+        said["gold"] = right.plain()
+        given = read_poscar(answer)
+        said["answer"] = given.plain()
+        said |= compare(right, given, limits)
+        said["passed"] = said["worst"] <= limits["site"]
+        said["error"] = None if said["passed"] else "SiteMismatch"
+    except WrongError as error:
+        said["error"] = str(error)
+    return said

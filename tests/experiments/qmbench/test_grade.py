@@ -1,0 +1,400 @@
+"""Verdicts on structures, numbers and letters."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from agents.answer_formats import Choices
+from experiments.benchmarks.qmbench import grade
+from experiments.benchmarks.qmbench.crystals import Compound, compound, poscar_text, slab, vacancy
+from experiments.benchmarks.qmbench.scorer import GRADER, ProblemScorer
+from experiments.benchmarks.qmbench.values import (
+    ReadingError,
+    choice_share,
+    read_number,
+    read_unit,
+    within,
+)
+from experiments.scorers.grading import program
+from sandbox.base import Outcome, SandboxConfig
+from sandbox.factory import get_sandbox
+
+SHARED = Path(__file__).parents[4] / "shared" / "data" / "qmbench"
+published = pytest.mark.skipif(not SHARED.is_dir(), reason=f"no published data at {SHARED.name}")
+LIMITS = {"length": 0.05, "angle": 1.0, "site": 0.10}
+RUTILE = """\
+rutile
+1.0
+4.594 0 0
+0 4.594 0
+0 0 2.959
+Ti O
+2 4
+Direct
+0 0 0
+0.5 0.5 0.5
+0.305 0.305 0
+0.695 0.695 0
+0.195 0.805 0.5
+0.805 0.195 0.5
+"""
+#: Lowest symmetry, so that only the identity maps it onto itself.
+TRICLINIC = """\
+triclinic
+1.0
+5.1 0 0
+1.2 6.3 0
+0.7 -1.1 7.4
+K Al O
+1 2 2
+Direct
+0.11 0.23 0.35
+0.52 0.61 0.13
+0.83 0.07 0.71
+0.41 0.94 0.55
+0.05 0.44 0.88
+"""
+STRUCTURES = {
+    "rutile": RUTILE,
+    "triclinic": TRICLINIC,
+    "vacancy": vacancy(np.random.default_rng(5)).answer.poscar,
+    "slab": slab(np.random.default_rng(1)).answer.poscar,
+    "slab of a metal": slab(np.random.default_rng(2)).answer.poscar,
+}
+
+
+def verdict(gold, answer):
+    return grade.grade_poscar(gold, answer, LIMITS)
+
+
+def text_of(crystal):
+    return poscar_text(crystal.matrix, crystal.species, crystal.fractions)
+
+
+@published
+def test_published_structures():
+    lines = (SHARED / "poscar_grader_cases.jsonl").read_text().splitlines()
+    cases = [json.loads(line) for line in lines]
+    wrong = [
+        case["id"]
+        for case in cases
+        if verdict(case["ground_truth"], case["answer"])["passed"] != bool(case["expected"])
+    ]
+    assert (len(cases), wrong) == (18, [])  # fmt: skip
+
+
+@published
+def test_published_scores():
+    cases = json.loads((SHARED / "scoring_cases.json").read_text())
+    for case in cases["mcq"]:
+        share = choice_share(Choices().listed(case["answer"]), case["truth"])
+        found = share if case["answer"] else 0.0
+        assert found == pytest.approx(case["score"]), case
+    exact, whole, inside, end = cases["numeric"]
+    assert read_number(exact["answer"], strict_integer=True) == exact["truth"]
+    assert read_number(whole["answer"]) == whole["truth"]
+    with pytest.raises(ReadingError, match="NotAnInteger"):
+        read_number(whole["answer"], strict_integer=True)
+    for case in (inside, end):
+        assert within(read_number(case["answer"]), *case["truth"])
+
+
+@published
+def test_published_counts_add_up():
+    told = json.loads((SHARED / "published.json").read_text())
+    assert sum(told["types"].values()) == told["items"] == told["text_only"] + told["image"]
+    assert sum(sum(by.values()) for by in told["categories"].values()) == 119
+
+
+def changed(text, *, scale=(1, 1, 1), gamma=0.0, moved=0.0, repeat=False):
+    crystal = grade.read_poscar(text)
+    matrix = crystal.matrix * np.array(scale)[:, None]
+    a, b = np.linalg.norm(matrix[0]), np.linalg.norm(matrix[1])
+    angle = np.arccos(matrix[0] @ matrix[1] / a / b) + np.radians(gamma)
+    if gamma:
+        matrix[:2] = [[a, 0, 0], [b * np.cos(angle), b * np.sin(angle), 0]]
+    fractions = crystal.fractions.copy()
+    fractions[-1, 2] += moved / np.linalg.norm(matrix[2])
+    species = crystal.species
+    if repeat:
+        matrix[0] *= 2
+        half = fractions / [2, 1, 1]
+        fractions = np.concatenate([half, half + [0.5, 0, 0]])
+        species += species
+    return poscar_text(matrix, species, fractions)
+
+
+@pytest.mark.parametrize("name", ["rutile", "slab"])
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({}, None),
+        ({"scale": (1.04, 1, 1)}, None),
+        ({"scale": (1.06, 1.06, 1)}, "LatticeMismatch"),
+        ({"gamma": 0.8}, None),
+        ({"gamma": 1.3}, "LatticeMismatch"),
+        ({"moved": 0.05}, None),
+        ({"moved": 0.3}, "SiteMismatch"),
+        ({"repeat": True}, "CompositionMismatch"),
+    ],
+)
+def test_tolerances_are_absolute(name, change, error):
+    said = verdict(STRUCTURES[name], changed(STRUCTURES[name], **change))
+    assert (said["error"], said["passed"]) == (error, error is None)
+
+
+BASES = [np.eye(3, dtype=int)]
+for _step in ([[1, 1, 0], [0, 1, 0], [0, 0, 1]], [[0, 1, 0], [0, 0, 1], [1, 0, 0]],
+              [[1, 0, 0], [0, 1, 0], [0, -1, 1]], [[-1, 0, 0], [0, 1, 0], [2, 0, 1]]):  # fmt: skip
+    BASES += [np.array(_step) @ base for base in BASES]
+
+numbers = st.floats(-1, 1)
+turns = st.tuples(numbers, numbers, numbers, numbers).filter(lambda q: np.linalg.norm(q) > 0.1)
+
+
+def rotation(quaternion):
+    w, x, y, z = np.array(quaternion) / np.linalg.norm(quaternion)
+    return np.array([
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+    ])  # fmt: skip
+
+
+@st.composite
+def views(draw, names):
+    """The same crystal as somebody else may write it down, and its name."""
+    name = draw(st.sampled_from(names))
+    crystal = grade.read_poscar(STRUCTURES[name])
+    basis = draw(st.sampled_from(BASES))
+    matrix = basis @ crystal.matrix @ rotation(draw(turns)).T * draw(st.sampled_from([1, -1]))
+    fractions = crystal.fractions @ np.linalg.inv(basis)
+    fractions = fractions + draw(st.tuples(numbers, numbers, numbers))
+    if draw(st.booleans()):
+        fractions %= 1
+    order = draw(st.permutations(range(len(fractions))))
+    return name, grade.Crystal(matrix, tuple(crystal.species[i] for i in order), fractions[order])
+
+
+@settings(max_examples=60, deadline=None)
+@given(views(list(STRUCTURES)))
+def test_another_view_is_the_same_structure(view):
+    name, crystal = view
+    said = verdict(STRUCTURES[name], text_of(crystal))
+    assert (said["error"], said["passed"]) == (None, True)
+    assert said["worst"] < 1e-5
+
+
+@settings(max_examples=60, deadline=None)
+@given(views(["rutile", "triclinic"]), st.integers(0, 5), turns, st.floats(0.25, 1.0))
+def test_a_moved_site_is_another_structure(view, index, direction, length):
+    """Moved out of every place that symmetry knows, judged in every view."""
+    name, crystal = view
+    index %= len(crystal.species)
+    step = rotation(direction) @ [length, 0, 0]
+    crystal.fractions[index] += step @ np.linalg.inv(crystal.matrix)
+    said = verdict(STRUCTURES[name], text_of(crystal))
+    assert (said["passed"], said["error"]) == (False, "SiteMismatch")
+
+
+@settings(max_examples=40, deadline=None)
+@given(views(["triclinic"]), st.permutations(range(5)))
+def test_exchanged_species_are_another_structure(view, order):
+    _, crystal = view
+    species = tuple(crystal.species[i] for i in order)
+    assume(species != crystal.species)
+    wrong = grade.Crystal(crystal.matrix, species, crystal.fractions)
+    assert verdict(TRICLINIC, text_of(wrong))["error"] == "SiteMismatch"
+
+
+def test_one_atom_in_its_cell_can_be_anywhere():
+    gold = "x\n1.0\n3 0 0\n0 3 0\n0 0 3\nPo\n1\nDirect\n0 0 0\n"
+    assert verdict(gold, gold.replace("\n0 0 0\n", "\n0.3 0.1 0.9\n"))["passed"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        RUTILE.replace("Direct", "Selective dynamics\nDirect").replace("0 0 0\n0.5", "0 0 0 T F T\n0.5"),
+        RUTILE + "\n0 0 0\n0 0 0\n",
+        RUTILE.replace("Ti O", "Ti_pv O/1a2b ! PAW").replace("0 0 0\n", "0 0 0 Ti1 # first\n"),
+        RUTILE.replace("1.0\n", f"-{4.594 * 4.594 * 2.959}\n"),
+        RUTILE.replace("1.0\n", "1.0 1.0 1.0\n"),
+        RUTILE.replace("rutile", "", 1).replace("Direct", "  fractional"),
+        RUTILE.replace("4.594", "4.594D0"),
+    ],
+)  # fmt: skip
+def test_notations_of_a_poscar(text):
+    assert verdict(RUTILE, text)["passed"]
+
+
+def test_cartesian_positions_are_scaled_with_the_cell():
+    crystal = grade.read_poscar(RUTILE)
+    sites = "\n".join(" ".join(map(str, row)) for row in crystal.fractions @ crystal.matrix)
+    plain = "x\n1.0\n4.594 0 0\n0 4.594 0\n0 0 2.959\nTi O\n2 4\n"
+    assert verdict(RUTILE, f"{plain}Cartesian\n{sites}\n")["passed"]
+    volume = 4.594 * 4.594 * 2.959
+    sites = "\n".join(" ".join(map(str, row / 2)) for row in crystal.fractions @ crystal.matrix)
+    half = f"x\n{{}}\n2.297 0 0\n0 2.297 0\n0 0 1.4795\nTi O\n2 4\nKartesisch\n{sites}\n"
+    assert verdict(RUTILE, half.format("2.0"))["passed"]
+    assert verdict(RUTILE, half.format(f"-{volume}"))["passed"]
+    assert verdict(RUTILE, half.format("2 2 2"))["passed"]
+    assert verdict(RUTILE, half.format("1.0"))["error"] == "LatticeMismatch"
+
+
+def hostile():
+    lines = RUTILE.splitlines()
+    with_cell = "\n".join([*lines[:2], "{}", *lines[5:]])
+    return {
+        "TooLarge": RUTILE + "# \n" * 300_000,
+        "TooManySites": RUTILE.replace("2 4", "2 100000"),
+        "Unreadable": "[" * 100_000,
+        "Unreadable, empty": "",
+        "Unreadable, short": "\n".join(lines[:-1]),
+        "Unreadable, digits": RUTILE.replace("2 4", "2 " + "9" * 10_000),
+        "Unreadable, no mode": RUTILE.replace("Direct\n", ""),
+        "Unreadable, nan": RUTILE.replace("0.305", "nan"),
+        "Unreadable, element": RUTILE.replace("Ti O", "Xx O"),
+        "Unreadable, none of it": RUTILE.replace("2 4", "0 6"),
+        "NoSpecies": "\n".join([*lines[:5], *lines[6:], "0 0 0"]),
+        "InvalidSites": RUTILE.replace("0.305", "1e999"),
+        "InvalidCell": RUTILE.replace("1.0\n", "1e9\n"),
+        "InvalidCell, zero": RUTILE.replace("1.0\n", "0\n"),
+        "InvalidCell, infinite": RUTILE.replace("1.0\n", "1e300\n").replace("4.594", "1e300"),
+        "InvalidCell, flat": with_cell.format("1 0 0\n0 1 0\n1 1 0"),
+        "InvalidCell, flat volume": with_cell.format("1 0 0\n0 1 0\n1 1 0").replace("1.0", "-9", 1),
+        "LatticeMismatch, needle": with_cell.format("0.0001 0 0\n0 9999 0\n0 0 62.5"),
+        "LatticeMismatch, skewed": with_cell.format("4.594 0 0\n9999 1e-3 0\n0 0 9999"),
+        "CompositionMismatch": RUTILE.replace("Ti O", "Sn O"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", hostile())
+def test_hostile_structures_have_a_name(name):
+    assert verdict(RUTILE, hostile()[name])["error"] == name.partition(",")[0]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(alphabet="0123456789.-+eEdDTiOSCn \n!#/_", max_size=300), st.integers(0, 13))
+def test_any_text_ends_with_a_verdict(junk, line):
+    lines = RUTILE.splitlines()
+    said = verdict(RUTILE, "\n".join([*lines[:line], junk, *lines[line + 1 :]]))
+    assert said["passed"] == (said["error"] is None)
+    json.dumps(said, allow_nan=False)
+
+
+async def test_the_grader_runs_in_the_sandbox_within_its_limits():
+    limits = SandboxConfig(workers=1, options={"warmup": ProblemScorer.warmup})
+    async with get_sandbox(limits) as sandbox:
+        for name, text in {**hostile(), "ok": RUTILE}.items():
+            code = program(GRADER, "grade_poscar", RUTILE, text, LIMITS)
+            ran = await sandbox.run(code, "verdict", timeout=60)
+            assert ran.outcome is Outcome.OK, (name, ran.error)
+            assert ran.result["passed"] == (name == "ok")
+
+
+def test_a_supercell_with_many_mappings_is_judged_soon():
+    cell = Compound("rock salt", "NaCl", ("Na", "Cl"), 5.64).cell()
+    cell.make_supercell([2, 2, 2])
+    symbols = [site.specie.symbol for site in cell]
+    gold = poscar_text(cell.lattice.matrix, symbols, cell.frac_coords)
+    cell.translate_sites(range(len(cell)), [0.11, 0.22, 0.33])
+    cell.translate_sites([3], [0.03, 0, 0])
+    moved = poscar_text(cell.lattice.matrix, symbols, cell.frac_coords)
+    assert verdict(gold, moved)["error"] == "SiteMismatch"
+
+
+def test_random_compounds_are_not_each_other():
+    first, second = (compound(np.random.default_rng(seed)) for seed in (1, 2))
+    texts = [
+        poscar_text(one.cell().lattice.matrix, [s.specie.symbol for s in one.cell()],
+                    one.cell().frac_coords)
+        for one in (first, second)
+    ]  # fmt: skip
+    assert first.formula != second.formula
+    assert not verdict(*texts)["passed"]
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "number"),
+    [
+        ("1.15", "eV", 1.15),
+        ("1150 meV", "eV", 1.15),
+        ("E_2 = 1.1 eV", "eV", 1.1),
+        ("**-3**", "", -3),
+        ("\N{MINUS SIGN}2 meV", "eV", -0.002),
+        ("1.2 x 10^-3 eV/Å^2", "eV/Å^2", 0.0012),
+        ("$1.5\\times 10^{5}$ V/m", "V/m", 1.5e5),
+        ("1,200 meV", "eV", 1.2),
+        ("12 W m^-1 K^-1", "W/m/K", 12),
+        ("5 cm-1", "cm^-1", 5),
+        ("3 Å", "nm", 0.3),
+        ("about 2 μB", "muB", 2),
+        ("7 states/eV", "states/eV", 7),
+        ("180 degrees", "rad", np.pi),
+        (4, "", 4),
+        (np.float64(0.5), "eV", 0.5),
+        (np.int64(3), "", 3),
+        ("1e-999999999", "", 0),
+    ],
+)
+def test_numbers_that_are_read(text, unit, number):
+    assert read_number(text, unit) == pytest.approx(number, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "verdict"),
+    [
+        ("", "", "NoNumber"),
+        ("nan", "", "NoNumber"),
+        (True, "", "NoNumber"),
+        ([1.0], "", "NoNumber"),
+        (1j, "", "NoNumber"),
+        ("1 2", "", "SeveralNumbers"),
+        ("1.05-1.15 eV", "eV", "SeveralNumbers"),
+        ("1.1 to 1.2 eV", "eV", "SeveralNumbers"),
+        ("1/2", "", "SeveralNumbers"),
+        ("3 apples", "", "UnknownUnit"),
+        ("3 eV", "Å", "WrongUnit"),
+        ("3 eV", "", "WrongUnit"),
+        ("1e999999999", "", "NotFinite"),
+        ("1 x 10^9999", "", "NotFinite"),
+        (10**400, "", "NotFinite"),
+        (float("inf"), "", "NotFinite"),
+        ("1" * 500, "", "TooLong"),
+        ("1 " + "(" * 190, "", "UnknownUnit"),
+    ],
+)
+def test_numbers_that_are_not(text, unit, verdict):
+    with pytest.raises(ReadingError, match=f"^{verdict}$"):
+        read_number(text, unit)
+
+
+@given(st.text(alphabet="0123456789.eE+-x^{}/ eVmÅKJ$\\", max_size=250))
+def test_any_text_is_a_number_or_has_a_name(text):
+    try:
+        assert np.isfinite(read_number(text, "eV"))
+    except ReadingError as error:
+        assert str(error).isalpha()  # noqa: PT017 -- either is right
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "factor"),
+    [("eV", "J", 1.602176634e-19), ("GPa", "eV/Å^3", 1 / 160.21766208), ("Ha", "Ry", 2),
+     ("cm²", "m^2", 1e-4), ("kJ/mol", "J mol^-1", 1e3), ("S/m", "1/ohm/m", 1)],
+)  # fmt: skip
+def test_units_convert(one, other, factor):
+    first, second = read_unit(one), read_unit(other)
+    assert first.dimensions == second.dimensions
+    assert first.factor / second.factor == pytest.approx(factor, rel=1e-6)
+
+
+def test_ends_of_an_interval_belong_to_it():
+    assert within(1.15, 1.05, 1.15)
+    assert within(read_number("1150 meV", "eV"), 1.05, 1.15)
+    assert not within(1.1501, 1.05, 1.15)
+    assert not within(1.0499, 1.05, 1.15)
