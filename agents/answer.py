@@ -12,11 +12,13 @@ from typing import Literal
 from docgen.reading import fences, spoken, tagged
 
 MAX_CODE_CHARACTERS = 200_000
+MAX_NEED = 1000
 MAX_BLOCKS = 50  # the last ones of an answer without tags
 
 # The contract in two halves, so that neither is tried at every character in between.
 _STRICT_HEAD = re.compile(r"<answer>\s*+<code>\s*+```(?:python)?[ \t]*+\n")
 _STRICT_TAIL = re.compile(r"```\s*+</code>\s*+<name>\s*+([A-Za-z_]\w*+)\s*+</name>\s*+</answer>")
+_NEED = re.compile(r"[\s>*_`#]{0,20}needs[ _]input[*_`]{0,3}\s?:[*_`]{0,3}", re.IGNORECASE)
 _NAME = re.compile(r"`?([A-Za-z_]\w*)(?:\(\))?`?")
 _PYTHON = frozenset({"", "py", "python", "python3"})
 
@@ -99,6 +101,15 @@ def named_answer(code: str, entry: str) -> Answer:
     if not any(node.name == entry and _callable_without_arguments(node) for node in functions):
         raise UnreadableError(f"the code has no top-level function {entry!r} without arguments")
     return Answer(code, entry, "strict")
+
+
+def read_need(reply: str) -> str | None:
+    """What a reply without code says is missing (``needs input: ...``); ``None``: nothing."""
+    said = spoken(reply).strip()
+    match = _NEED.match(said)
+    if match is None or has_code(said):
+        return None
+    return said[match.end() :].strip(" *_`\n")[:MAX_NEED] or None
 
 
 def has_code(reply: str) -> bool:

@@ -15,6 +15,7 @@ StopReason = Literal[
     "answered",  # the architecture is done (reflect: its own checks were satisfied)
     "iterations",  # the last permitted iteration was used
     "repeated",  # the model sent a draft that had failed again, twice
+    "needs_input",  # the model asked for what only the user can give; see Question.asks
     "budget",  # a limit on calls, tokens, dollars or seconds was reached: not finished
     "context",  # a prompt was longer than the model's window
     "format_error",  # no code could be read from any reply
@@ -74,6 +75,10 @@ class Question:
         The form of the answer: code, or a value that is read from the reply.
     parts
         Documents and images beside the prompt.
+    asks
+        Whether a reply may ask for what is missing (``needs input: ...``), which ends the work.
+    writes
+        Whether the code has a folder ``out`` whose files belong to the answer.
     """
 
     id: str
@@ -83,6 +88,8 @@ class Question:
     search: str | None = None
     answer: AnswerFormat = CODE
     parts: tuple[Document | Image, ...] = ()
+    asks: bool = False
+    writes: bool = False
 
     @property
     def query(self) -> str:
@@ -162,6 +169,8 @@ class Trajectory:
         ``None`` where the model just did not write any.
     limit
         Name and value of the limit that ended it (``("calls", 20)``), for ``budget`` only.
+    needs
+        What the model asked for, for ``needs_input`` only.
     """
 
     question_id: str
@@ -179,6 +188,7 @@ class Trajectory:
     fault: str | None = None
     limit: tuple[str, float] | None = None
     value: Any = None
+    needs: str | None = None
 
 
 class Agent(Protocol):

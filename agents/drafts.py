@@ -105,8 +105,12 @@ class Drafts:
         execution = await episode.execute(answer)
         formats = self._formats
         if not formats and isinstance(execution.result, Mapping):
-            names = [key for key in execution.result if isinstance(key, str)]
-            formats = dict.fromkeys(names, "")  # a question of the user's own
+            # A question of the user's own: None is an answer, unless an exception led to it.
+            formats = {
+                key: ""
+                for key, value in execution.result.items()
+                if isinstance(key, str) and (value is not None or execution.caught)
+            }
         findings = contract_findings(execution, formats)
         episode.check(findings)
         misses: list[Miss] = []

@@ -18,7 +18,7 @@ from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage
 
 from agents import prompts
-from agents.answer import Answer, UnreadableError, read_answer
+from agents.answer import Answer, UnreadableError, read_answer, read_need
 from agents.answer_formats import CODE, Reading
 from agents.base import Question, Step, StopReason, Trajectory
 from agents.budget import EXECUTION_LIMITS, Budget, BudgetExceeded, Meter
@@ -62,6 +62,10 @@ class Parts:
     packages: Sequence[str] = ("pymatgen",)
     sources: Sequence[Path] = ()
     on_step: Callable[[Question, Step], None] | None = None
+
+
+class NeedsInputError(Exception):
+    """The model asked for what only the user can give; not a failure."""
 
 
 class Episode:
@@ -186,6 +190,9 @@ class Episode:
             seconds=reply.seconds,
             **{name: note for name, note in notes.items() if note},
         )
+        if self.question.asks and not reply.tool_calls and (needs := read_need(text)):
+            self.reply = text
+            raise NeedsInputError(needs)
         return replace(reply, text=text)
 
     async def conclude(self, messages: Sequence[BaseMessage]) -> StopReason:
@@ -237,6 +244,7 @@ class Episode:
             entry,
             timeout=self.parts.execution_timeout,
             mounts=[*mounts_of(self.question), *mounts],
+            collect=self.question.writes,
         )
         self.meter.sandbox_seconds += execution.seconds
         return execution
@@ -291,6 +299,7 @@ class Episode:
         error: str | None = None,
         *,
         limit: tuple[str, float] | None = None,
+        needs: str | None = None,
     ) -> Trajectory:
         """Close the episode with the answer as it stands."""
         answer = self.answer
@@ -311,6 +320,7 @@ class Episode:
             error=error,
             fault=self.fault if answer is None else None,
             limit=limit,
+            needs=needs,
         )
 
 
@@ -324,6 +334,9 @@ async def run_episode(
     episode = Episode(parts, question, seed)
     try:
         reason = await architecture(episode)
+    except NeedsInputError as missing:
+        episode.answer = None  # what was drafted before is no answer
+        return episode.finish("needs_input", needs=str(missing))
     except BudgetExceeded as limit:
         return episode.finish("budget", str(limit), limit=(limit.limit, limit.bound))
     except ContextError as error:  # what was found until here is the answer

@@ -48,7 +48,7 @@ class Miss:
         return f"line {self.line}: {self.text}"
 
 
-def _assembled(*modules: ModuleType) -> str:
+def assembled(*modules: ModuleType) -> str:
     """The modules as one text, without their imports of each other."""
     parts = ["from __future__ import annotations\n"]
     for module in modules:
@@ -56,14 +56,14 @@ def _assembled(*modules: ModuleType) -> str:
         lines = text.splitlines(keepends=True)
         for node in ast.parse(text).body:
             package = str(node.module).partition(".")[0] if isinstance(node, ast.ImportFrom) else ""
-            if package in {"__future__", "agents", "indexes"}:
+            if package in {"__future__", "agents", "indexes", "matsmith"}:
                 for number in range(node.lineno - 1, node.end_lineno or node.lineno):
                     lines[number] = ""
         parts += lines
     return "".join(parts)
 
 
-PROBE = _assembled(places, introspect_types, introspect_probe)
+PROBE = assembled(places, introspect_types, introspect_probe)
 
 
 def draft_probe(code: str) -> str:

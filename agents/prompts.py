@@ -82,8 +82,18 @@ FREE = """\
 {question}
 
 Write a function that works this out with the installed libraries; it is executed, so nothing is \
-answered from memory. It returns a dict: one key per thing asked for, with the unit in the key \
-where there is one, and plain values (numbers, text, lists, dicts)."""
+answered from memory. It returns a dict: one key per thing asked for, with plain values (numbers, \
+text, lists, dicts) or a structure, and under `units` a dict with the unit of each value that has \
+one. Plots, structure files and tables are written to the folder `out`, which exists."""
+
+ASK = """\
+Where something is missing that only the user can give (a structure, energies, a file, which of \
+several phases is meant), do not make it up: reply with `needs input: ` and what is missing, and \
+with no code. What has a usual default is not missing: use it, and return it as a value as well."""
+
+ASKED = """\
+The user was already asked for what is missing. Use what there is; where that is not enough, the \
+value is None."""
 
 FILES = """\
 Input files, read-only, by their path relative to the working directory:
@@ -324,7 +334,11 @@ def _ask(*parts: str) -> list[BaseMessage]:
 
 
 def free_question(
-    question: str, files: Sequence[str] = (), turns: Sequence[tuple[str, str, str]] = ()
+    question: str,
+    files: Sequence[str] = (),
+    turns: Sequence[tuple[str, str, str]] = (),
+    *,
+    asks: bool = False,
 ) -> str:
     """A user's own question as the prompt of a :class:`agents.base.Question`.
 
@@ -333,15 +347,27 @@ def free_question(
     question
         As the user wrote it.
     files
-        Paths as the code will see them.
+        Paths as the code will see them, each with what is known of its content.
     turns
-        Earlier questions of the conversation, each with its code and what that returned.
+        Earlier questions of the conversation, each with its code and what that returned; without
+        code, with what the user was asked for.
+    asks
+        Whether the model may ask for what is missing.
     """
     parts = []
     if turns:
-        shown = [f"Question: {q}\n```python\n{c}\n```\nReturned:\n{r}" for q, c, r in turns]
+        shown = [
+            f"Question: {asked}\n```python\n{code}\n```\nReturned:\n{returned}"
+            if code
+            else f"Question: {asked}\nYour reply: needs input: {returned}"
+            for asked, code, returned in turns
+        ]
         parts.append(EARLIER.format(turns="\n\n".join(shown)))
     parts.append(FREE.format(question=question.strip()))
+    if asks:
+        parts.append(ASK)
+    elif turns and not turns[-1][1]:
+        parts.append(ASKED)
     if files:
-        parts.append(FILES.format(paths="\n".join(f"- `{path}`" for path in files)))
+        parts.append(FILES.format(paths="\n".join(f"- {file}" for file in files)))
     return "\n\n".join(parts)

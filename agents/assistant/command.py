@@ -2,106 +2,130 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
 
-from agents.assistant.answers import Answer
 from agents.assistant.config import AssistantConfig, read_config
-from agents.assistant.events import Event
-from agents.assistant.session import Session, open_assistant
-from agents.assistant.show import print_answer, safe
 from agents.composition import help_text
 from retrieval.base import RetrievalError
 from sandbox.command import HELP, UsageError, guarded, run_one_of
 
-
-def write_script(answer: Answer, path: Path) -> None:
-    """The code as a script that prints what its function returns."""
-    path.write_text(
-        f"{str(answer.code).rstrip()}\n\n\n"
-        f'if __name__ == "__main__":\n    print({answer.entry}())\n',
-        encoding="utf-8",
-        errors="backslashreplace",
-    )
-
-
-async def ask(
-    config: AssistantConfig, question: str, *, files: Sequence[str], out: Path | None
-) -> int:
-    """Answer one question, or hold a conversation; returns the exit code."""
-    progress = Console(stderr=True, soft_wrap=True)
-    output = Console(soft_wrap=True)
-
-    def listen(event: Event) -> None:
-        if event.done:
-            progress.print(f"[dim]{safe(event.text)}[/dim]", highlight=False)
-
-    async def deliver(session: Session, text: str, files: Sequence[str] = ()) -> int:
-        answer = await session.ask(text, files=files, listen=listen)
-        print_answer(answer, output)
-        if out is not None and answer.works:
-            write_script(answer, out)
-            output.print(f"written to {out}")
-        return 0 if answer.works else 1
-
-    async with open_assistant(config, say=progress.print) as assistant:
-        session = assistant.session()
-        if question:
-            return await deliver(session, question, files)
-        code = 0
-        prompting = "ask> " if sys.stdin.isatty() else ""
-        while True:
-            try:
-                text = (await asyncio.to_thread(input, prompting)).strip()
-            except EOFError:
-                return code
-            if text in {"quit", "exit"}:
-                return code
-            if text:
-                code = await deliver(session, text)
-
-
 _ASK = """\
-usage: matsmith ask [QUESTION] [files=PATH,PATH] [out=SCRIPT.py] [GROUP=CHOICE ...] [KEY=VALUE ...]
+usage: matsmith ask [QUESTION] [--file PATH ...] [--out PATH] [--continue] [--timeout SECONDS]
+                    [--json] [GROUP=CHOICE ...] [KEY=VALUE ...]
 
-Executed materials-science code for your question; without one, a conversation.
+Executed materials-science code for your question; without one, a conversation. @PATH in a
+question is the same as --file PATH.
 
-  files                  input files or folders, shown read-only
-  out                    also write the code here"""
+  --file                 an input file or folder, shown to the code read-only
+  --out                  also write the answer: a script (.py), a notebook (.ipynb), or a folder
+                         with a script and the files that the code made
+  --continue             go on with the last conversation
+  --timeout              seconds of wall time for one question
+  --json                 each answer as one line of JSON
+
+exit code: 0 answered, 1 no working code, 2 the command or the setup has to change, 3 something is
+missing that only you can give, 130 interrupted"""
 _MCP = """\
 usage: matsmith mcp [GROUP=CHOICE ...] [KEY=VALUE ...]
 
 Serves the assistant over the Model Context Protocol, on standard input and output."""
 
 
+@dataclass
+class Asked:
+    """The command line of ``matsmith ask``."""
+
+    words: list[str] = field(default_factory=list)
+    overrides: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    out: Path | None = None
+    timeout: float | None = None
+    resume: bool = False
+    as_json: bool = False
+
+
+def read_command(arguments: Sequence[str]) -> Asked:
+    """Read it.
+
+    Raises
+    ------
+    UsageError
+        When a value is missing, or is none.
+    """
+    asked = Asked()
+    rest = list(arguments)
+    while rest:
+        argument = rest.pop(0)
+        name, equals, value = argument.partition("=")
+        if name in {"--file", "--out", "--timeout"}:
+            if not equals:
+                if not rest:
+                    raise UsageError(f"{name}: its value is missing")
+                value = rest.pop(0)
+            _set(asked, name, value)
+        elif argument == "--continue":
+            asked.resume = True
+        elif argument == "--json":
+            asked.as_json = True
+        elif argument.startswith("-") or (equals and not set(name) & set(" \t\n@")):
+            asked.overrides.append(argument)
+        else:
+            asked.words.append(argument)
+    return asked
+
+
+def _set(asked: Asked, name: str, value: str) -> None:
+    if name == "--file":
+        asked.files.append(value)
+    elif name == "--out":
+        asked.out = Path(value).expanduser()
+        if not asked.out.absolute().parent.is_dir():
+            raise UsageError(f"--out {value}: its folder does not exist")
+    else:
+        try:
+            asked.timeout = float(value)
+        except ValueError:
+            asked.timeout = 0.0
+        if not asked.timeout > 0:
+            raise UsageError(f"--timeout {value}: a number of seconds above 0")
+
+
+async def _answer(asked: Asked) -> int:
+    # prompt_toolkit and what answers are slow to import: not for --help
+    from agents.assistant import store  # noqa: PLC0415
+    from agents.assistant.conversation import Conversation, Terminal, exit_code  # noqa: PLC0415
+    from agents.assistant.files import attach, mentioned  # noqa: PLC0415
+    from agents.assistant.session import open_assistant  # noqa: PLC0415
+
+    config = read_config(asked.overrides)
+    question = " ".join(asked.words)
+    attach({}, [*asked.files, *mentioned(question)[1]])  # a mistake is said before anything begins
+    folder = store.last_session() if asked.resume else store.new_session()
+    progress = Console(stderr=True, soft_wrap=True)
+    terminal = Terminal(Console(soft_wrap=True), progress, asked.timeout, asked.as_json)
+    async with open_assistant(config, say=progress.print) as assistant:
+        session = assistant.session(folder)
+        if not question:
+            session.files = attach(session.files, asked.files)
+            return await Conversation(session, terminal).run()
+        answer = await terminal.ask(session, question, asked.files)
+        if asked.out is not None and answer.works:
+            for path in store.deliver(answer, asked.out):
+                progress.print(f"written to {path}")
+        return exit_code(answer)
+
+
 def _ask(arguments: Sequence[str]) -> int:
     if HELP & set(arguments):
         print(help_text(AssistantConfig, [_ASK], root="assistant"))
         return 0
-    own: dict[str, str] = {}
-    words, overrides = [], []
-    for argument in arguments:
-        key, equals, value = argument.partition("=")
-        if equals and key in {"files", "out"}:
-            own[key] = value
-        elif argument.startswith("-") or (equals and not set(key) & set(" \t\n")):
-            overrides.append(argument)
-        else:
-            words.append(argument)
-
-    async def answer() -> int:
-        files = own["files"].split(",") if "files" in own else []
-        out = Path(own["out"]) if "out" in own else None
-        if out is not None and not out.absolute().parent.is_dir():
-            raise UsageError(f"out={out}: its folder does not exist")
-        return await ask(read_config(overrides), " ".join(words), files=files, out=out)
-
-    return guarded(answer, (RetrievalError,))
+    return guarded(lambda: _answer(read_command(arguments)), (RetrievalError,))
 
 
 def _mcp(arguments: Sequence[str]) -> int:
@@ -114,7 +138,7 @@ def _mcp(arguments: Sequence[str]) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Command line; 0: the code ran, 1: there is no working code (see `sandbox.command`)."""
+    """Command line; see ``matsmith ask --help`` for exit codes."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
     about = "The coding assistant: a free question in, executed code out."
     return run_one_of("matsmith", about, {"ask": _ask, "mcp": _mcp}, arguments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -11,14 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agents import prompts
-from agents.assistant import results
+from agents.assistant import results, store
 from agents.assistant.answers import Answer
 from agents.assistant.config import AssistantConfig, open_parts
-from agents.assistant.events import Event, event_of, listening
-from agents.assistant.files import attach
+from agents.assistant.events import Event, EventKind, event_of, listening
+from agents.assistant.files import attach, look
+from agents.assistant.tracing import run_final
 from agents.base import Question, Step, Usage
 from agents.episode import mounts_of
-from sandbox.base import Execution
+from agents.toolbox import library_of
+from sandbox import environments
+from sandbox.outputs import valid
 
 if TYPE_CHECKING:  # LangChain is slow to import
     from agents.runtime import Runtime
@@ -54,12 +58,30 @@ class Assistant:
     """Model, documents and sandbox, shared by any number of conversations."""
 
     def __init__(self, config: AssistantConfig, runtime: Runtime) -> None:
+        if runtime.sandbox is None:
+            raise ValueError("the assistant executes its answers: it needs a sandbox")
         self.config = config
         self.runtime = runtime
+        self.sandbox = runtime.sandbox
+        self.folders = environments.source_folders(config.env) if runtime.versions else ()
+        lock = environments.lock_file(config.env)
+        self.lock = hashlib.sha256(lock.read_bytes()).hexdigest()
 
-    def session(self) -> Session:
-        """A new conversation."""
-        return Session(self)
+    def session(self, folder: Path | None = None) -> Session:
+        """A conversation.
+
+        Parameters
+        ----------
+        folder
+            Where it is kept (:func:`agents.assistant.store.new_session`), and resumed from where
+            it has turns; ``None``: nowhere.
+
+        Raises
+        ------
+        UsageError
+            When what is there is no conversation.
+        """
+        return Session(self, folder)
 
 
 class Session:
@@ -71,12 +93,16 @@ class Session:
         The answers so far.
     files
         Inputs by the name under which code sees them; kept for later questions.
+    folder
+        Where it is kept; ``None``: nowhere.
     """
 
-    def __init__(self, assistant: Assistant) -> None:
+    def __init__(self, assistant: Assistant, folder: Path | None = None) -> None:
         self.assistant = assistant
-        self.turns: list[Answer] = []
-        self.files: dict[str, Path] = {}
+        self.folder = folder
+        self.turns: list[Answer] = [] if folder is None else store.load(folder)
+        known = [Path(file.path) for turn in self.turns[-1:] for file in turn.inputs]
+        self.files: dict[str, Path] = attach({}, [path for path in known if path.exists()])
         self._task: asyncio.Task[Answer] | None = None
         self._why = ""
 
@@ -108,6 +134,7 @@ class Session:
         """
         if self._task is not None:
             raise RuntimeError("this session is working on a question; wait for it, or cancel it")
+        question = valid(question)
         self.files = attach(self.files, files)
         started = time.monotonic()
         spent = _Spent(started, listen or (lambda _: None))
@@ -130,6 +157,8 @@ class Session:
             self._task = None
         answer = replace(answer, seconds=time.monotonic() - started)
         self.turns.append(answer)
+        if self.folder is not None:
+            await asyncio.to_thread(store.save, self.folder, len(self.turns), answer)
         return answer
 
     async def stream(
@@ -161,7 +190,15 @@ class Session:
 
     def undo(self) -> Answer | None:
         """Forget the last question; returns its answer, ``None`` when there is none."""
+        if self.turns and self.folder is not None:
+            store.forget(self.folder, len(self.turns))
         return self.turns.pop() if self.turns else None
+
+    def files_of(self, answer: Answer) -> Path | None:
+        """Where the files of one of the turns lie; ``None`` where nothing is kept."""
+        if self.folder is None or answer not in self.turns:
+            return None
+        return self.folder / str(self.turns.index(answer) + 1)
 
     @property
     def usage(self) -> Usage:
@@ -170,22 +207,38 @@ class Session:
 
     async def _work(self, text: str, spent: _Spent) -> Answer:
         with listening(spent.step):
-            runtime = self.assistant.runtime
-            mounts = {name: str(path) for name, path in self.files.items()}
+            runtime, sandbox = self.assistant.runtime, self.assistant.sandbox
+            spent.say("preparing", f"looking into {', '.join(self.files)}" if self.files else "")
+            looked = await look(sandbox, self.files)
+            told = [turn for turn in self.turns if turn.works or turn.kind == "needs_input"]
+            asks = not (told and told[-1].kind == "needs_input")  # once, and not again
             turns = [
-                (turn.question, str(turn.code), turn.returned) for turn in self.turns if turn.works
+                (turn.question, str(turn.code) if turn.works else "", turn.returned or turn.text)
+                for turn in told[-TURNS:]
             ]
-            prompt = prompts.free_question(text, sorted(mounts), turns[-TURNS:])
-            question = Question("ask", prompt, mounts=mounts, search=text)
+            prompt = prompts.free_question(text, looked.lines, turns, asks=asks)
+            mounts = {name: str(path) for name, path in self.files.items()}
+            question = Question("ask", prompt, mounts=mounts, search=text, asks=asks, writes=True)
             trajectory = await runtime.agent.solve(question)
-            execution: Execution | None = None
+            ran = None
             if trajectory.code is not None and trajectory.entry is not None:
-                assert runtime.sandbox is not None
-                execution = await runtime.sandbox.run(
-                    trajectory.code, trajectory.entry, timeout=runtime.timeout,
+                spent.say("running", "running the answer")
+                execution, trace = await run_final(
+                    sandbox, trajectory.code, trajectory.entry, timeout=runtime.timeout,
                     mounts=mounts_of(question),
                 )  # fmt: skip
-            return results.answer_of(text, trajectory, execution, runtime)
+                said = "\n".join([text, *(f"{asked}\n{got}" for asked, _, got in turns)])
+                ran = results.Ran(
+                    execution, trace, said, library_of(runtime.retriever), self.assistant.folders
+                )
+            answer = await asyncio.to_thread(results.answer_of, text, trajectory, ran, looked)
+            model = runtime.model
+            return replace(
+                answer,
+                model=model.name if model.llm else f"{model.name} (no LLM)",
+                versions=runtime.versions,
+                lock=self.assistant.lock,
+            )
 
 
 class _Spent:
@@ -196,7 +249,13 @@ class _Spent:
         self._started = started
         self._listen = listen
 
+    def say(self, kind: EventKind, text: str) -> None:
+        """Tell of something that begins and is no step of the architecture."""
+        if text:
+            self._listen(Event(kind, text, False, time.monotonic() - self._started))
+
     def step(self, step: Step) -> None:
+        """Tell of a step."""
         if step.kind == "model" and "usage" in step.detail:
             self.usage += Usage(**step.detail["usage"])
         event = event_of(step, self._started)

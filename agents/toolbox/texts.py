@@ -59,6 +59,10 @@ def describe(execution: Execution) -> str:
     if execution.caught:
         listed = [f"line {c.line}: {c.type}: {c.message}" for c in execution.caught]
         parts.append("exceptions that the code caught itself:\n" + "\n".join(listed))
+    if execution.files or execution.left:
+        listed = [f"{file.name} ({len(file.data)} bytes)" for file in execution.files]
+        listed += [f"not taken: {line}" for line in execution.left]
+        parts.append("files in out:\n" + "\n".join(listed))
     errors = execution.stderr if values is None else f"{before}{after}"
     for name, text in (("stdout", execution.stdout), ("stderr", errors)):
         if text.strip():
