@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from agents.base import Usage
+from sandbox.terminal import printable
 
 AnswerKind = Literal[
     "answered",  # the code ran and returned values
@@ -153,7 +154,7 @@ class Figure:
         return f"data:{self.mime};base64,{base64.b64encode(self.data).decode()}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Answer:
     """An answer with what shows that it works. Whatever the model or its code wrote is hostile.
 
@@ -204,6 +205,23 @@ class Answer:
     lock: str = ""
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
+
+    def __getitem__(self, name: str) -> Any:
+        """A value by its name."""
+        for value in self.values:
+            if value.name == name:
+                return value.value
+        raise KeyError(name)
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{v.name}={v.text[:40]}" for v in self.values) or self.text[:80]
+        return f"<Answer {self.kind}: {' '.join(printable(told).split())[:200]}>"
+
+    def _repr_html_(self) -> str:
+        """For a notebook."""
+        from agents.assistant.html import notebook_html  # noqa: PLC0415 -- it imports this module
+
+        return notebook_html(self)
 
     @property
     def works(self) -> bool:

@@ -1,0 +1,181 @@
+"""The library as a script, ``async`` code and a notebook use it."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from pytest_httpserver import HTTPServer
+
+import matsmith
+from agents.assistant import Answer, Event, Figure, Value
+from agents.assistant.html import answer_html
+from sandbox.command import UsageError
+from sandbox.factory import available
+from tests.agents.scripted import code_reply
+from tests.endpoint import Endpoint
+
+ROOT = Path(__file__).parents[2]
+HOSTILE = "</pre></td><script>alert(1)</script><img src=x onerror=alert(1)>"
+isolated = pytest.mark.skipif(not available(), reason="no isolating sandbox on this machine")
+
+
+@pytest.fixture
+def settings(httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    endpoint = [f"model.base_url={httpserver.url_for('/v1')}", "model.name=scripted"]
+    return [*endpoint, "model.cache=false", "system=single", "retrieval=none"]
+
+
+@isolated
+def test_a_conversation_in_a_script(httpserver: HTTPServer, settings: list[str], tmp_path: Path):
+    endpoint = Endpoint(httpserver).play(
+        code_reply("return {'sum': sum(map(float, open('lengths.txt').read().split()))}"),
+        code_reply("return {'twice': 8.0}"),
+    )
+    (tmp_path / "lengths.txt").write_text("1.5 2.5")
+    events: list[tuple[str, threading.Thread]] = []
+    with matsmith.open(*settings) as assistant:
+        first = assistant.ask(
+            "Add them.", files=[tmp_path / "lengths.txt"],
+            listen=lambda event: events.append((event.kind, threading.current_thread())),
+        )  # fmt: skip
+        assert first.kind == "answered"
+        assert first["sum"] == 4.0
+        assert repr(first) == "<Answer answered: sum=4.0 (float)>"
+        assert assistant.ask("And twice that?")["twice"] == 8.0
+        assert "'sum': 4.0" in endpoint.prompts[1]
+        assert assistant.undo() == assistant.turns[-1] or len(assistant.turns) == 1
+        assert assistant.usage.calls == 1
+    assert {"thinking"} <= {kind for kind, _ in events}
+    assert {thread for _, thread in events} == {threading.main_thread()}
+    with pytest.raises(KeyError):
+        first["product"]
+
+
+@isolated
+async def test_where_a_loop_is_running_both_ways_work(httpserver: HTTPServer, settings: list[str]):
+    Endpoint(httpserver).play(code_reply("return {'edge': 1}"), code_reply("return {'edge': 2}"))
+    heard: list[Event] = []
+    async with matsmith.open(*settings) as assistant:
+        answer, ticks = await asyncio.gather(
+            assistant.ask_async("What is the edge?", listen=heard.append), _ticks()
+        )
+        assert answer["edge"] == 1
+        assert ticks > 1  # our loop went on meanwhile
+        assert heard
+        assert assistant.ask("And now?")["edge"] == 2  # blocks, as in the cell of a notebook
+
+
+async def _ticks() -> int:
+    ticks = 0
+    while ticks < 20:
+        await asyncio.sleep(0.005)
+        ticks += 1
+    return ticks
+
+
+@isolated
+def test_an_interrupt_gives_up_the_question_and_not_the_conversation(
+    httpserver: HTTPServer, settings: list[str]
+):
+    sleeps = code_reply("import time\ntime.sleep(500)\nreturn {}")
+    Endpoint(httpserver).play(sleeps, code_reply("return {'edge': 2}"))
+
+    def interrupt(event: Event) -> None:
+        if event.done:  # the endpoint has replied
+            raise KeyboardInterrupt
+
+    with matsmith.open(*settings) as assistant:
+        started = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            assistant.ask("Sleep.", listen=interrupt)
+        assert assistant.ask("And now?", timeout=300)["edge"] == 2
+        assert time.monotonic() - started < 300
+        assert [turn.kind for turn in assistant.turns] == ["stopped", "answered"]
+
+
+def test_a_mistake_is_one_line():
+    with pytest.raises(UsageError, match=r"model.temprature: no such key"):
+        matsmith.open("model=rules", "model.temprature=1")
+    with pytest.raises(UsageError, match="there are no documents"):
+        matsmith.get_retriever("retrieval=none")
+    with matsmith.open("model=rules") as assistant:
+        assert repr(assistant) == "matsmith.Assistant('model=rules')"
+        assert (assistant.turns, assistant.undo()) == ((), None)
+
+
+@isolated
+def test_the_sandbox_by_itself(tmp_path: Path):
+    (tmp_path / "n.txt").write_text("7")
+    with matsmith.Sandbox() as sandbox:
+        done = sandbox.run("def f():\n    return int(open('n.txt').read())", "f",
+                           files=[tmp_path / "n.txt"])  # fmt: skip
+        assert (done.outcome, done.result) == ("ok", 7)
+        assert asyncio.run(sandbox.run_async("x = 1/0")).outcome == "exception"
+
+
+def test_nothing_of_a_model_becomes_markup():
+    answer = Answer(
+        HOSTILE, "answered", text=HOSTILE, code=f"x = '{HOSTILE}'", entry="f",
+        values=(Value(HOSTILE, 1, HOSTILE, HOSTILE),), notes=(HOSTILE,), tried=(HOSTILE,),
+        figures=(Figure(HOSTILE, "image/png", b"x"), Figure("page", "text/html", b"<script>")),
+        error=HOSTILE, model=HOSTILE, outcome="ok",
+    )  # fmt: skip
+    shown = answer_html(answer)
+    assert "<script" not in shown
+    assert shown.count("<img") == 1
+    assert 'src="data:image/png;base64,' in shown
+    assert "text/html" not in shown
+    assert "&lt;script&gt;alert(1)" in shown
+
+
+def test_import_is_quick_and_brings_no_library():
+    heavy = "chromadb", "sklearn", "lightrag", "pymatgen", "langchain_openai", "IPython"
+    code = f"import sys, matsmith; print(sorted(set({heavy!r}) & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT,
+                          check=True)  # fmt: skip
+    assert done.stdout == "[]\n"
+
+
+@isolated
+@pytest.mark.long
+def test_a_notebook(httpserver: HTTPServer, settings: list[str], tmp_path: Path):
+    endpoint = Endpoint(httpserver).play(
+        code_reply("return {'edge': 4.25}"), code_reply("return {'twice': 8.5}"),
+        code_reply("return {'lines': len(open('lengths.txt').readlines())}"),
+    )  # fmt: skip
+    (tmp_path / "lengths.txt").write_text("1\n2\n3\n")
+    cells = [
+        "%load_ext matsmith",
+        f"%%ask {' '.join(settings)}\nWhat is the edge?",
+        "%%ask\nAnd twice that?",
+        "print(_)",
+        "%%ask files=lengths.txt timeout=300\nHow many lines?",
+        "%%ask files=absent.cif\nWhat is it?",
+        "import matsmith\nwith matsmith.open('model=rules') as other:\n    print(repr(other))",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    NotebookClient(notebook, timeout=200, resources={"metadata": {"path": tmp_path}}).execute()
+    outputs = [cell.outputs for cell in notebook.cells]
+    results = [
+        [output.data for output in found if output.output_type == "execute_result"]
+        for found in outputs
+    ]
+    assert "<th>edge</th>" in results[1][0]["text/html"]
+    assert results[1][0]["text/plain"] == "<Answer answered: edge=4.25 (float)>"
+    assert "asked the model" in outputs[1][0].text
+    assert "<th>twice</th>" in results[2][0]["text/html"]
+    assert "'edge': 4.25" in endpoint.prompts[1]  # one conversation
+    assert "Answer answered: twice=8.5" in outputs[3][0].text
+    assert "<th>lines</th>" in results[4][0]["text/html"]
+    assert "error: file absent.cif: no such file" in outputs[5][0].text
+    assert "matsmith.Assistant('model=rules')" in outputs[6][0].text
