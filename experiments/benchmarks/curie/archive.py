@@ -79,8 +79,17 @@ def gold(task: Task, record: Any, variant: Variant = "all") -> Any:
         return None if None in box.values() else box
     if not isinstance(record, Mapping):
         return record or None
-    kept = {key: value for key, value in record.items() if key not in _ORIGIN}
+    kept = without_origin(record)
     return next(iter(kept.values())) if len(kept) == 1 else kept or None
+
+
+def without_origin(record: Any) -> Any:
+    """A record without where it comes from: what the authors compare with, as text."""
+    if isinstance(record, list):
+        return [without_origin(each) for each in record]
+    if isinstance(record, Mapping):
+        return {key: value for key, value in record.items() if key not in _ORIGIN}
+    return record
 
 
 def parsed(code: str, name: str) -> list[dict[str, Any]]:
