@@ -14,7 +14,7 @@ from agents.base import Usage
 from agents.models import ModelConfig, ModelError
 
 if TYPE_CHECKING:  # slow to import
-    from agents.models import ModelClient
+    from agents.models import ModelClient, Reply
 
 #: Characters of a reply without a verdict that the second request shows.
 SHOWN = 4000
@@ -94,9 +94,30 @@ class Judge:
         ModelError
             When the endpoint failed: the answer stays without a verdict.
         """
-        reply = await self._send(instruction, judged, sample)
+        reply = (await self._send(instruction, judged, sample)).text
         self._keep(sample, instruction, judged, reply, reply)
         return reply
+
+    async def ask_word(
+        self, instruction: str, judged: str, *, sample: str, top: int = 5
+    ) -> tuple[str, tuple[Mapping[str, float], ...] | None]:
+        """Ask for one word, as `ask` does.
+
+        Returns
+        -------
+        tuple
+            The reply, and the log-probabilities of the ``top`` alternatives of its first tokens;
+            ``None`` where the endpoint has none.
+
+        Raises
+        ------
+        ModelError
+            When the endpoint failed: the answer stays without a verdict.
+        """
+        reply = await self._send(instruction, judged, sample, logprobs=top)
+        tokens = None if reply.logprobs is None else [dict(each) for each in reply.logprobs]
+        self._keep(sample, instruction, judged, reply.text, tokens or reply.text)
+        return reply.text, reply.logprobs
 
     async def ask_json(
         self,
@@ -135,7 +156,8 @@ class Judge:
         asked = "\n\n".join(filter(None, [instruction, listed, wanted]))
         reply, value = "", None
         for attempt in range(2):
-            reply = await self._send(asked, judged, sample if not attempt else f"{sample}:2", reply)
+            name = sample if not attempt else f"{sample}:2"
+            reply = (await self._send(asked, judged, name, reply)).text
             reading = Json(shape).read(reply)
             if reading is not None and isinstance(reading.value, dict) and valid(reading.value):
                 value = reading.value
@@ -145,7 +167,9 @@ class Judge:
             raise NoVerdictError(f"{self.client.name}: no verdict in {reply[:200]!r}")
         return value
 
-    async def _send(self, asked: str, judged: str, sample: str, before: str = "") -> str:
+    async def _send(
+        self, asked: str, judged: str, sample: str, before: str = "", *, logprobs: int = 0
+    ) -> Reply:
         from langchain_core.messages import AIMessage, HumanMessage, SystemMessage  # noqa: PLC0415
 
         fence = "judged"
@@ -157,9 +181,11 @@ class Judge:
         )
         request = HumanMessage(f"{asked}\n\n<{fence}>\n{judged}\n</{fence}>")
         again = [AIMessage(before[:SHOWN]), HumanMessage(_AGAIN)] if before else []
-        reply = await self.client.ask([SystemMessage(role), request, *again], sample=sample)
+        reply = await self.client.ask(
+            [SystemMessage(role), request, *again], sample=sample, logprobs=logprobs
+        )
         self.usage = self.usage + reply.usage
-        return reply.text
+        return reply
 
     def _keep(self, name: str, asked: str, judged: str, reply: str, value: Any) -> None:
         digest = hashlib.sha256(judged.encode("utf-8", "replace")).hexdigest()

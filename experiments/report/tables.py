@@ -222,7 +222,7 @@ def comparison_lines(runs: Sequence[Run]) -> list[tuple[str, ...]]:
 def print_table(folders: Sequence[Path], console: Console) -> None:
     """Show the leaderboard (and, for several runs, the comparisons); fits 80 columns."""
     runs = load_runs(folders)
-    metrics = metrics_of(runs)
+    metrics = [metric for metric in metrics_of(runs) if not metric.minor]
     board = RichTable(title=_title(runs), caption="below a share: its 95 % interval over questions")
     cells: list[list[Text | str]] = [
         ["run", *(metric.title for metric in metrics), "calls\ntokens", "cost\nseconds"]

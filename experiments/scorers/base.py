@@ -40,6 +40,8 @@ class Metric:
     macro
         A label: the metric is the mean over its groups, each as a ratio of sums; two labels with a
         comma between: the mean over the first one's groups of such means.
+    minor
+        Whether a terminal has no room for it; pages and files show it.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Metric:
     baseline: str = ""
     out_of: str = ""
     macro: str = ""
+    minor: bool = False
 
 
 #: Share of the parts (properties, slots, ...) that are right.

@@ -10,7 +10,9 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from agents.models.rules import atoms, choice, coder, critic, formulas, judging, problems, steps
+from agents.models.rules import (
+    atoms, choice, coder, critic, formulas, judging, papers, problems, steps,
+)  # fmt: skip
 from agents.models.rules.reading import read
 from docgen import rules_writer
 from docgen.prompts import read_prompt
@@ -63,16 +65,9 @@ def answer(messages: Sequence[BaseMessage]) -> str:
     text = "\n\n".join(message.text for message in messages if message.type == "human")
     if read_prompt(text):
         return rules_writer.write(text)
-    if (verdict := judging.answer(text)) is not None:
-        return verdict
-    if (letter := choice.answer(text)) is not None:
-        return letter
-    if (values := formulas.answer(text)) is not None:
-        return values
-    if (structure := atoms.answer(text)) is not None:
-        return structure
-    if (solution := problems.answer(text)) is not None:
-        return solution
+    for kind in (judging, choice, formulas, atoms, problems, papers):
+        if (said := kind.answer(text)) is not None:
+            return said
     prompt = read(text)
     if prompt is not None and (reply := steps.step(text, prompt)) is not None:
         return reply

@@ -133,7 +133,8 @@ def read_archive(path: str | None, domains: set[str]) -> Iterator[Paper]:
         if folder is None:
             raise CurieError(f"{data} has no folder {domain}; path= must name CURIE's data")
         known = difficulty.get(folder.name, difficulty.get(domain, {}))
-        truths = sorted((folder / "ground_truth").iterdir(), key=lambda file: file.name)
+        truths: list[Folder] = [*(folder / "ground_truth").iterdir()]
+        truths.sort(key=lambda file: file.name)
         for truth in truths:
             if truth.name.endswith(".json"):
                 yield _paper(domain, folder, truth, known)

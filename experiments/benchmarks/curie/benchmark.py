@@ -68,7 +68,7 @@ class CurieBenchmark:
     tasks
         Which of the ten; empty: all.
     items
-        Papers for each folder of the archive: made, or at most read.
+        Made papers for each folder of the archive.
     words
         Lengths of made papers.
     positions
@@ -156,11 +156,7 @@ class CurieBenchmark:
                 positions=self.positions,
             )  # fmt: skip
             return
-        seen: Counter[str] = Counter()
-        for paper in read_archive(self.path, set(domains)):
-            seen[paper.domain] += 1
-            if seen[paper.domain] <= self.items:
-                yield paper
+        yield from read_archive(self.path, set(domains))
 
     def _sample(self, task: Task, paper: Paper) -> Sample:
         right = gold(task, paper.record, self.mpv)

@@ -25,7 +25,8 @@ def _text(x: float, y: float, text: str, fill: str = _INK, anchor: str = "start"
 
 
 def _bar(x: float, y: float, wide: float, high: float, fill: str) -> str:
-    return f'<rect x="{x:.1f}" y="{y:g}" width="{max(1.5, wide):.1f}" height="{high:g}" fill="{fill}"/>'
+    wide = max(1.5, wide)
+    return f'<rect x="{x:.1f}" y="{y:g}" width="{wide:.1f}" height="{high:g}" fill="{fill}"/>'
 
 
 def positions(

@@ -45,7 +45,7 @@ def generate(
                     continue
                 position = positions[item % len(positions)]
                 made = _made(domain, seed, item, length, position)
-                text = assemble(made, length, position, Random(f"{seed}:{domain}:{item}:{length}"))
+                text = assemble(made, length, position, _random(seed, domain, item, length))
                 labels = {"words": str(length), "position": position, "domain": domain}
                 if domain == "biogr":
                     labels = {"words": "caption", "map": made.facts["variant"], "domain": domain}
@@ -63,9 +63,13 @@ def generate(
 
 
 def _made(domain: str, seed: int, item: int, words: int, position: Position) -> Made:
-    rng = Random(f"{seed}:{domain}:{item}")
+    rng = _random(seed, domain, item)
     if domain == "pdb":
         return pdb(rng, words, position)
     if domain == "biogr":
         return places.biogr(rng, places.VARIANTS[item % len(places.VARIANTS)])
     return _MAKERS[domain](rng)
+
+
+def _random(*purpose: object) -> Random:
+    return Random(":".join(map(str, purpose)))  # noqa: S311 -- no secret

@@ -96,7 +96,7 @@ def parse(text: str) -> Any:
             return None
         try:
             value = parser(text)
-        except Exception:  # noqa: BLE001 -- whatever a hostile text makes of a parser
+        except Exception:  # noqa: BLE001, S112 -- whatever a hostile text makes of a parser
             continue
         if isinstance(value, list | dict):
             return plain(value)
@@ -239,11 +239,13 @@ def terms(latex: str) -> Counter[str]:
 
     Splits at signs outside of all brackets and averages; products are compared as sorted factors.
     """
-    body = latex.split("where", maxsplit=1)[0].split("=", 1)[-1]
+    # A definition after "where" has an equals sign of its own; sums may have one in their indices.
+    body = re.split(r"\bwhere\b", latex)[0]
+    body = re.sub(r"^[^=+\-]*=", "", body)
     body = re.sub(r"\\(?:left|right|big|Big|bigg|Bigg|,|;|!|:|quad|cdot)(?![A-Za-z])", "", body)
     for one, two in ((r"\dag", r"\dagger"), (r"\daggerger", r"\dagger"), (r"\text{h.c.}", "h.c."),
                      (r"\mathrm{h.c.}", "h.c."), ("H.c.", "h.c."), (r"\lvert", "|"),
-                     (r"\rvert", "|"), ("−", "-")):  # fmt: skip
+                     (r"\rvert", "|"), ("\N{MINUS SIGN}", "-")):  # fmt: skip
         body = body.replace(one, two)
     body = re.sub(
         r"[\s$.`~]|\\\\|\\begin\{\w+\*?\}|\\end\{\w+\*?\}|&", "", body.replace("h.c.", "hc")
@@ -269,11 +271,22 @@ def normal(term: str) -> str:
     return sign + bare
 
 
-def shared_terms(gold: str, answer: str) -> float:
+def shared_terms(gold: str, answer: Any) -> dict[str, float]:
     """F1 of the terms of two Hamiltonians."""
-    one, two = terms(gold), terms(answer)
+    one, two = terms(gold), terms(str(answer))
     both = sum((one & two).values())
-    return 2 * both / (sum(one.values()) + sum(two.values())) if both else 0.0
+    return {"terms": 2 * both / (sum(one.values()) + sum(two.values())) if both else 0.0}
+
+
+def shared_steps(gold: list[dict[str, Any]], answer: Any) -> dict[str, float | None]:
+    """Mean of `shared_terms` over steps; ``None`` for a gold that does not number its steps."""
+    wanted, found = ({str(step.get("step")): str(step.get("answer")) for step in steps
+                      if isinstance(step, dict)} if isinstance(steps, list) else {}
+                     for steps in (gold, answer))  # fmt: skip
+    if not wanted or "None" in wanted:
+        return {"terms": None}
+    each = [shared_terms(text, found.get(step, ""))["terms"] for step, text in wanted.items()]
+    return {"terms": sum(each) / len(each)}
 
 
 def judge_sequence(gold: str, answer: str) -> dict[str, Any]:

@@ -122,7 +122,7 @@ def iou(one: Box, two: Box) -> float:
 
 
 def published_iou(gold: Mapping[str, float], value: Any) -> float:
-    """As the authors compute it: no order of the sides is checked, so that areas can be negative."""
+    """As the authors compute it: sides in any order, so that areas can be negative."""
     numbers = _sides(value)
     if numbers is None:
         return 0.0

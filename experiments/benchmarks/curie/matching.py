@@ -107,7 +107,7 @@ def published(pairs: Sequence[Pair], golds: int, found: int, *, doubled: bool) -
     the first entry that the judge names is taken. ``doubled``: their reader of the gold returns
     every structure twice.
     """
-    first = {}
+    first: dict[int, int] = {}
     for pair in pairs:
         first.setdefault(pair.gold, pair.found)
     matches = sum(place != 0 for place in first.values())
@@ -190,10 +190,10 @@ def same(gold: Mapping[str, Any], entry: Mapping[str, Any], key: str) -> bool:
     else:
         one, two = str(gold.get(key, "")), str(entry.get(key, ""))
     one, two = one[:MAX_CHARACTERS], two[:MAX_CHARACTERS]
-    numbers = quantity(one), quantity(two)
-    if numbers[0] is None or numbers[1] is None:
+    right, found = quantity(one), quantity(two)
+    if right is None or found is None:
         return bool(_plain(one)) and _plain(one) == _plain(two)
-    (first, unit), (second, other) = numbers
+    (first, unit), (second, other) = right, found
     return unit == other and abs(first - second) <= CLOSE * max(abs(first), abs(second))
 
 

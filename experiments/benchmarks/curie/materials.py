@@ -94,9 +94,9 @@ def dft(rng: Random) -> Made:
     other = name(rng)
     evidence += [
         *told,
-        f"For comparison, the {other} group used {rng.choice(_SOFTWARE)} with a cutoff of "
+        (f"For comparison, the {other} group used {rng.choice(_SOFTWARE)} with a cutoff of "
         f"{rng.randrange(250, 300, 5)} eV and a {rng.randint(13, 17)}x1x1 mesh; none of their "
-        "settings were used here.",
+        "settings were used here."),
         "Convergence was tested with cutoffs of 210, 230 and 250 eV, which were too low to keep.",
         "As a check that can be repeated anywhere, the total energy of each final structure, as "
         "given and without any relaxation, was also computed with ASE's calculator EMT; cells were "

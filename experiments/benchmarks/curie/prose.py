@@ -18,7 +18,7 @@ _MIDDLES = ("lo", "ri", "na", "ve", "du", "sti", "mo", "ka", "the", "bo", "ga", 
 _ENDS = ("ra", "nd", "lis", "mor", "ter", "ven", "dal", "ska", "rin", "tum")
 
 _SUBJECTS = (
-    "The approach taken here", "Earlier work on this class of problems", "A closer look at the data",
+    "The approach taken here", "Earlier work on this class of problems", "A closer look at this",
     "The comparison with the literature", "Much of the recent interest in the field",
     "The general picture that emerges", "The discussion of these points",
     "A long line of contributions", "The choice of a suitable description",

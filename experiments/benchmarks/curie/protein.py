@@ -71,7 +71,8 @@ def _record(  # noqa: PLR0917 -- the columns of a record
     point: tuple[float, float, float],
 ) -> str:  # fmt: skip
     x, y, z = point
+    share = 1.0 if other == " " else 0.5
     return (
         f"{kind:<6}{serial:>5}  {atom:<3}{other}{residue} A{number:>4}    "
-        f"{x:8.3f}{y:8.3f}{z:8.3f}{0.5 if other != ' ' else 1.0:6.2f}{20.0:6.2f}          {atom[0]:>2}"
+        f"{x:8.3f}{y:8.3f}{z:8.3f}{share:6.2f}{20.0:6.2f}          {atom[0]:>2}"
     )

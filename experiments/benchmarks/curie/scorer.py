@@ -1,4 +1,4 @@
-"""Scores answers about papers: each task by its own metrics, in the authors' mode and a right one."""
+"""Scores answers about papers: each task by its own metrics, the authors' way and a right one."""
 
 from __future__ import annotations
 
@@ -50,6 +50,45 @@ _CODES = {
 }  # fmt: skip
 
 
+_MINOR = (
+    ("rouge_published", "ROUGE-L published", "the same against the whole record, in ASCII"),
+    ("llmsim_precision", "LLMSim P", "mean precision of lists"),
+    ("llmsim_recall", "LLMSim R", "mean recall of lists"),
+    ("llmsim_published", "LLMSim published", "as the authors count: entry 0 never does"),
+    ("lmscore_word", "LMScore by word", "the judge's word alone, without probabilities"),
+    ("bertscore", "BERTScore", "F1 of BERTScore"),
+    ("iou_published", "IoU published", "the same with no order of the sides checked"),
+    ("world", "IoU of the world", "what a box around the whole world scores"),
+    ("identity_published", "identity published", "the same for the first line only"),
+    ("runs", "runs", "code that runs and returns energies"),
+    ("energies", "energies", "energies within 1 % of the reference's"),
+    ("terms", "terms", "F1 of the terms of the Hamiltonian"),
+    ("evidence", "evidence shown", "sentences with the gold that the retriever found"),
+    ("readable", "readable", "answers in the form asked for"),
+    ("context", "context", "papers that did not fit the model's window"),
+    ("cut", "cut", "replies that were cut off at their limit"),
+)
+_OVERALL = (
+    "mean over the tasks of ROUGE-L against what was asked for, IoU with the date line, or "
+    "identity over all lines"
+)
+METRICS = (
+    Metric("overall", "overall", _OVERALL, weight="weight"),
+    Metric("published", "published", "the same as the authors compute it", weight="weight"),
+    Metric("rouge", "ROUGE-L", "ROUGE-Lsum F1 against what was asked for, once"),
+    Metric("llmsim", "LLMSim", "mean F1 of lists, one gold entry for one of the answer's"),
+    Metric("lmscore", "LMScore", "good, ok or bad by the probabilities of a judge's word"),
+    Metric("iou", "IoU", "overlap of boxes, which may cross the date line"),
+    Metric("identity", "identity", "identities over the length of the alignment"),
+    *(Metric(name, title, about, minor=True) for name, title, about in _MINOR),
+    Metric("llmsim_micro", "LLMSim micro", "F1 over the entries of all lists",
+           weight="llmsim_entries", minor=True),
+    Metric("box_offset", "box offset", "distance of the centres over half the gold's diagonal",
+           bounded=False, minor=True),
+    Metric("box_size", "box size", "area of the box over the gold's", bounded=False, minor=True),
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class CurieScorer:
     """Judges an answer to one of the ten tasks.
@@ -61,38 +100,7 @@ class CurieScorer:
     """
 
     overall: Overall = "table"
-    metrics: Sequence[Metric] = (
-        Metric("overall", "overall", "mean over the tasks of ROUGE-L against what was asked for, "
-               "IoU with the date line, or identity over all lines", weight="weight"),
-        Metric("published", "published", "the same as the authors compute it", weight="weight"),
-        Metric("rouge", "ROUGE-L", "ROUGE-Lsum F1 against what was asked for, once"),
-        Metric("rouge_published", "ROUGE-L published", "the same against the whole record in ASCII"),
-        Metric("llmsim", "LLMSim", "mean F1 of lists, one gold entry for one of the answer's"),
-        Metric("llmsim_precision", "LLMSim P", "mean precision of lists"),
-        Metric("llmsim_recall", "LLMSim R", "mean recall of lists"),
-        Metric("llmsim_micro", "LLMSim micro", "F1 over the entries of all lists",
-               weight="llmsim_entries"),
-        Metric("llmsim_published", "LLMSim published", "as the authors count: entry 0 never does"),
-        Metric("lmscore", "LMScore", "good, ok or bad by the probabilities of a judge's word"),
-        Metric("lmscore_word", "LMScore by word", "the judge's word alone: its endpoint gives no "
-               "probabilities"),
-        Metric("bertscore", "BERTScore", "F1 of BERTScore"),
-        Metric("iou", "IoU", "overlap of boxes, which may cross the date line"),
-        Metric("iou_published", "IoU published", "the same with no order of the sides checked"),
-        Metric("world", "IoU of the world", "what a box around the whole world scores"),
-        Metric("box_offset", "box offset", "distance of the centres over half the gold's diagonal",
-               bounded=False),
-        Metric("box_size", "box size", "area of the box over the gold's", bounded=False),
-        Metric("identity", "identity", "identities over the length of the alignment"),
-        Metric("identity_published", "identity published", "the same for the first line only"),
-        Metric("runs", "runs", "code that runs and returns energies"),
-        Metric("energies", "energies", "energies within 1 % of the reference's"),
-        Metric("terms", "terms", "F1 of the terms of the Hamiltonian"),
-        Metric("evidence", "evidence shown", "sentences with the gold that the retriever found"),
-        Metric("readable", "readable", "answers in the form asked for"),
-        Metric("context", "context", "papers that did not fit the model's window"),
-        Metric("cut", "cut", "replies that were cut off at their limit"),
-    )  # fmt: skip
+    metrics: Sequence[Metric] = METRICS
     executes: bool = True
     #: What a verification worker imports once.
     warmup: str = "import json5, rouge_score.rouge_scorer, Bio.Align\n"
@@ -117,8 +125,8 @@ class CurieScorer:
             ran, execution = await _energies(tools, sample, said.get("value"))
             values |= ran
             answer = Given(answer.value, answer.reason, answer.execution or execution)
-        if target["task"] == "hfe":
-            values["terms"] = await _terms(tools, target["gold"], text)
+        if target["task"] in {"hfe", "hfd"}:
+            values["terms"] = await _terms(tools, target["gold"], said.get("value") or text)
         if target["listed"]:
             values |= await _similar(tools.judge, sample, said.get("value"))
         if target["form"] in {"json", "code", "text"}:
@@ -230,9 +238,7 @@ async def _energies(
     )
     if reference.outcome is not Outcome.OK:
         raise SandboxError(f"the reference did not run: {reference.error}")
-    right = {
-        label: _near(found.get(label), energy) for label, energy in reference.result.items()
-    }
+    right = {label: _near(found.get(label), energy) for label, energy in reference.result.items()}
     return {"runs": 1.0, "energies": sum(right.values()) / len(right)}, execution
 
 
@@ -241,9 +247,11 @@ def _near(found: object, energy: float) -> bool:
     return known and abs(float(found) - energy) <= ENERGY * abs(energy)  # type: ignore[arg-type]
 
 
-async def _terms(tools: Tools, gold: str, text: str) -> float:
-    said = await grade(tools, GRADER, "shared_terms", gold, text) if text else 0.0
-    return float(said or 0.0)
+async def _terms(tools: Tools, gold: Any, found: Any) -> float | None:
+    """Agreement of Hamiltonians term by term; unknown where the gold has another form."""
+    rule = "shared_terms" if isinstance(gold, str) else "shared_steps"
+    said = await grade(tools, GRADER, rule, gold, found) if found else {"terms": 0.0}
+    return None if said is None else said["terms"]
 
 
 async def _similar(judge: Judge | None, sample: Sample, value: Any) -> Values:
@@ -252,7 +260,7 @@ async def _similar(judge: Judge | None, sample: Sample, value: Any) -> Values:
     names = ("llmsim", "llmsim_precision", "llmsim_recall", "llmsim_published", "llmsim_micro",
              "llmsim_entries")  # fmt: skip
     if not found:
-        return dict.fromkeys(names, 0.0) | {"llmsim_entries": float(len(golds))}
+        return {**dict.fromkeys(names, 0.0), "llmsim_entries": float(len(golds))}
     if judge is None:
         return dict.fromkeys(names)
     core = sample.target["task"] == "mpv"
@@ -278,5 +286,3 @@ async def _judged(judge: Judge | None, sample: Sample, text: str) -> Values:
     marks = (mark for each in tokens or () if (mark := lmscore(each)) is not None)
     mark = next(marks, None)
     return {"lmscore_word": word_mark(word)} if mark is None else {"lmscore": mark}
-
-

@@ -52,7 +52,7 @@ def _model(rng: Random) -> dict[str, str]:
         "hartree": hartree if extended else "0", "fock": fock if extended else "0",
         "lattice": "honeycomb" if honeycomb else "square", "hop": hop, "site": site, "near": near,
         "mu": mu, "spin": spin,
-        "where": rf"n_{{i}} = n_{{i\uparrow}} + n_{{i\downarrow}}",
+        "where": r"n_{i} = n_{i\uparrow} + n_{i\downarrow}",
     }  # fmt: skip
 
 
@@ -69,12 +69,18 @@ def hfe(rng: Random) -> Made:
         special = rf"{model['site']} \sum_{{i}} \langle n_{{i\uparrow}} \rangle n_{{i\downarrow}}"
     answer = f"The general Hartree-Fock Hamiltonian is $H = {whole}$ where ${model['where']}$"
     evidence = [
-        f"We study electrons on a {model['lattice']} lattice with hopping ${model['hop']}$ and a "
-        f"repulsion ${model['site']}$ on each site.",
-        f"In the general case the mean-field Hamiltonian reads $$H = {whole}$$ where "
-        f"${model['where']}$.",
-        f"In a special case that we only mention it reduces to $$H_0 = {special}$$, which is not "
-        "used below.",
+        (
+            f"We study electrons on a {model['lattice']} lattice with hopping ${model['hop']}$ and "
+            f"a repulsion ${model['site']}$ on each site."
+        ),
+        (
+            f"In the general case the mean-field Hamiltonian reads $$H = {whole}$$ where "
+            f"${model['where']}$."
+        ),
+        (
+            f"In a special case that we only mention it reduces to $$H_0 = {special}$$, which is "
+            "not used below."
+        ),
     ]
     return Made(f"Mean-field study of the {name(rng)} model", evidence, {"hamiltonian": answer})
 
@@ -88,12 +94,16 @@ def hfd(rng: Random) -> Made:
         for number, part in enumerate(parts, 1)
     ]
     evidence = [
-        f"The model lives on a {model['lattice']} lattice; ${model['spin']}$ is the spin and "
-        f"${model['where']}$.",
+        (
+            f"The model lives on a {model['lattice']} lattice; ${model['spin']}$ is the spin and "
+            f"${model['where']}$."
+        ),
         f"Its single-particle part is $$H_0 = {model['kinetic']}$$.",
         f"Electrons interact through $$H_{{int}} = {model['interaction']}$$.",
-        "Averages that conserve charge and spin are kept, those of neighbouring sites included; "
-        "anomalous ones vanish. On-site averages are diagonal in the spin.",
+        (
+            "Averages that conserve charge and spin are kept, those of neighbouring sites "
+            "included; anomalous ones vanish. On-site averages are diagonal in the spin."
+        ),
     ]
     return Made(f"Interactions in the {name(rng)} model", evidence, {"steps": record})
 
@@ -119,11 +129,15 @@ def qecc(rng: Random) -> Made:
         "relations": {"parents": [{"code_id": parent}], "cousins": [{"code_id": cousin}]},
     }  # fmt: skip
     evidence = [
-        f"The {title} code (code_id {ident}) was introduced by {record['introduced']}; it encodes "
-        f"logical qubits into physical qubits and is a {family} code.",
+        (
+            f"The {title} code (code_id {ident}) was introduced by {record['introduced']}; it "
+            f"encodes logical qubits into physical qubits and is a {family} code."
+        ),
         told,
-        f"Decoded by matching, its threshold under depolarising noise is {threshold}%; an earlier "
-        f"estimate of {other}% suffered from small sizes and is withdrawn.",
+        (
+            f"Decoded by matching, its threshold under depolarising noise is {threshold}%; an "
+            f"earlier estimate of {other}% suffered from small sizes and is withdrawn."
+        ),
         f"It belongs to the family {parent} (parent), and is a cousin of {cousin}.",
     ]
     return Made(f"The {title} code", evidence, record)
@@ -134,19 +148,19 @@ def _families(size: int) -> list[tuple[str, int, int, int, str]]:
     r = min(size, 6)
     return [
         ("toric", 2 * size**2, 2, size,
-         f"Qubits sit on the edges of a square lattice of {size} by {size} vertices with periodic "
-         "boundaries; stabilisers are the usual stars and plaquettes."),
+         (f"Qubits sit on the edges of a square lattice of {size} by {size} vertices with periodic "
+         "boundaries; stabilisers are the usual stars and plaquettes.")),
         ("rotated surface", size**2, 1, size,
          f"Qubits sit on the vertices of a patch of {size} by {size} with alternating boundaries."),
         ("quantum repetition", size, 1, 1,
-         f"A logical qubit is repeated over {size} qubits with neighbouring ZZ checks only, so "
-         "that a single phase error is a logical one."),
+         (f"A logical qubit is repeated over {size} qubits with neighbouring ZZ checks only, so "
+         "that a single phase error is a logical one.")),
         ("quantum Hamming", 2**r - 1, 2**r - 1 - 2 * r, 3,
-         f"The construction of Calderbank, Shor and Steane takes the Hamming code with {r} parity "
-         "checks for both kinds of errors."),
+         (f"The construction of Calderbank, Shor and Steane takes the Hamming code with {r} parity "
+         "checks for both kinds of errors.")),
         ("quantum Reed-Muller", 2**r - 1, 1, 3,
-         f"Stabilisers come from the punctured Reed-Muller code of length 2^{r} - 1, so that there "
-         "is one logical qubit of distance 3."),
+         (f"Stabilisers come from the punctured Reed-Muller code of length 2^{r} - 1, so that "
+         "there is one logical qubit of distance 3.")),
         ("hypergraph product", size**2 + (size - 1) ** 2, 1, size,
          f"It is the hypergraph product of the repetition code of length {size} with itself."),
     ]  # fmt: skip
