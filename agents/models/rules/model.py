@@ -11,7 +11,15 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
 from agents.models.rules import (
-    atoms, choice, coder, critic, formulas, judging, papers, problems, steps,
+    atoms,
+    choice,
+    coder,
+    critic,
+    formulas,
+    judging,
+    papers,
+    problems,
+    steps,
 )  # fmt: skip
 from agents.models.rules.reading import read
 from docgen import rules_writer
@@ -66,7 +74,8 @@ def answer(messages: Sequence[BaseMessage]) -> str:
     if read_prompt(text):
         return rules_writer.write(text)
     for kind in (judging, choice, formulas, atoms, problems, papers):
-        if (said := kind.answer(text)) is not None:
+        said: str | None = kind.answer(text)
+        if said is not None:
             return said
     prompt = read(text)
     if prompt is not None and (reply := steps.step(text, prompt)) is not None:
