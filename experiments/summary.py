@@ -49,13 +49,17 @@ def samples_digest(samples: Iterable[Sample]) -> str:
 def mounted(samples: Iterable[Sample]) -> dict[str, list[tuple[str, str | None]]]:
     """Of each question its input files: path inside, digest of the contents (``None``: absent)."""
     content = cache(_content)  # questions share their files
-    return {
-        sample.question.id: [
-            (target, content(Path(source)))
-            for target, source in sorted(sample.question.mounts.items())
-        ]
-        for sample in samples
-    }
+    found = {}
+    for sample in samples:
+        # A picture is known by what it shows, also where it lies in a file.
+        pictures = {
+            hashlib.sha256(part.data).hexdigest(): part.key
+            for part in sample.question.parts
+            if isinstance(part, Image)
+        }
+        inside = [(t, content(Path(source))) for t, source in sample.question.mounts.items()]
+        found[sample.question.id] = sorted((t, pictures.get(str(d), d)) for t, d in inside)
+    return found
 
 
 def _content(path: Path) -> str | None:

@@ -26,7 +26,7 @@ _PIECE = re.compile(
     r"[-+*/^_(){}\[\]=|,']"
 )
 _DRESS = re.compile(
-    r"\\(?:left|right|[bB]igl?|[bB]igr?|displaystyle|limits)(?![a-zA-Z])|\\[,;!:]|[$&\s]"
+    r"\\(?:left|right|[bB]igl?|[bB]igr?|displaystyle|limits)(?![a-zA-Z])|\\[,;!:]|[$&]"
 )
 _FONTS = {
     "\\text", "\\mathrm", "\\mathbf", "\\boldsymbol", "\\mathcal", "\\mathit", "\\bar", "\\hat",
@@ -37,6 +37,15 @@ _FUNCTIONS: dict[str, Callable[[complex], complex]] = {
     "log": cmath.log10, "sqrt": cmath.sqrt, "sinh": cmath.sinh, "cosh": cmath.cosh,
     "tanh": cmath.tanh,
 }  # fmt: skip
+_LETTERS = {
+    "\\" + name
+    for name in re.findall(
+        r"\w+",
+        "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu "
+        "xi pi rho sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma "
+        "Phi Psi Omega hbar ell",
+    )
+}
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -52,7 +61,7 @@ def equal(pairs: list[list[str]]) -> list[bool]:
 def _equal(one: str, other: str) -> bool:
     try:
         (left, first), (right, second) = _sides(one), _sides(other)
-        if left and right and left != right:
+        if left and right and left.split() != right.split():
             return False
         f, g = _Reader(first), _Reader(second)
         one_value, other_value = f.whole(), g.whole()
@@ -73,7 +82,7 @@ def _sides(text: str) -> tuple[str, str]:
     """Left side (may be empty) and right side of a formula, without dress."""
     if len(text) > MAX_CHARACTERS:
         raise UnknownError
-    text = _DRESS.sub("", text).replace("\\{", "(").replace("\\}", ")")
+    text = _DRESS.sub(" ", text).replace("\\{", "(").replace("\\}", ")")
     left, _, right = text.rpartition("=")
     if "=" in left:
         raise UnknownError
@@ -85,7 +94,7 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self.pieces = _PIECE.findall(text)
-        if "".join(self.pieces) != text:
+        if "".join(self.pieces) != "".join(text.split()):
             raise UnknownError
         self.at = 0
         self.depth = 0
@@ -209,7 +218,7 @@ class _Reader:
         if piece in _FONTS:
             self.take("{")
             piece += "{" + self.raw()
-        elif not piece.removeprefix("\\").isalpha():
+        elif not (piece.isalpha() or piece in _LETTERS):
             raise UnknownError
         if piece == "\\pi":
             return lambda _: complex(cmath.pi)

@@ -22,7 +22,8 @@ from experiments.benchmarks.omnimatbench.slots import (
 
 SLOTS = Path(__file__).parents[4] / "shared" / "data" / "omnimatbench" / "cal_slots.jsonl"
 OWN = [
-    "12.30", "-0.05", "1.5 \\times 10^4", "2.207 \\times 10^{-2}", "3.415 \N{MULTIPLICATION SIGN} 10^{-9}", "10^{5}",
+    "12.30", "-0.05", "1.5 \\times 10^4", "2.207 \\times 10^{-2}",
+    "3.415 \N{MULTIPLICATION SIGN} 10^{-9}", "10^{5}",
     "11/6", "-5/6", "\\frac{3}{4}", "1\\frac{1}{2}", "-1.6000e-004", "22,618", "4.0 \\times 10^62",
     "0",
     "65%", "T^2", "\\tau = \\frac{Gb}{D}", "Yes", "A_{11}=13.60", "9 hours 40 minutes",
@@ -109,7 +110,8 @@ def test_half_of_the_last_digit():
         ("5", "1e-999999999", False, False),
         (".5", "0.5", True, False), ("5.", "5", True, False), ("(1,2)", "(12)", False, True),
         ("2", "2.5", True, True), ("22,618", "22618", True, True),
-        ("1.5e-5", "1.5 \N{MULTIPLICATION SIGN} 10⁻⁵", True, False), ("1.5e-5", "1.5x10^-5", True, False),
+        ("1.5e-5", "1.5 \N{MULTIPLICATION SIGN} 10⁻⁵", True, False),
+        ("1.5e-5", "1.5x10^-5", True, False),
         ("-0.05", "\N{MINUS SIGN}0.05", True, True), ("5", "", False, False),
         ("5", "nan", False, False),
         ("\\frac{1}{2}", "0.5", True, False), ("1/0", "1/0", True, True),
