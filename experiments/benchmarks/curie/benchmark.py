@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,22 +131,12 @@ class CurieBenchmark:
         """
         wanted = [task for task in TASKS if not self.tasks or task.name in self.tasks]
         domains = list(dict.fromkeys(task.domain for task in wanted))
-        pairs = [
-            (task, paper)
+        return [
+            self._sample(task, paper)
             for paper in self._papers(domains)
             for task in wanted
             if task.domain == paper.domain
         ]
-        samples = [self._sample(task, paper) for task, paper in pairs]
-        # Every task counts the same in the overall score, whatever it has of papers.
-        known = Counter(
-            task.name
-            for (task, _), sample in zip(pairs, samples, strict=True)
-            if sample.unavailable is None
-        )
-        for (task, _), sample in zip(pairs, samples, strict=True):
-            sample.target["weight"] = 1.0 / max(1, known[task.name])
-        return samples
 
     def _papers(self, domains: Sequence[str]) -> Iterator[Paper]:
         if self.source == "generated":

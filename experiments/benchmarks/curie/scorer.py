@@ -73,16 +73,16 @@ _OVERALL = (
     "identity over all lines"
 )
 METRICS = (
-    Metric("overall", "overall", _OVERALL, weight="weight"),
-    Metric("published", "published", "the same as the authors compute it", weight="weight"),
+    Metric("overall", "overall", _OVERALL, macro="task"),
+    Metric("published", "published", "the same as the authors compute it", macro="task"),
     Metric("rouge", "ROUGE-L", "ROUGE-Lsum F1 against what was asked for, once"),
     Metric("llmsim", "LLMSim", "mean F1 of lists, one gold entry for one of the answer's"),
     Metric("lmscore", "LMScore", "good, ok or bad by the probabilities of a judge's word"),
     Metric("iou", "IoU", "overlap of boxes, which may cross the date line"),
     Metric("identity", "identity", "identities over the length of the alignment"),
     *(Metric(name, title, about, minor=True) for name, title, about in _MINOR),
-    Metric("llmsim_micro", "LLMSim micro", "F1 over the entries of all lists",
-           weight="llmsim_entries", minor=True),
+    Metric("llmsim_matched", "LLMSim micro", "F1 over the entries of all lists",
+           out_of="llmsim_entries", minor=True),
     Metric("box_offset", "box offset", "distance of the centres over half the gold's diagonal",
            bounded=False, minor=True),
     Metric("box_size", "box size", "area of the box over the gold's", bounded=False, minor=True),
@@ -135,7 +135,7 @@ class CurieScorer:
         headline, theirs = self._headline(target, values)
         readable = wrong is None and said.get("status") != "error"
         values |= {
-            "overall": headline, "published": theirs, "weight": target["weight"],
+            "overall": headline, "published": theirs,
             "evidence": target.get("evidence"), "readable": float(readable),
             "context": float(wrong == "context"), "cut": float(wrong == "cut"),
         }  # fmt: skip
@@ -257,7 +257,7 @@ async def _terms(tools: Tools, gold: Any, found: Any) -> float | None:
 async def _similar(judge: Judge | None, sample: Sample, value: Any) -> Values:
     """LLMSim of a list; unknown without a judge, but zero for an answer without entries."""
     golds, found = sample.target["gold"], matching.entries(value)
-    names = ("llmsim", "llmsim_precision", "llmsim_recall", "llmsim_published", "llmsim_micro",
+    names = ("llmsim", "llmsim_precision", "llmsim_recall", "llmsim_published", "llmsim_matched",
              "llmsim_entries")  # fmt: skip
     if not found:
         return {**dict.fromkeys(names, 0.0), "llmsim_entries": float(len(golds))}
@@ -270,7 +270,7 @@ async def _similar(judge: Judge | None, sample: Sample, value: Any) -> Values:
     doubled = sample.target["task"] == "dft_s"
     theirs = matching.published(pairs, len(golds), len(found), doubled=doubled)
     total = len(golds) + len(found)
-    known = (ours.f1, ours.precision, ours.recall, theirs.f1, 2 * matches / total, float(total))
+    known = (ours.f1, ours.precision, ours.recall, theirs.f1, 2.0 * matches, float(total))
     return dict(zip(names, known, strict=True))
 
 

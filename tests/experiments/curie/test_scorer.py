@@ -39,7 +39,7 @@ async def test_a_perfect_answer_is_perfect_in_every_right_mode(samples, tools, t
     )
     values = score.values
     assert score.passed == {"answer": True}, (values, score.reasons)
-    right = {"overall", "rouge", "llmsim", "llmsim_precision", "llmsim_recall", "llmsim_micro", "iou",
+    right = {"overall", "rouge", "llmsim", "llmsim_precision", "llmsim_recall", "iou",
              "identity", "runs", "energies", "terms", "readable"} & values.keys()  # fmt: skip
     assert {name: values[name] for name in right} == pytest.approx(dict.fromkeys(right, 1.0))
     assert values["context"] == values["cut"] == 0
