@@ -16,6 +16,7 @@ from agents.episode import Episode, returned
 from agents.prompts import Attempt
 from agents.toolbox import library_of
 from docgen.reading import last_tagged, spoken
+from retrieval.config import SMALL_PACKAGE
 from sandbox.base import Execution
 
 MAX_QUERY = 1000  # characters of a search query that a model writes
@@ -26,7 +27,6 @@ _MARKED = re.compile(r"`\s{0,9}([A-Za-z_][\w.]*+)[^`\n]{0,200}`")
 _SHAPED = re.compile(r"[A-Za-z_][\w.]*+")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*+(?:\.\w++)+|[A-Za-z]\w*_\w*|_\w+|\w*[a-z0-9][A-Z]\w*")
 _DEPTH = 3  # inputs of inputs of inputs
-_SMALL = 600  # documents of a package that nobody is supposed to know
 
 
 def formats_of(question: Question, *, checked: bool) -> dict[str, str]:
@@ -116,7 +116,7 @@ def small_packages(episode: Episode) -> list[str]:
         return []
     words = set(re.findall(r"\w+", episode.question.query))
     top = {entry.name.partition(".")[0] for entry in library.entries} & words
-    return sorted(name for name in top if len(library.contents(name)) <= _SMALL)
+    return sorted(name for name in top if len(library.contents(name)) <= SMALL_PACKAGE)
 
 
 def with_inputs(episode: Episode, names: Sequence[str]) -> list[str]:

@@ -40,6 +40,10 @@ class WriterConfig(BaseModel):
     shipped: bool = Field(True, description="use texts that were shipped or imported")
 
 
+#: Documents of a package that is small enough to be all that a question is about.
+SMALL_PACKAGE = 600
+
+
 class EvidenceConfig(BaseModel):
     """Weights of :class:`retrieval.evidence.Evidence`; zero switches a kind off."""
 
@@ -105,7 +109,7 @@ class RetrievalConfig(BaseModel):
     k: PositiveInt = 5
     tokens: PositiveInt | None = None
     per_property: bool = False
-    small_package: NonNegativeInt = 600
+    small_package: NonNegativeInt = SMALL_PACKAGE
     evidence: EvidenceConfig = EvidenceConfig()
     graph: GraphConfig = GraphConfig()
     rerank: Literal["none", "model"] = "none"

@@ -15,11 +15,12 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from experiments.report import chains
 from experiments.report.cells import spreadsheet
 from experiments.report.lines import Point, lines
 from experiments.report.page import HERE, content_hash
 from experiments.report.runs import Run, load_runs, tally
-from experiments.scorers.base import measuring
+from experiments.scorers.base import FIRST_WRONG, measuring
 from experiments.stats import Interval, Tally, ratio_interval
 from experiments.store import write_text
 
@@ -69,6 +70,8 @@ def write_curves(
     keys = list(dict.fromkeys(key for values, _ in cells for key in values))
     out.mkdir(parents=True, exist_ok=True)
     rows = [_row(result, keys) for result in results]
+    if not any(row[FIRST_WRONG] for row in rows):  # this benchmark follows no calls
+        rows = [{key: cell for key, cell in row.items() if key != FIRST_WRONG} for row in rows]
     write_text(out / "curves.csv", _csv(rows))
     write_text(out / "curves.html", _page(out, results, keys, rows))
     return not any(result.problem for result in results)
@@ -100,6 +103,7 @@ def _row(result: Result, keys: Sequence[str]) -> dict[str, object]:
         "passed": sum(item.passed for item in tallies) if run else None,
         "of": sum(item.total for item in tallies) if run else None,
         "all correct": sum(row.all_correct for row in run.scored) if run else None,
+        FIRST_WRONG: chains.told(chains.links(run.scored)) or None if run else None,
         "answers": summary.get("answers"),
         "questions": summary.get("questions"),
         "tokens per answer": _tokens([result]),
@@ -151,6 +155,7 @@ def _page(
         incomplete=[(result.name, result.problem) for result in results if result.problem],
         metric=f"{metric.title.capitalize()}: {metric.about}" if metric else "No run has ended yet",
         plots=list(_plots(results, keys, numbers, names)),
+        broken=chains.table([(r.name, chains.links(r.run.scored)) for r in results if r.run]),
         headings=[*rows[0], "page"],
         table=[
             [*map(_shown, row.values()), _link(out, result.run)]

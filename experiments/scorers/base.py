@@ -58,6 +58,9 @@ class Metric:
 
 #: Share of the parts (properties, slots, ...) that are right.
 PARTS: Literal["parts"] = "parts"
+#: Artefact of scorers that follow the calls of an answer: ``2 of 4`` when calls two deep are the
+#: first of which one is missing or gave a wrong value, ``none`` when all are right.
+FIRST_WRONG = "first wrong link"
 ALL_CORRECT: Literal["all_correct"] = "all_correct"
 
 

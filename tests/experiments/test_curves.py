@@ -6,10 +6,12 @@ import asyncio
 import csv
 import html.parser
 import os
+import re
 import signal
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +22,7 @@ from experiments.report import curves as page
 from experiments.report.lines import Point, lines
 from experiments.report.runs import load_runs
 from experiments.samples import Property, Sample
+from experiments.scorers.base import FIRST_WRONG
 from experiments.scorers.properties import PropertyScorer
 from experiments.stats import Interval
 from experiments.store import read_rows
@@ -251,3 +254,32 @@ def test_nothing_known_is_not_zero(tmp_path: Path) -> None:
     assert {row[key] for key in ("share", "passed", "tokens per answer", "US dollars")} == {""}
     with pytest.raises(UsageError):
         curves.cells(["benchmark=nowhere"])
+
+
+def test_which_link_breaks_first_stands_on_the_page_and_in_the_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = PropertyScorer.score
+    said = {"q0-0": "1 of 4", "q1-0": "3 of 4", "q2-0": "none"}
+
+    async def followed(self: PropertyScorer, sample: Sample, *rest: Any) -> Any:
+        score = await original(self, sample, *rest)
+        wrong = {FIRST_WRONG: said[sample.question.id]} if sample.question.id in said else {}
+        return replace(score, artefacts={} if all((score.passed or {}).values()) else wrong)
+
+    words = [*GRID, "+benchmark.depth=3,9", f"out={tmp_path}"]
+    monkeypatch.setattr(PropertyScorer, "score", followed)
+    assert curves.main(words) == 0
+    first, second = (row[FIRST_WRONG] for row in table(tmp_path))
+    assert first == "no code: 1, link 3: 1, after the last link: 1, all right: 1"
+    assert second == "no code: 1, link 1: 1, link 3: 1, after the last link: 1"
+    text = (tmp_path / "curves.html").read_text()
+    heads = re.findall(r"<th>(no code|link \d|after the last link|all right)</th>", text)
+    assert heads == ["no code", "link 1", "link 3", "after the last link", "all right"]
+    assert text.count('title="1 of 4">25 %</td>') == 8
+
+
+def test_a_benchmark_that_follows_no_calls_has_no_such_column(tmp_path: Path) -> None:
+    assert curves.main([*GRID, "+benchmark.depth=1,2", f"out={tmp_path}"]) == 0
+    assert FIRST_WRONG not in table(tmp_path)[0]
+    assert "Which link" not in (tmp_path / "curves.html").read_text()

@@ -17,12 +17,11 @@ from experiments.benchmarks.invented.plans import Call, Given, depth_of
 from experiments.benchmarks.invented.questions import InventedQuestion
 from experiments.benchmarks.invented.world import World
 from experiments.samples import Sample
-from experiments.scorers.base import Score, Tools
+from experiments.scorers.base import FIRST_WRONG, Score, Tools
 from experiments.scorers.properties import PropertyScorer
 
 #: Beside a question's gold.
 LINKS = "links.json"
-ARTEFACT = "first wrong link"
 _TOLERANCE = 1e-3
 _WATCH = """
 
@@ -102,4 +101,4 @@ class ChainScorer(PropertyScorer):
         run = await tools.run(sample, f"{trajectory.code}{watch}", "_watched_calls")
         returned = run.result if isinstance(run.result, Mapping) else {}
         lists = {name: values for name, values in returned.items() if isinstance(values, list)}
-        return replace(score, artefacts={ARTEFACT: first_wrong(sample.target, lists)})
+        return replace(score, artefacts={FIRST_WRONG: first_wrong(sample.target, lists)})
