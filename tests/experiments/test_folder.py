@@ -94,6 +94,17 @@ def test_a_package_of_their_own_that_is_installed_nowhere(tmp_path: Path, by_han
     assert [json.loads(prop.expected) for prop in sample.properties] == [12.25]
 
 
+@pytest.mark.parametrize("overlay", [".", "..", "questions", "questions/heights"])
+def test_an_overlay_that_holds_the_golds_is_refused(
+    overlay: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = tmp_path / "mine"
+    write(root)
+    (root / "benchmark.yaml").write_text(f"package: zorbian\noverlay: {overlay}\n")
+    assert main(["check", str(root)]) == 2
+    assert "would see the golds" in capsys.readouterr().err
+
+
 def test_a_package_folder_that_is_not_there_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -97,11 +97,20 @@ class QuestionSet(BaseModel):
 
         Raises
         ------
+        QuestionError
+            When the code that is tested would see the golds.
         SandboxError
             When there is nothing to put in front of it.
         """
         if self.overlay:
             own = (folder / self.overlay).resolve()
+            questions = (folder / "questions").resolve()
+            if questions.is_relative_to(own) or own.is_relative_to(questions):
+                msg = (
+                    f"{folder / MANIFEST}: overlay: {self.overlay}: code that is tested would see"
+                    " the golds; put the packages into a folder of their own"
+                )
+                raise QuestionError(msg)
             return environments.overlay(self.package, base=self.environment, folder=own)
         if "/" not in self.environment:
             return self.environment

@@ -31,7 +31,7 @@ _COLUMNS = {"properties": "{:.0f}", "mistakes": "{:.0f}", "kilobytes": "{:.0f}",
 class Options(BaseModel):
     """Arguments of ``python -m experiments.benchmarks.invented.sweep``."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
 
     out: Path = Field(description="file with one JSON line for each world")
     seeds: int = Field(20, ge=1, description="how many worlds of each kind")
