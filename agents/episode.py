@@ -270,14 +270,13 @@ class Episode:
         started = time.monotonic()
         self._begin(call.name, " ".join(str(value) for value in call.arguments.values())[:200])
         text = call.error or (await toolbox.call(call.name, call.arguments)).text
-        self._record(
-            "tool",
-            name=call.name,
-            arguments=dict(call.arguments),
-            result=_cut(text, SHOWN_CHARACTERS),
-            seconds=time.monotonic() - started,
-        )
+        result = _cut(text, SHOWN_CHARACTERS)
+        self.note(call.name, call.arguments, result, time.monotonic() - started)
         return text
+
+    def note(self, name: str, arguments: Mapping[str, Any], result: str, seconds: float) -> None:
+        """Record the use of a tool."""
+        self._record("tool", name=name, arguments=dict(arguments), result=result, seconds=seconds)
 
     def check(self, findings: Sequence[str]) -> None:
         """Record what a check found."""

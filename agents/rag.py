@@ -21,6 +21,7 @@ class Rag:
     name = "rag"
     uses_retrieval = True
     writes_code = False  # answers in whatever form a question wants
+    reads_files = False
 
     def __init__(self, parts: Parts, *, k: int | None = None) -> None:
         self.parts = parts

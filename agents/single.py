@@ -13,6 +13,7 @@ class Single:
     name = "single"
     uses_retrieval = False
     writes_code = False  # answers in whatever form a question wants
+    reads_files = False
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts

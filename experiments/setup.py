@@ -85,6 +85,13 @@ def check_answers(config: RunConfig, samples: Sequence[Sample]) -> None:
             f"system={config.system.name}: writes and runs code, but benchmark="
             f"{config.benchmark.name} asks for {other.name}; use system=single or system=rag"
         )
+    if not getattr(cls, "reads_files", True) and any(
+        sample.question.mounts and sample.question.answer != CODE for sample in samples
+    ):
+        raise UsageError(
+            f"system={config.system.name}: sees no files, but the questions of benchmark="
+            f"{config.benchmark.name} come with some; use system=command, or another arm"
+        )
 
 
 def check_prices(config: RunConfig) -> None:

@@ -8,6 +8,7 @@ the page's style sheet by class.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal
@@ -44,11 +45,16 @@ def forest(estimates: Sequence[tuple[str, Interval | None]], *, about: str) -> M
     return _figure(rows, about, scaled=True)
 
 
+def _natural(name: str) -> tuple[list[int], str]:
+    """Ranges of numbers (9-16, 17-32, > 64) in the order of their numbers."""
+    return [int(number) for number in re.findall(r"\d{1,9}", name)], name
+
+
 def areas(runs: Sequence[Run], label: str) -> Markup:
     """Primary metric by ``label`` (area, kind), one bar per run in each of the largest groups."""
     sizes = Counter(row.labels.get(label, "") for run in runs for row in run.scored)
     del sizes[""]
-    names = sorted(name for name, _ in sizes.most_common(GROUPS))
+    names = sorted((name for name, _ in sizes.most_common(GROUPS)), key=_natural)
     if not names:
         return Markup("")
     rows = [_axis()]

@@ -50,6 +50,8 @@ def failure(row: Row, name: str) -> str | None:
         return _OUTCOMES[row.outcome]
     if row.values.get("runnable") == 0:
         return "returned no dict, or an empty one"
+    if re.fullmatch(r"(?:[A-Z]+[a-z]+){2,}", reason):
+        return reason  # the name of a verdict: AtomCountMismatch
     return next((kind for pattern, kind in _KINDS if pattern.search(reason)), "another value")
 
 

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from agents.answer_formats import CODE, Block
+from agents.answer_formats import CODE, Block, File
 from agents.base import Question
 from agents.models.rules.atoms import parse
 from experiments.benchmarks.atomworld.actions import ACTIONS, Target, apply
 from experiments.benchmarks.atomworld.crystal import Crystal, CrystalError, read_cif
+from experiments.benchmarks.atomworld.family import FAMILIES, POINTS, Asked, Family, ask, read
 from experiments.benchmarks.atomworld.generate import Item, Symbols, generate
-from experiments.benchmarks.atomworld.scorer import Arm, StructureScorer, plain
+from experiments.benchmarks.atomworld.scorer import Arm, FamilyScorer, StructureScorer, plain
 from experiments.benchmarks.atomworld.wording import FRAME, Wording
 from experiments.samples import Sample
 from sandbox.environments import cache_folder
@@ -23,6 +24,7 @@ from sandbox.environments import cache_folder
 Source = Literal["generated", "published"]
 
 FILE = "structure.cif"
+RESULT = File("result.cif")
 _DIRECT = """\
 You are given a crystal structure as a CIF file in P1. {frame}
 
@@ -39,6 +41,12 @@ Action: {sentence}
 
 Write a function without arguments that reads the file and returns the dict {{"answer": TEXT}}, in \
 which TEXT is the whole CIF file after the action, in P1 and with all atoms."""
+_FILE = """\
+The file structure.cif holds a crystal structure as a CIF file in P1. {frame}
+
+Action: {sentence}
+
+Write the whole CIF file after the action, in P1 and with all atoms, to result.cif."""
 #: Folders of the authors' repository, one file for each action.
 _FILES = {
     "add": "AddAtomAction", "change": "ChangeAtomAction", "remove": "RemoveAtomAction",
@@ -65,13 +73,20 @@ class AtomWorldBenchmark:
         Checkout of the authors' repository.
     arm
         ``direct``: the reply holds the CIF; ``tool``: a function returns it, the input is a
-        mounted file; ``tool_inline``: the input stands in the prompt as well.
+        mounted file; ``tool_inline``: the input stands in the prompt as well; ``file``: for
+        ``system=command``, the input lies in the folder of an outside agent, which leaves a file.
     target
         What the strict rule compares with; the published rule always uses the published target.
     items
         Questions for each action.
     actions
         Which; empty: all.
+    family
+        ``actions``, or another kind of question around them; see
+        :mod:`experiments.benchmarks.atomworld.family`. Their published files are ``path``.
+    calculator
+        Of ``structprop``: ``emt``, or a program of your own that prints the property of the CIF
+        file it is given; it runs on this machine.
     unambiguous, sizes, symbols, wording, chain
         Of generated questions; see :func:`~experiments.benchmarks.atomworld.generate.generate`.
     """
@@ -88,14 +103,17 @@ class AtomWorldBenchmark:
     symbols: Symbols = "common"
     sizes: Sequence[int] = ()
     chain: int = 1
+    family: Family | Literal["actions"] = "actions"
+    calculator: str = "emt"
     name: str = "atomworld"
     packages: Sequence[str] = ("ase", "pymatgen")
 
     def __post_init__(self) -> None:
         for key, value, known in (
             ("source", self.source, ("generated", "published")),
-            ("arm", self.arm, ("direct", "tool", "tool_inline")),
+            ("arm", self.arm, ("direct", "tool", "tool_inline", "file")),
             ("target", self.target, ("literal", "published")),
+            ("family", self.family, ("actions", *FAMILIES)),
             ("wording", self.wording, ("own", "published", "paraphrase")),
         ):
             if value not in known:
@@ -107,7 +125,11 @@ class AtomWorldBenchmark:
     @property
     def scorer(self) -> StructureScorer:
         """See :class:`experiments.samples.Benchmark`."""
-        return StructureScorer(self.target)
+        if self.family == "actions":
+            return StructureScorer(self.target)
+        return FamilyScorer(
+            self.target, command="" if self.calculator == "emt" else self.calculator
+        )
 
     def load(self) -> list[Sample]:
         """All questions, action by action.
@@ -117,6 +139,8 @@ class AtomWorldBenchmark:
         AtomWorldError
             When published data are missing or unreadable.
         """
+        if self.family != "actions":
+            return [self._asked(one) for one in self._family(self.family)]
         if self.source == "published":
             return [
                 self._sample(f"{action}-{row['problem_id']}", *_published(action, row))
@@ -132,6 +156,38 @@ class AtomWorldBenchmark:
             self._sample(f"{item.action}-{item.structure:03d}", *_generated(item)) for item in made
         ]
 
+    def _family(self, family: Family) -> list[Asked]:
+        if self.source == "generated":
+            return ask(family, self.seed, self.items, self.calculator)
+        if self.path is None:
+            raise AtomWorldError("source=published needs path=FILE of the questions")
+        return read(family, Path(self.path).expanduser())
+
+    def _asked(self, asked: Asked) -> Sample:
+        apart = self.arm in {"tool", "file"}
+        inline = f"\n\n<cif>\n{asked.file}</cif>" if asked.file and not apart else ""
+        beside = f"\n\nThe file `{FILE}` holds it." if asked.file and apart else ""
+        task = f"{asked.task}{inline}{beside}"
+        form, formats = asked.form, {}
+        mounts = {FILE: str(_kept(asked.file))} if asked.file and self.arm != "direct" else {}
+        if self.arm == "direct" or (self.arm == "file" and asked.form is POINTS):
+            prompt = f"{task}\n\nReply with {asked.wanted}."
+        elif self.arm == "file":
+            form, prompt = RESULT, f"{task}\n\nWrite {asked.wanted} to {RESULT.filename}."
+        else:
+            form, formats = CODE, {"answer": "list" if asked.form is POINTS else "str"}
+            prompt = (
+                f"{task}\n\nWrite a function without arguments that returns the dict "
+                f'{{"answer": VALUE}}, in which VALUE is {asked.wanted}'
+                f"{'' if asked.form is POINTS else ', as text'}."
+            )
+        return Sample(
+            Question(asked.name, prompt, formats, mounts, asked.task, form),
+            environment="live",
+            labels=asked.labels,
+            target={"rule": asked.rule, "given": asked.given},
+        )
+
     def _sample(  # noqa: PLR0917 -- a question's parts
         self, name: str, cif: str, sentence: str, frame: str, target: Mapping[str, Any],
         labels: Mapping[str, str],
@@ -139,6 +195,9 @@ class AtomWorldBenchmark:
         if self.arm == "direct":
             prompt = _DIRECT.format(frame=frame, cif=cif, sentence=sentence)
             question = Question(name, prompt.strip(), search=sentence, answer=Block("cif"))
+        elif self.arm == "file":
+            prompt, mounts = _FILE.format(frame=frame, sentence=sentence), {FILE: str(_kept(cif))}
+            question = Question(name, prompt, mounts=mounts, search=sentence, answer=RESULT)
         else:
             inline = f"\n<cif>\n{cif}</cif>\n" if self.arm == "tool_inline" else ""
             question = Question(

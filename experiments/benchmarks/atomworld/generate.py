@@ -83,7 +83,7 @@ def generate(
     made = []
     for number in range(items):
         draw = random.Random(f"{seed}:structure:{number}")  # noqa: S311 -- no secret
-        prototype, crystal = _structure(draw, sizes[number % len(sizes)] if sizes else 0)
+        prototype, crystal = structure(draw, sizes[number % len(sizes)] if sizes else 0)
         for action in actions:
             draw = random.Random(f"{seed}:{action}:{number}:{wording}")  # noqa: S311 -- no secret
             item = _item(
@@ -94,7 +94,8 @@ def generate(
     return made
 
 
-def _structure(draw: random.Random, size: int) -> tuple[str, Crystal]:
+def structure(draw: random.Random, size: int) -> tuple[str, Crystal]:
+    """A strained prototype with noise on its sites, of at least ``size`` / 2 atoms."""
     prototype = draw.choice(PROTOTYPES)
     symbols = tuple(draw.sample(COMMON[1:], len(prototype.sites)))
     crystal = prototype.crystal(symbols, draw.uniform(2.0, 2.9))

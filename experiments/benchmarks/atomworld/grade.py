@@ -27,6 +27,10 @@ LENGTHS, ANGLES, SITES = 0.02, 0.05, 0.02  # Å, degrees, Å
 class WrongError(Exception):
     """An answer that is wrong as a whole; the message is the name of the verdict."""
 
+    def __init__(self, name: str, **numbers: float) -> None:
+        super().__init__(name)
+        self.numbers = numbers
+
 
 def published_block(reply: str) -> str:
     """The text between the last ``<cif>`` and the last ``</cif>`` after it."""
@@ -212,13 +216,177 @@ def verdicts(
     }
 
 
-def judged(text: str | None, rule: Any) -> dict[str, Any]:
+def judged(text: Any, rule: Any) -> dict[str, Any]:
     """The numbers of a rule, or the name of its verdict; wrong is wrong, never an exception."""
     if text is None:
         return {"error": "OutputFormatError", "passed": False}
     try:
         said = rule(text)
     except WrongError as error:
-        return {"error": str(error), "passed": False}
+        return {**error.numbers, "error": str(error), "passed": False}
     far = said.get("worst", 0.0) > SITES
     return {**said, "error": "SiteMismatch" if far else None, "passed": not far}
+
+
+# The family: every rule takes what the question holds, the value of the answer and the whole reply,
+# and returns ``strict``, ``published`` and ``echo`` like `verdicts`; ``None`` where there is none.
+
+REMOVED = "[VALUE_TO_BE_INSERTED]"
+MAX_GENERATED, MAX_CALCULATED = 200, 64  # sites of an answer
+CONTACT = 0.5  # Å; nothing is calculated of nearer atoms
+CALCULABLE = {"Al", "Ni", "Cu", "Pd", "Ag", "Pt", "Au"}  # by effective-medium theory
+
+
+def moved_points(given: dict[str, Any], value: Any, _reply: str) -> dict[str, Any]:
+    """PointWorld. The authors ask only whether points can be read and have the right shape."""
+
+    def off(points: Any) -> dict[str, Any]:
+        target = np.array(given["after"])
+        away = np.linalg.norm(target[:, None] - _points(points, len(target))[None], axis=2)
+        pairs = away[linear_sum_assignment(away)]
+        return {"worst": float(pairs.max()), "rms": float(np.sqrt((pairs**2).mean()))}
+
+    def shaped(points: Any) -> dict[str, Any]:
+        return {"max_dist": off(points)["worst"]}
+
+    before = given["before"]
+    echo_said = {"strict": judged(before, off), "published": judged(before, shaped)}
+    return {"strict": judged(value, off), "published": judged(value, shaped), "echo": echo_said}
+
+
+def _points(value: Any, count: int) -> Any:
+    """Shape (count, 3), finite."""
+    rows = value if isinstance(value, list) and len(value) == count else []
+    plain = all(
+        isinstance(row, list) and len(row) == 3 and all(type(x) in {int, float} for x in row)
+        for row in rows
+    )
+    if not rows or not plain or not all(abs(x) < 1e9 for row in rows for x in row):
+        raise WrongError("InvalidShape")
+    return np.array(rows, dtype=float)
+
+
+def repaired(given: dict[str, Any], block: str | None, reply: str) -> dict[str, Any]:
+    """CIF-Repair: the value that was taken out is put where the answer wants it."""
+    original = structure(given["original"])
+
+    def by_authors(text: str) -> dict[str, Any]:
+        return published(original, structure(text))
+
+    def filled(text: str) -> str:
+        return text.replace(REMOVED, given["removed"] or "", 9)
+
+    def by_us(text: str) -> dict[str, Any]:
+        return {**strict(original, structure(text)), "order": None}
+
+    text = None if block is None else filled(block)
+    return {
+        "strict": {**judged(text, by_us), "shown": None if text is None else shown(text)},
+        "published": judged(reply, lambda said: by_authors(filled(published_block(said)))),
+        "echo": {
+            "strict": judged(given["corrupted"], by_us),
+            "published": judged(given["corrupted"], by_authors),
+        },
+    }
+
+
+def generated(given: dict[str, Any], block: str | None, reply: str) -> dict[str, Any]:
+    """CIF-Gen. The authors' matcher scales cells and builds supercells; the strict one does not."""
+    target = target_structure(given["target"])
+    loose = StructureMatcher(primitive_cell=True, attempt_supercell=True, stol=0.5)
+    exact = StructureMatcher(primitive_cell=True, scale=False, ltol=0.01, stol=0.05, angle_tol=0.5)
+
+    def fits(text: str, matcher: StructureMatcher) -> dict[str, Any]:
+        found = structure(text)
+        if len(found) > MAX_GENERATED:
+            raise WrongError("TooManySites")
+        if found.composition.reduced_formula != target.composition.reduced_formula:
+            raise WrongError("CompositionMismatch")
+        if not matcher.fit(target, found):
+            raise WrongError("StructureMismatch")
+        return {"order": None}
+
+    said = judged(block, lambda text: fits(text, exact))
+    return {
+        "strict": {**said, "shown": None if block is None else shown(block)},
+        "published": judged(reply, lambda text: fits(published_block(text), loose)),
+        "echo": None,
+    }
+
+
+def changed(given: dict[str, Any], block: str | None, _reply: str) -> dict[str, Any]:
+    """StructProp: whether a property moved to the side that was asked for.
+
+    With ``calculator`` ``emt`` the bulk modulus in GPa is calculated here; otherwise the answer is
+    only checked, and handed back to be calculated elsewhere.
+    """
+    before = target_structure(given["before"])
+
+    def rule(text: str) -> dict[str, Any]:
+        found = structure(text)
+        check_calculable(found, before)
+        if given["calculator"] != "emt":
+            return {"order": None}
+        value, original = bulk_modulus(found), bulk_modulus(before)
+        if value is None or original is None:
+            raise WrongError("CalculationFailed")
+        if not moved(original, value, given["trend"]):
+            raise WrongError("WrongSide", value=value, original=original)
+        return {"order": None, "value": value, "original": original}
+
+    said = judged(block, rule)
+    return {
+        "strict": {**said, "shown": None if block is None else shown(block)},
+        "published": None,
+        "echo": None,
+    }
+
+
+def moved(original: float, value: float, trend: str) -> bool:
+    """Whether a property is strictly on the wanted side of what it was."""
+    return value > original if trend == "increase" else value < original
+
+
+def check_calculable(found: Structure, before: Structure) -> None:
+    """What is refused before anything is calculated."""
+    if not found.is_ordered:
+        raise WrongError("PartialOccupancy")
+    if len(found) > MAX_CALCULATED:
+        raise WrongError("TooManySites")
+    if len(found.get_neighbor_list(CONTACT)[0]):
+        raise WrongError("AtomsTooClose")
+    same = judged("", lambda _: strict(before, found))
+    if same["passed"]:
+        raise WrongError("StructureSame")
+
+
+def bulk_modulus(found: Structure) -> float | None:
+    """In GPa, from energies by effective-medium theory over the volume; ``None``: no minimum."""
+    from ase import Atoms  # noqa: PLC0415 -- only this family needs it
+    from ase.calculators.emt import EMT  # noqa: PLC0415
+    from ase.eos import EquationOfState  # noqa: PLC0415
+
+    symbols = [site.specie.symbol for site in found]
+    if not set(symbols) <= CALCULABLE:
+        raise WrongError("UnsupportedElement")
+    atoms = Atoms(symbols, positions=found.cart_coords, cell=found.lattice.matrix, pbc=True)
+    cell = atoms.cell.array.copy()
+    for _ in range(8):  # until the minimum lies within
+        scales = np.linspace(0.96, 1.04, 9)
+        volumes, energies = [], []
+        for scale in scales:
+            strained = atoms.copy()
+            strained.set_cell(cell * scale, scale_atoms=True)
+            strained.calc = EMT()
+            volumes.append(strained.get_volume())
+            energies.append(strained.get_potential_energy())
+        lowest = int(np.argmin(energies))
+        if 2 <= lowest <= 6:
+            try:
+                _, _, modulus = EquationOfState(volumes, energies, eos="birchmurnaghan").fit()
+            except (ValueError, RuntimeError):
+                return None
+            gpa = float(modulus) * 160.2176634  # of eV/Å^3
+            return gpa if 0.0 < gpa < 2000.0 else None
+        cell *= scales[lowest]
+    return None

@@ -34,16 +34,21 @@ def pictures(
     changes (target), and that are not where the target has them (answer).
     """
     first, wanted = crystal(before), crystal(target)
-    drawn = {
-        "before": (first, first.unlike(wanted, SAME)),
-        "target": (wanted, wanted.unlike(first, SAME)),
+    shown = {
+        "before": _draw("before", first, first.unlike(wanted, SAME)),
+        "target": _draw("target", wanted, wanted.unlike(first, SAME)),
     }
     if answer is not None:
         given = crystal(answer)
-        drawn["answer"] = (given, given.unlike(wanted, SAME))
-    return {
-        title: structure_svg(
-            one.lattice.tolist(), one.species, one.fractions.tolist(), marked=ringed, title=title
-        )
-        for title, (one, ringed) in drawn.items()
-    }
+        shown["answer"] = _draw("answer", given, given.unlike(wanted, SAME))
+    return shown
+
+
+def drawn(structures: Mapping[str, Mapping[str, Any] | None]) -> dict[str, str]:
+    """Titles to SVG texts of structures that are not compared."""
+    return {title: _draw(title, crystal(one), []) for title, one in structures.items() if one}
+
+
+def _draw(title: str, one: Crystal, ringed: list[int]) -> str:
+    fractions = one.fractions.tolist()
+    return structure_svg(one.lattice.tolist(), one.species, fractions, marked=ringed, title=title)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from agents.answer_formats import CODE
+import numpy as np
+
+from agents.answer_formats import Block
 from agents.base import Trajectory
 from experiments.benchmarks.atomworld.actions import Target
 from experiments.benchmarks.atomworld.crystal import Crystal
-from experiments.benchmarks.atomworld.pictures import pictures
+from experiments.benchmarks.atomworld.pictures import crystal, drawn, pictures
+from experiments.benchmarks.atomworld.property_command import compare
 from experiments.samples import Sample
 from experiments.scorers.base import ALL_CORRECT, Metric, Score, Tools
 from experiments.scorers.grading import given, grade
@@ -21,6 +25,7 @@ TIMEOUT = 120.0
 GRADER = Path(__file__).with_name("grade.py")
 PART = "structure"
 UNREADABLE = {"OutputFormatError", "CIFParsingError", "TooLarge", "TooManySites", "TooExpensive"}
+TOO_EXPENSIVE: Mapping[str, Any] = {"passed": False, "error": "TooExpensive"}
 
 
 @dataclass(frozen=True)
@@ -58,20 +63,11 @@ class StructureScorer:
     async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:
         """See :class:`experiments.scorers.base.Scorer`."""
         answer = await given(sample, trajectory, tools)
-        block = answer.value if isinstance(answer.value, str) else None
-        reply = trajectory.answer if sample.question.answer != CODE else f"<cif>{block or ''}</cif>"
-        target = sample.target
-        wanted, authors, before = (target[n] for n in (self.target, "published", "before"))
-        said = await _verdict(tools, "verdicts", wanted, authors, before, block, reply)
-        if said is None:
-            # Apart: the matcher may need minutes for a right answer; only its verdict lacks then.
-            said = {
-                "strict": await _verdict(tools, "strictly", wanted, block)
-                or {"passed": False, "error": "TooExpensive"},
-                "published": await _verdict(tools, "as_published", authors, reply),
-                "echo": await _verdict(tools, "echo", wanted, authors, before),
-            }
-        strict, published, echo = said["strict"], said["published"] or {}, said["echo"] or {}
+        reply = trajectory.answer
+        if not isinstance(sample.question.answer, Block):
+            reply = f"<cif>{answer.value}</cif>" if isinstance(answer.value, str) else ""
+        said = await self.judge(sample, answer.value, reply, tools)
+        strict, published, echo = said["strict"], said["published"] or {}, said["echo"]
         return Score(
             outcome=answer.outcome,
             values={
@@ -79,10 +75,11 @@ class StructureScorer:
                 "echo": _flag(echo["published"]["passed"] if echo else None),
                 "strict_echo": _flag(echo["strict"]["passed"] if echo else None),
                 "readable": float(strict["error"] not in UNREADABLE),
-                "order": _flag(strict["passed"] and strict["order"]),
+                "order": _flag(strict["passed"] and strict.get("order")),
                 "worst": strict.get("worst"),
                 "max_dist": published.get("max_dist"),
                 "contact": strict.get("contact"),
+                **self.more(sample, strict),
             },
             passed={PART: bool(strict["passed"])},
             reasons={} if strict["passed"] else {PART: answer.reason or strict["error"]},
@@ -90,14 +87,104 @@ class StructureScorer:
                 "error": strict["error"] or "",
                 "published error": published.get("error") or "",
             },
-            figures=pictures(before, wanted, strict.get("shown")),
+            figures=self.figures(sample, strict.get("shown")),
             execution=answer.execution,
         )
 
+    async def judge(
+        self, sample: Sample, value: Any, reply: str, tools: Tools
+    ) -> Mapping[str, Any]:
+        """The verdicts ``strict``, ``published`` and ``echo``; ``None`` where there is none."""
+        target, block = sample.target, value if isinstance(value, str) else None
+        wanted, authors, before = (target[n] for n in (self.target, "published", "before"))
+        said = await verdict(tools, "verdicts", wanted, authors, before, block, reply)
+        if said is not None:
+            return said
+        # Apart: the matcher may need minutes for a right answer; only its verdict lacks then.
+        return {
+            "strict": await verdict(tools, "strictly", wanted, block) or TOO_EXPENSIVE,
+            "published": await verdict(tools, "as_published", authors, reply),
+            "echo": await verdict(tools, "echo", wanted, authors, before),
+        }
 
-async def _verdict(tools: Tools, rule: str, *arguments: Any) -> Mapping[str, Any] | None:
+    def more(self, sample: Sample, strict: Mapping[str, Any]) -> Mapping[str, float | None]:  # noqa: ARG002 -- for subclasses
+        """Further values."""
+        return {}
+
+    def figures(self, sample: Sample, answer: Mapping[str, Any] | None) -> Mapping[str, str]:
+        """Pictures of the structures, by their titles."""
+        return pictures(sample.target["before"], sample.target[self.target], answer)
+
+
+@dataclass(frozen=True)
+class FamilyScorer(StructureScorer):
+    """Judges an answer by the rule that its question names.
+
+    Attributes
+    ----------
+    command
+        A program of the user's own that calculates the property of StructProp; empty: EMT.
+    """
+
+    command: str = ""
+    metrics: Sequence[Metric] = (
+        *StructureScorer.metrics[:-1],
+        Metric("sound", "strict without errata", "without questions whose target is wrong"),
+        Metric(
+            "error", "worst distance", "of a point from its place, where readable", bounded=False
+        ),
+    )
+
+    async def judge(
+        self, sample: Sample, value: Any, reply: str, tools: Tools
+    ) -> Mapping[str, Any]:
+        """See :meth:`StructureScorer.judge`."""
+        rule, wanted = sample.target["rule"], sample.target["given"]
+        said = await verdict(tools, rule, wanted, _plainest(value), reply)
+        if said is None:
+            return {"strict": TOO_EXPENSIVE, "published": None, "echo": None}
+        if self.command and said["strict"]["passed"]:
+            before, after = (
+                crystal(one).to_cif() for one in (wanted["before"], said["strict"]["shown"])
+            )
+            compared = await compare(self.command, before, after, wanted["trend"])
+            said = {**said, "strict": {**said["strict"], **compared}}
+        return said
+
+    def more(self, sample: Sample, strict: Mapping[str, Any]) -> Mapping[str, float | None]:
+        """See :meth:`StructureScorer.more`."""
+        points = sample.target["rule"] == "moved_points"
+        return {
+            "sound": None if "erratum" in sample.labels else float(strict["passed"]),
+            "error": strict.get("worst") if points else None,
+            "value": strict.get("value"),
+            "original": strict.get("original"),
+        }
+
+    def figures(self, sample: Sample, answer: Mapping[str, Any] | None) -> Mapping[str, str]:
+        """See :meth:`StructureScorer.figures`."""
+        wanted = sample.target["given"]
+        if "target" in wanted:
+            return drawn({"target": wanted["target"], "answer": answer})
+        if sample.target["rule"] == "changed":
+            return drawn({"before": wanted["before"], "answer": answer})
+        return {}
+
+
+async def verdict(tools: Tools, rule: str, *arguments: Any) -> Mapping[str, Any] | None:
+    """What a function of the grader says; ``None`` when the answer took it past a limit."""
     said: Mapping[str, Any] | None = await grade(tools, GRADER, rule, *arguments, timeout=TIMEOUT)
     return said
+
+
+def _plainest(value: Any) -> Any:
+    """What code returned as JSON; of anything else a text that is no answer to anything."""
+    try:
+        value = value.tolist() if isinstance(value, np.ndarray) else value
+        json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        return "not JSON"
+    return value
 
 
 def plain(crystal: Crystal) -> dict[str, Any]:
@@ -113,4 +200,4 @@ def _flag(passed: bool | None) -> float | None:
     return None if passed is None else float(passed)
 
 
-Arm = Literal["direct", "tool", "tool_inline"]
+Arm = Literal["direct", "tool", "tool_inline", "file"]

@@ -1,6 +1,7 @@
 """Verdicts on structures: the two rules, hostile answers, and whole runs."""
 
 import json
+import sys
 import time
 from dataclasses import replace
 
@@ -216,3 +217,30 @@ def test_an_answer_is_drawn_beside_the_target_and_what_differs_is_ringed(item):
     (grown,) = generate(seed=1, items=1, actions=["super_cell"])
     drawn = pictures(plain(grown.before), plain(grown.literal), plain(grown.literal))
     assert not any('fill="none"' in svg for svg in drawn.values())
+
+
+def test_an_outside_agent_is_graded_like_any_answer(tmp_path, monkeypatch, capsys):
+    """It gets the file and no CIF in its instruction."""
+    monkeypatch.chdir(tmp_path)
+    agent = tmp_path / "agent.py"
+    agent.write_text(
+        "import os, sys\n"
+        "assert 'Action:' in sys.argv[2] and '_cell_length_a' not in sys.argv[2]\n"
+        "os.mkdir('out')\n"
+        "lines = open('structure.cif').readlines()\n"
+        "open('out/result.cif', 'w').writelines(lines if 'Move' in sys.argv[2] else lines * 9000)\n"
+    )
+    run(tmp_path / "out", "benchmark.arm=file", "benchmark.items=1", "system=command",
+        "benchmark.actions=[move,remove]", f"system.program={sys.executable} {agent}")  # fmt: skip
+    found = {
+        row["question_id"]: row
+        for row in map(json.loads, (tmp_path / "out" / "results.jsonl").read_text().splitlines())
+    }
+    moved, removed = found["move-000"], found["remove-000"]
+    assert moved["values"]["published"] == moved["values"]["echo"]
+    assert moved["artefacts"]["error"] == "SiteMismatch"
+    assert removed["artefacts"]["error"] == "TooLarge"
+    assert moved["cost_usd"] is None
+    capsys.readouterr()
+    assert main(["benchmark=atomworld", "benchmark.arm=file", "system=single", "model=rules"]) == 2
+    assert "system=single: sees no files" in capsys.readouterr().err

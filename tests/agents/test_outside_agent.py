@@ -1,0 +1,128 @@
+"""An outside agent: what it is told, what it may leave, how it ends."""
+
+import sys
+import textwrap
+
+import psutil
+import pytest
+
+from agents.answer_formats import CODE, Block, File, Letters
+from agents.base import Document, Question
+from agents.command import MAX_BYTES, MAX_LOG, Command, instruction, read_result
+from agents.episode import Parts
+from agents.models import ModelConfig
+from agents.models.providers import build_model
+from sandbox.command import UsageError
+
+WANTED = File("result.cif")
+
+
+@pytest.fixture
+def agent(tmp_path):
+    def make(source, **params):
+        script = tmp_path / "it is an agent.py"
+        script.write_text(textwrap.dedent(source))
+        model = build_model(ModelConfig(provider="rules", name="rules"))
+        return Command(Parts(model), program=f"{sys.executable} '{script}'", **params)
+
+    return make
+
+
+def question(tmp_path, answer=WANTED):
+    (tmp_path / "input").write_text("Na Cl")
+    mounts = {"sub/structure.cif": str(tmp_path / "input")}
+    return Question("q", "Swap them.", mounts=mounts, answer=answer,
+                    parts=(Document("../paper.txt", "A paper."),))  # fmt: skip
+
+
+async def test_it_gets_files_and_an_instruction_and_leaves_a_file(agent, tmp_path):
+    made = agent(
+        """
+        import pathlib, sys
+        assert sys.argv[1] == "--instruction" and len(sys.argv) == 3
+        assert pathlib.Path("paper.txt").read_text() == "A paper."
+        text = pathlib.Path("sub/structure.cif").read_text()
+        pathlib.Path("deep/er").mkdir(parents=True)
+        pathlib.Path("deep/er/result.cif").write_text(f"{sys.argv[2]} {text[::-1]}")
+        print("done")
+        sys.exit(3)
+        """
+    )
+    found = await made.solve(question(tmp_path))
+    assert (found.value, found.stop_reason) == ("Swap them. lC aN", "answered")
+    (step,) = found.steps
+    assert step.detail["arguments"] == {"ended": "exit code 3"}
+    assert step.detail["result"] == "done\n"
+    assert found.usage.cost_usd is None  # nobody knows
+    assert not list(tmp_path.glob("command-*"))
+
+
+async def test_other_answers_are_a_reply_in_a_file(agent, tmp_path):
+    made = agent(
+        """
+        import pathlib, sys
+        assert "answer.txt" in sys.argv[2]
+        pathlib.Path("answer.txt").write_text("<answer>B</answer>")
+        """
+    )
+    assert (await made.solve(question(tmp_path, Letters()))).value == "B"
+    assert (await made.solve(question(tmp_path, Block("cif")))).stop_reason == "format_error"
+    assert "A paper." in instruction(question(tmp_path, Letters()))
+    assert "<code>" in instruction(question(tmp_path, CODE))
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("", "format_error"),
+        ("import os; os.symlink('/etc/passwd', 'result.cif')", "format_error"),
+        ("import os; os.mkfifo('result.cif')", "format_error"),
+        ("import os; os.mkdir('result.cif')", "format_error"),
+        ("open('result.cif', 'w').write('  ')", "format_error"),
+        ("open('result.cif', 'wb').write(bytes(range(256)))", "answered"),
+    ],
+)
+async def test_whatever_it_leaves_is_an_answer_or_none(agent, tmp_path, source, reason):
+    assert (await agent(source).solve(question(tmp_path))).stop_reason == reason
+
+
+def test_of_several_results_the_uppermost_counts_and_a_huge_one_is_cut(tmp_path):
+    for name, content in {"a/result.cif": b"deep", "b/b/result.cif": b"deeper"}.items():
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_bytes(content)
+    assert read_result(tmp_path, "result.cif") == b"deep"
+    (tmp_path / "result.cif").symlink_to(tmp_path / "a" / "result.cif")
+    (tmp_path / "link").symlink_to("/")
+    assert read_result(tmp_path, "result.cif") == b"deep"
+    (tmp_path / "a" / "result.cif").write_bytes(b"x" * (3 * MAX_BYTES))
+    assert len(read_result(tmp_path, "result.cif")) == MAX_BYTES + 1
+    assert read_result(tmp_path, "other") is None
+
+
+async def test_time_and_output_are_limited(agent, tmp_path):
+    made = agent(
+        """
+        import pathlib, subprocess, sys, time
+        pathlib.Path("result.cif").write_text("early")
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        pathlib.Path(sys.argv[0]).with_suffix(".pid").write_text(str(child.pid))
+        print("x" * 5_000_000, flush=True)
+        time.sleep(600)
+        """,
+        timeout=5,
+    )
+    found = await made.solve(question(tmp_path))
+    assert found.value == "early"
+    assert "stopped after 5 s" in found.steps[0].detail["arguments"]["ended"]
+    assert len(found.steps[0].detail["result"]) <= MAX_LOG
+    pid = int((tmp_path / "it is an agent.pid").read_text())
+    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+async def test_a_program_that_is_not_there_is_no_wrong_answer(tmp_path):
+    model = build_model(ModelConfig(provider="rules", name="rules"))
+    found = await Command(Parts(model), program="/nowhere/agent").solve(question(tmp_path))
+    assert found.stop_reason == "sandbox_error"
+    assert "cannot be started" in found.error
+    with pytest.raises(UsageError, match="name the command line"):
+        Command(Parts(model))
