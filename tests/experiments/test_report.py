@@ -407,3 +407,19 @@ def test_a_prompt_does_not_repeat_what_stood_in_the_one_before():
     first, _, last = describe_steps(steps)
     assert first["blocks"][0]["text"] == f"first\n{common}"
     assert last["blocks"][0]["text"] == "[40 lines as in step 1]\nlast"
+
+
+def test_scores_are_broken_down_by_what_questions_are_labelled_with(make_run, tmp_path):
+    labels = [{"action": "move", "atoms": size} for size in ("9-16", "1-8", "> 64", "33-64")]
+    questions = ("cubic", "formula", "lists", "plain")
+    rows = [
+        row(question, labels=label, **failed("AtomCountMismatch"))
+        for question, label in zip(questions, labels, strict=True)
+    ]
+    write_report([make_run("labelled", rows)], tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    assert "<h2>By action</h2>" in text
+    assert "AtomCountMismatch" in text.partition("Why parts failed")[2].partition("Questions")[0]
+    plot = text.partition("<h2>By atoms</h2>")[2].partition("<h2>")[0]
+    places = [plot.index(f">{name} (1)<") for name in ("1-8", "9-16", "33-64", "&gt; 64")]
+    assert places == sorted(places)

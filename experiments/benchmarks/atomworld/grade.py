@@ -353,7 +353,9 @@ def check_calculable(found: Structure, before: Structure) -> None:
         raise WrongError("PartialOccupancy")
     if len(found) > MAX_CALCULATED:
         raise WrongError("TooManySites")
-    if len(found.get_neighbor_list(CONTACT)[0]):
+    heights = 1 / np.array(found.lattice.reciprocal_lattice_crystallographic.abc)
+    # A flat cell has neighbours without end.
+    if heights.min() < CONTACT or len(found.get_neighbor_list(CONTACT)[0]):
         raise WrongError("AtomsTooClose")
     same = judged("", lambda _: strict(before, found))
     if same["passed"]:
