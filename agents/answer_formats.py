@@ -17,6 +17,7 @@ from docgen.reading import fences, last_tagged, spoken
 
 MAX_CHARACTERS = 1_000_000  # of an answer; longer ones are not read
 MAX_DEPTH = 50  # of brackets in JSON
+MAX_LIST = 1000  # characters of a list of letters
 
 
 @dataclass(frozen=True)
@@ -168,9 +169,10 @@ class Choices:
 
     def listed(self, text: str) -> str:
         """The letters that a text lists and nothing else; empty where it is no such list."""
-        bare = re.sub(r"(?i)\band\b|[^A-Za-z0-9]", " ", text[:1000]).upper()
+        bare = re.sub(r"(?i)\band\b|[^A-Za-z0-9]", " ", text[:MAX_LIST]).upper()
         letters = set(bare) - {" "}
-        return "".join(sorted(letters)) if letters <= set(self.letters) else ""
+        whole = len(text) < MAX_LIST
+        return "".join(sorted(letters)) if whole and letters <= set(self.letters) else ""
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ KINDS = {
     "unknown": "no verdict",
 }
 #: Labels of questions by which scores are broken down.
-BREAKDOWNS = ("area", "kind", "action", "atoms", "cell")
+BREAKDOWNS = ("area", "kind", "action", "atoms", "cell", "type", "topics", "difficulty")
 #: Questions shown of a run that has very many.
 SHOWN = 300
 

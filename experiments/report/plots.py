@@ -51,8 +51,15 @@ def _natural(name: str) -> tuple[list[int], str]:
 
 
 def areas(runs: Sequence[Run], label: str) -> Markup:
-    """Primary metric by ``label`` (area, kind), one bar per run in each of the largest groups."""
-    sizes = Counter(row.labels.get(label, "") for run in runs for row in run.scored)
+    """Primary metric by ``label`` (area, kind), one bar per run in each of the largest groups.
+
+    A question with several (``symmetry, optical``) counts under each of them.
+    """
+
+    def groups(row: Row) -> list[str]:
+        return row.labels.get(label, "").split(", ")
+
+    sizes = Counter(group for run in runs for row in run.scored for group in groups(row))
     del sizes[""]
     names = sorted((name for name, _ in sizes.most_common(GROUPS)), key=_natural)
     if not names:
@@ -60,10 +67,10 @@ def areas(runs: Sequence[Run], label: str) -> Markup:
     rows = [_axis()]
     for name in names:
         questions = len({r.question_id for run in runs for r in run.rows
-                         if r.labels.get(label) == name})  # fmt: skip
+                         if name in groups(r)})  # fmt: skip
         bars = []
         for index, run in enumerate(runs):
-            mine = [row for row in run.scored if row.labels.get(label) == name]
+            mine = [row for row in run.scored if name in groups(row)]
             tallies = tally(mine, lambda row: measure(row, run.primary))  # noqa: B023
             interval = ratio_interval(list(tallies.values()))
             if interval is None:

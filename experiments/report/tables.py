@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -267,6 +268,11 @@ def _remarks(run: Run) -> Iterator[str]:
         yield f"{run.label}: replies that are not answers: {faults}"
     if (judge := _judge(summary)) != "-":
         yield f"{run.label}: judged by {judge}"
+    silent = [next(iter(row.reasons.values()), "") for row in run.scored
+              if row.outcome == "no_answer"]  # fmt: skip
+    if silent:
+        reason = Counter(silent).most_common(1)[0][0][:_REASON]
+        yield f"{run.label}: {len(silent)} questions without an answer, mostly: {reason or '-'}"
     if (missing := _without_verdict(run)) != "0":
         yield f"{run.label}: without verdict and not counted: {missing}"
     if failed := [row for row in run.rows if row.infra and row.error]:

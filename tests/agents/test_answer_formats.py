@@ -76,6 +76,7 @@ def test_what_is_read(form, reply, value, status):
         (Choices(), "<answer>none</answer>"),
         (Choices(), "A holds, and B holds as well, because of the mirror plane."),
         (Choices(), "<answer>" + "A," * 600_000 + "</answer>"),
+        (Choices(), "<answer>" + "A," * 1000 + "Z</answer>"),
         (Text(), "x" * (MAX_CHARACTERS + 1)),
         (Text(), "<think>never closed"),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -125,7 +125,7 @@ def show_points(options: PointsOptions) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; 0: all is well, 1: findings (see `sandbox.command`)."""
-    commands = {
+    commands: dict[str, Callable[[Sequence[str]], int]] = {
         "check": Command(f"{PROGRAM} check", _CHECK, CheckOptions, check, errors=(ProblemError,)),
         "points": Command(f"{PROGRAM} points", _POINTS, PointsOptions, show_points),
     }

@@ -226,7 +226,8 @@ def grade_poscar(gold: str, answer: str, limits: dict[str, float]) -> dict[str, 
     -------
     dict
         ``passed``, ``error`` (name of the verdict or ``None``), ``worst``, ``away`` and ``mapped``
-        (of `compare`, or ``None``), and to be drawn ``gold`` (``None``: the gold is at fault) and ``answer`` (where it was read).
+        (of `compare`, or ``None``), and to be drawn ``gold`` (``None``: it is the one at fault)
+        and ``answer`` (where it was read).
     """
     said: dict[str, Any] = {
         "passed": False, "error": None, "worst": None, "gold": None,

@@ -37,7 +37,7 @@ def points(runs: Sequence[Run]) -> Table:
     groups = {group for run in found for one in run.values() for group in one.groups}
     for group in sorted(groups, key=lambda g: (_ORDER.index(g.partition(":")[0]), g)):
         cells = [told([one.points for one in run.values() if group in one.groups]) for run in found]
-        table.add_row(group, *cells, *(gain(*found, group) if paired else ()))
+        table.add_row(group, *cells, *(gain(found[0], found[1], group) if paired else ()))
     table.add_row("guessing", *(told([one.guess for one in run.values()]) for run in found))
     return table
 

@@ -79,7 +79,7 @@ class ProblemScorer:
         problem = problem_of(sample)
         answer = await given(sample, trajectory, tools)
         if trajectory.answer.strip() == DECLINE:
-            answer = Given(None, "model=rules has no answer to this problem", answer.execution)
+            answer = Given(None, "model=rules knows nothing of it", answer.execution)
         verdict = await self._verdict(problem, answer.value, tools)
         answered = answer.value is not None
         parts = self.parts(sample)

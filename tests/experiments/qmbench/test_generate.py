@@ -11,7 +11,7 @@ from agents.base import Image
 from experiments.benchmarks.qmbench import crystals, drawn, grade, models, symmetry
 from experiments.benchmarks.qmbench.__main__ import gold_reply, replied
 from experiments.benchmarks.qmbench.benchmark import QMBenchmark
-from experiments.benchmarks.qmbench.generate import TEMPLATES, generate
+from experiments.benchmarks.qmbench.generate import TEMPLATES
 from experiments.benchmarks.qmbench.problem import Interval, Problem, Rubric
 from experiments.benchmarks.qmbench.scorer import ProblemScorer, problem_of
 from experiments.scorers.base import Tools
@@ -27,7 +27,7 @@ class Here:
 
     async def run(self, code, entry, **_):
         space = {}
-        exec(code, space)  # noqa: S102 -- the grader itself
+        exec(code, space)
         return Execution(Outcome.OK, result=space[entry]())
 
 
