@@ -43,6 +43,7 @@ class Code2:
     name = "code2"
     uses_retrieval = False
     writes_code = False  # the answer itself is in whatever form a question wants
+    executes = True
 
     def __init__(self, parts: Parts, *, libraries: bool = False, forced: bool = True) -> None:
         self.parts = parts

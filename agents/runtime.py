@@ -98,7 +98,8 @@ async def open_runtime(
         what to do.
     """
     system = load_class(config.system.target, key="system")
-    executes = getattr(system, "writes_code", True) if executes is None else executes
+    if executes is None:
+        executes = getattr(system, "executes", getattr(system, "writes_code", True))
     limits = config.sandbox.model_copy(update={"env": environment})
     retriever = None
     versions: Mapping[str, str] = {}

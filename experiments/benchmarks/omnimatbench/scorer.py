@@ -87,10 +87,13 @@ class OmniMatScorer:
         Which of them there are; decides what a run reports.
     errata
         Whether golds may be known to be wrong.
+    executes
+        Whether there is code in answers, or there are formulas to compare.
     """
 
     split: Split = "cal"
     errata: bool = False
+    executes: bool = True
     warmup: str = ""
 
     @property
@@ -98,11 +101,6 @@ class OmniMatScorer:
         """See :class:`experiments.scorers.base.Scorer`."""
         cal = (*_CAL, _SOUND) if self.errata else _CAL
         return {"cal": cal, "qa": _QA, "all": (_OVERALL, *cal, *_QA)}[self.split]
-
-    @property
-    def executes(self) -> bool:
-        """See :class:`experiments.scorers.base.Scorer`."""
-        return self.split != "qa"
 
     def parts(self, sample: Sample) -> Sequence[str]:
         """See :class:`experiments.scorers.base.Scorer`."""
