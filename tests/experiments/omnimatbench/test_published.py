@@ -1,0 +1,158 @@
+"""The layout of the published release, in a made-up release of a few rows."""
+
+import json
+import shutil
+import zipfile
+
+import pytest
+
+from experiments.benchmarks.omnimatbench.benchmark import OmniMatBenchmark, OmniMatError
+from experiments.run import main
+from tests.endpoint import Endpoint, text
+
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
+    "1f15c4890000000d49444154789c6360000002000001e221bc330000000049454e44ae426082"
+)
+QA = {
+    "id": 1, "type": "Materials Physics", "source_type": "book", "task_type": "explain",
+    "source_name": "a book", "source_location": "p. 1", "multimodal": False,
+    "image_url": "one, two", "question": "Why is $\\alpha$ < 1?", "answer": "Because.",
+    "key_points": [{"id": "k1", "description": "it is small"},
+                   {"id": "k2", "description": "it is \\frac{1}{2}"}],
+    "scoring_weights": {"k1": 0.4, "k2": 0.6},
+}  # fmt: skip
+
+
+def cal(number, answers, **more):
+    form = [["" for _ in group] if isinstance(group, list) else "" for group in answers]
+    return {
+        "id": number, "type": "Materials Science and Engineering", "source_name": "a book",
+        "question": f"What is {number}?", "image_url": None, "final_answer_format": form,
+        "final_answer_list": answers, "key_points": [f"y = {number} x"], **more,
+    }  # fmt: skip
+
+
+CAL = [
+    cal(1, [["1.5 \\times 10^{4}"], ["\\tau = \\frac{Gb}{D}"]]),
+    cal(2, ["12.30", "Yes"], image_url="gone"),
+    cal(17, ["2.87", "0.96"]),
+]
+
+
+@pytest.fixture
+def release(tmp_path):
+    root = tmp_path / "OmniMatBench-main"
+    qa = root / "qa" / "03"
+    (qa / "images").mkdir(parents=True)
+    (qa / "03_Materials_Physics_QA_rubric.json").write_text(json.dumps([QA]))
+    for name in ("one.png", "two.PNG"):
+        (qa / "images" / name).write_bytes(PNG)
+    folder = root / "cal" / "01" / "01_Materials_Science_Cal"
+    folder.mkdir(parents=True)
+    lines = "\n".join(map(json.dumps, CAL))
+    (folder / "01_Materials_Science_Cal_with_final_answers.jsonl").write_text(lines + "\n")
+    return root
+
+
+def load(path, **options):
+    return OmniMatBenchmark(source="published", path=str(path), **options).load()
+
+
+def test_rows_become_questions(release):
+    one, two, three = load(release)
+    assert [s.question.id for s in (one, two, three)] == ["cal-01-1", "cal-01-2", "cal-01-17"]
+    assert one.target == {"slots": CAL[0]["final_answer_list"], "errata": []}
+    assert one.cluster == "a book"
+    assert (one.labels["area"], one.labels["group"]) == ("Materials Science and Engineering", "FMS")
+    assert one.question.answer.shape == [[""], [""]]
+    assert two.unavailable == "its picture gone is not in images/"
+    assert three.target["errata"] == [0, 1]
+    (prose,) = load(release, split="qa")
+    assert [p.mime for p in prose.question.parts] == ["image/png"] * 2  # `multimodal` is wrong
+    assert [p["weight"] for p in prose.target["points"]] == [0.4, 0.6]
+    assert "\\frac{1}{2}" in prose.target["points"][1]["text"]
+    assert len(load(release, split="all")) == 4
+
+
+def test_a_zip_a_parent_folder_and_a_checkout_are_the_same(release):
+    archive = release.parent / "release.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        for path in sorted(release.rglob("*")):
+            if path.is_file():
+                file.write(path, path.relative_to(release.parent))
+    for split in ("cal", "qa"):
+        ids = [s.question for s in load(release, split=split)]
+        assert ids == [s.question for s in load(archive, split=split)]
+        assert ids == [s.question for s in load(release.parent, split=split)]
+
+
+def test_key_points_are_the_formulas(release):
+    prompt = load(release, arm="formula")[0].question.prompt
+    assert "<formulas>\ny = 1 x\n</formulas>" in prompt
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda root: shutil.rmtree(root / "cal"), "has no folder cal/"),
+        (lambda root: _rows(root).write_text("{"), "line 1: is not JSON"),
+        (lambda root: _rows(root).write_text('{"id": 1}'), "line 1: an entry lacks"),
+        (lambda root: _rows(root).write_text(json.dumps(CAL[0] | {"final_answer_list": "5"})),
+         "cal-01-1: final_answer_list"),
+        (lambda root: _rows(root).write_text(""), "no question in cal/"),
+    ],
+)  # fmt: skip
+def test_a_broken_release_is_one_line(release, spoil, message):
+    spoil(release)
+    with pytest.raises(OmniMatError, match=message):
+        load(release)
+
+
+def _rows(root):
+    return next(root.rglob("*.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [({"scoring_weights": {"k1": 0.4}}, "qa-03-1: a key point lacks"),
+     ({"key_points": [{"id": "k1"}]}, "qa-03-1: a key point lacks"), ({"question": None}, "")],
+)  # fmt: skip
+def test_a_broken_rubric_is_one_line(release, changes, message):
+    rows = [{name: value for name, value in (QA | changes).items() if value is not None}]
+    next(release.rglob("*rubric.json")).write_text(json.dumps(rows))
+    with pytest.raises(OmniMatError, match=message or "an entry lacks"):
+        load(release, split="qa")
+
+
+def test_a_missing_path_is_one_line(tmp_path):
+    with pytest.raises(OmniMatError, match="no such file or folder"):
+        load(tmp_path / "nothing")
+    (tmp_path / "x.zip").write_text("no zip")
+    with pytest.raises(OmniMatError, match="neither a folder nor a zip"):
+        load(tmp_path / "x.zip")
+
+
+def test_formulas_are_compared_in_the_sandbox_and_errata_are_left_out(
+    release, httpserver, tmp_path, monkeypatch
+):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    def play(body):
+        asked = body["messages"][-1]["content"]
+        if "What is 17?" in asked:
+            return text('<answer>["1e999999999", "0"]</answer>')
+        return text('<answer>[[15000], ["G*b/D"]]</answer>')
+
+    endpoint = Endpoint(httpserver).play(play)
+    run = ["benchmark=omnimatbench", "benchmark.source=published", f"benchmark.path={release}",
+           "model=openai", "model.name=m", f"model.base_url={endpoint.url}", "model.cache=false",
+           f"out={tmp_path / 'run'}"]  # fmt: skip
+    assert main(run) == 0
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    metrics = {m["name"]: (m["sum"], m["total"]) for m in summary["metrics"]}
+    assert metrics["micro"] == (1, 4)
+    assert metrics["lenient"] == (0.5, 1)  # the formula as well
+    assert metrics["sound"] == (0.5, 1)
+    assert metrics["published"] == (0.25, 1)
+    assert summary["unavailable"] == {"cal-01-2": "its picture gone is not in images/"}
