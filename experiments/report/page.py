@@ -57,8 +57,6 @@ KINDS = {
     "broken": "not runnable",
     "unknown": "no verdict",
 }
-#: Labels of questions by which scores are broken down.
-BREAKDOWNS = ("area", "kind", "action", "atoms", "cell", "type", "topics", "difficulty")
 #: Questions shown of a run that has very many.
 SHOWN = 300
 
@@ -139,7 +137,7 @@ def render(runs: Sequence[Run], pages: Mapping[str, str]) -> str:
         heatmap=plots.heatmap(runs),
         key=legend([run.label for run in runs]) if len(runs) > 1 else "",
         spend=[plots.over_budget(runs, "tokens"), plots.over_budget(runs, "calls")],
-        areas=[(label, plot) for label in BREAKDOWNS if (plot := plots.areas(runs, label))],
+        areas=[(label, plot) for label in plots.LABELS if (plot := plots.areas(runs, label))],
         failures=plots.failures(runs),
         questions=questions,
         kinds=[

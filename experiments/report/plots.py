@@ -24,6 +24,10 @@ from experiments.store import Row
 
 Spent = Literal["tokens", "calls"]
 GROUPS = 20
+#: Labels of questions that the report breaks a score down by.
+LABELS = (
+    "area", "kind", "action", "atoms", "cell", "type", "topics", "difficulty", "task", "words", "position", "subfield",
+)  # fmt: skip
 
 
 def forest(estimates: Sequence[tuple[str, Interval | None]], *, about: str) -> Markup:

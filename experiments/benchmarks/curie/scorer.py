@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +41,8 @@ PART = "answer"
 PERFECT = 1 - 1e-9
 #: Relative error of an energy that still counts.
 ENERGY = 0.01
+#: What a judge sees of an answer that is none.
+NOTHING = "(no answer)"
 _WRONG = {"context": "context", "length": "cut"}
 _CODES = {
     "context": FAULTS["context"], "cut": FAULTS["length"], "empty": "the answer is empty",
@@ -119,7 +122,7 @@ class CurieScorer:
             text = ""
         said = await _compared(tools, target, text)
         wrong = wrong or said.get("error")
-        values = _measured(target, said)
+        values, missed = _measured(target, said), ""
         shown = _shown(target, said)
         if target["task"] == "dft_c" and target["reference"]:
             ran, execution = await _energies(tools, sample, said.get("value"))
@@ -128,7 +131,8 @@ class CurieScorer:
         if target["task"] in {"hfe", "hfd"}:
             values["terms"] = await _terms(tools, target["gold"], said.get("value") or text)
         if target["listed"]:
-            values |= await _similar(tools.judge, sample, said.get("value"))
+            similar, missed = await _similar(tools.judge, sample, said.get("value"))
+            values |= similar
         if target["form"] in {"json", "code", "text"}:
             values |= await _judged(tools.judge, sample, text)
             values["bertscore"] = await asyncio.to_thread(bertscore, target["clean"], text)
@@ -146,7 +150,10 @@ class CurieScorer:
             values=values,
             passed={PART: passed},
             reasons={} if passed else {PART: reason},
-            artefacts={"wrong_type": wrong or ("" if readable else "unreadable")},
+            artefacts={
+                "wrong_type": wrong or ("" if readable else "unreadable"),
+                "wrong_fields": missed,
+            },
             figures=shown,
             execution=answer.execution,
         )
@@ -254,35 +261,42 @@ async def _terms(tools: Tools, gold: Any, found: Any) -> float | None:
     return None if said is None else said["terms"]
 
 
-async def _similar(judge: Judge | None, sample: Sample, value: Any) -> Values:
-    """LLMSim of a list; unknown without a judge, but zero for an answer without entries."""
+async def _similar(judge: Judge | None, sample: Sample, value: Any) -> tuple[Values, str]:
+    """LLMSim of a list, and which fields of its entries are wrong.
+
+    Unknown without a judge, but zero for an answer without entries.
+    """
     golds, found = sample.target["gold"], matching.entries(value)
     names = ("llmsim", "llmsim_precision", "llmsim_recall", "llmsim_published", "llmsim_matched",
              "llmsim_entries")  # fmt: skip
     if not found:
-        return {**dict.fromkeys(names, 0.0), "llmsim_entries": float(len(golds))}
+        return {**dict.fromkeys(names, 0.0), "llmsim_entries": float(len(golds))}, ""
     if judge is None:
-        return dict.fromkeys(names)
+        return dict.fromkeys(names), ""
     core = sample.target["task"] == "mpv"
     pairs = await matching.judged(judge, golds, found, core=core, sample=sample.question.id)
-    matches = len(matching.one_to_one(pairs, len(golds), len(found)))
-    ours = matching.similarity(matches, len(golds), len(found))
+    matched = matching.one_to_one(pairs, len(golds), len(found))
+    ours = matching.similarity(len(matched), len(golds), len(found))
     doubled = sample.target["task"] == "dft_s"
     theirs = matching.published(pairs, len(golds), len(found), doubled=doubled)
     total = len(golds) + len(found)
-    known = (ours.f1, ours.precision, ours.recall, theirs.f1, 2.0 * matches, float(total))
-    return dict(zip(names, known, strict=True))
+    known = (ours.f1, ours.precision, ours.recall, theirs.f1, 2.0 * len(matched), float(total))
+    missed = Counter(key for pair in matched for key, agrees in pair.fields.items() if not agrees)
+    wrong = ", ".join(f"{key} {count}" for key, count in missed.most_common())
+    return dict(zip(names, known, strict=True)), wrong
 
 
 async def _judged(judge: Judge | None, sample: Sample, text: str) -> Values:
-    """LMScore; an answer that is none is bad without asking."""
+    """LMScore; an answer that is none is bad, whatever a judge says."""
     if judge is None or not judge.client.llm:
         return {}
-    if not text:
-        return {"lmscore": 0.0}
     target = sample.target
     ask = LMSCORE.format(task=target["ask"], gold=target["clean"])
-    word, tokens = await judge.ask_word(ask, text, sample=f"{sample.question.id}:lmscore")
+    word, tokens = await judge.ask_word(
+        ask, text or NOTHING, sample=f"{sample.question.id}:lmscore"
+    )
     marks = (mark for each in tokens or () if (mark := lmscore(each)) is not None)
     mark = next(marks, None)
-    return {"lmscore_word": word_mark(word)} if mark is None else {"lmscore": mark}
+    # In the column that the judge's endpoint decides on.
+    name, found = ("lmscore_word", word_mark(word)) if mark is None else ("lmscore", mark)
+    return {name: found if text else 0.0}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -116,7 +117,7 @@ def test_a_gold_is_neither_in_a_prompt_nor_in_a_file():
         for sample in CurieBenchmark(arm=arm, items=3, words=(1000,)).load():
             question, target = sample.question, sample.target
             shown = [question.prompt, *(p.text for p in question.parts if hasattr(p, "text"))]
-            files = [open(path, "rb").read() for path in question.mounts.values()]
+            files = [Path(path).read_bytes() for path in question.mounts.values()]
             for held in (text_of(target["gold"]), target["clean"]):
                 assert not any(held in text for text in shown)
                 assert not any(held.encode() in data for data in files)

@@ -121,14 +121,20 @@ HAMILTONIAN = (
 )
 
 
+#: The same in another notation and order.
+OTHERWISE = (
+    r"$H=U\sum_i\langle n_i\rangle n_i-t\sum_{\langle i,j\rangle s}\left(c_{is}^\dagger "
+    r"c_{js}+\text{h.c.}\right)$"
+)
+
+
 @pytest.mark.parametrize(
     ("answer", "score"),
     [
         (HAMILTONIAN, 1.0),
-        (r"$H=U\sum_i\langle n_i\rangle n_i-t\sum_{\langle i,j\rangle s}\left(c_{is}^\dagger "
-         r"c_{js}+\text{h.c.}\right)$", 1.0),
+        (OTHERWISE, 1.0),
         (HAMILTONIAN.replace("-t", "t"), 0.5),  # a sign
-        (HAMILTONIAN.split(" + U")[0], 2 / 3),
+        (HAMILTONIAN.partition(" + U")[0], 2 / 3),
         (HAMILTONIAN.replace("U", "V"), 0.5),
         ("no Hamiltonian", 0.0),
         ("{" * 100_000, 0.0),

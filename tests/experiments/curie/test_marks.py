@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 
 import pytest
@@ -165,7 +166,8 @@ def test_values_by_rules(change, counts):
 
 
 def test_most_fields_of_settings():
-    gold = {"software": "VASP", "functional": "PBE", "energy_cutoff": "400 eV", "k-points": "[3,3,3]"}
+    gold = {"software": "VASP", "functional": "PBE", "energy_cutoff": "400 eV",
+            "k-points": "[3,3,3]"}  # fmt: skip
     close = gold | {"energy_cutoff": "0.4 keV", "k-points": "unknown", "functional": "pbe"}
     assert by_rules([gold], [close], core=False)[0].fields["energy_cutoff"]
     assert not by_rules([gold], [{"software": "VASP"}], core=False)
@@ -192,8 +194,6 @@ def test_a_judge_pairs_entries(httpserver):
 
 @pytest.mark.parametrize("index", [7, -1, "0", None])
 def test_an_entry_that_is_not_there_is_no_verdict(httpserver, index):
-    import json
-
     said = json.dumps({"matches": [{"index": index, "fields": {}}]})
     endpoint = Endpoint(httpserver).play(said)
     with pytest.raises(ModelError):

@@ -30,6 +30,11 @@ def summary(folder):
     return found, shares
 
 
+def model(endpoint):
+    url = f"model.base_url={endpoint.url}"
+    return ["model=openai", "model.name=m", url, "model.cache=false"]
+
+
 def rows(folder):
     found = [row.model_dump(exclude={"seconds", "sandbox_seconds"}) for row in
              read_rows(folder / "results.jsonl")]  # fmt: skip
@@ -55,12 +60,12 @@ def knowing(samples):
     return play
 
 
-@pytest.mark.parametrize("system", ["single", "rag"])
+@pytest.mark.parametrize("system", ["single", pytest.param("rag", marks=pytest.mark.long)])
 def test_all_tasks_on_recorded_traffic(httpserver, tmp_path, system):
     samples = CurieBenchmark(items=1, words=(1000,)).load()
     endpoint = Endpoint(httpserver).play(knowing(samples))
-    run = [*SMALL, f"system={system}", "retrieval=llm_doc" if system == "rag" else "retrieval=none",
-           "model=openai", "model.name=m", f"model.base_url={endpoint.url}", "model.cache=false"]  # fmt: skip
+    retrieval = "retrieval=llm_doc" if system == "rag" else "retrieval=none"
+    run = [*SMALL, f"system={system}", retrieval, *model(endpoint)]
     recorded = f"model.record={tmp_path / 't.jsonl'}"
     assert main([*run, recorded, f"out={tmp_path / 'run'}"]) == 0
     found, shares = summary(tmp_path / "run")
@@ -85,9 +90,9 @@ def test_all_tasks_on_recorded_traffic(httpserver, tmp_path, system):
 def test_a_judge_counts_apart_and_its_verdicts_are_kept(httpserver, tmp_path):
     samples = CurieBenchmark(items=1, words=(1000,), tasks=("mpv", "hfe")).load()
     endpoint = Endpoint(httpserver).play(knowing(samples))
-    run = [*SMALL, "benchmark.tasks=[mpv,hfe]", "retrieval=none", "model=openai", "model.name=m",
-           f"model.base_url={endpoint.url}", "model.cache=false", "judge=openai", "judge.name=j",
-           f"judge.base_url={endpoint.url}", "judge.cache=false", f"out={tmp_path / 'run'}"]  # fmt: skip
+    run = [*SMALL, "benchmark.tasks=[mpv,hfe]", "retrieval=none", *model(endpoint),
+           "judge=openai", "judge.name=j", f"judge.base_url={endpoint.url}", "judge.cache=false",
+           f"out={tmp_path / 'run'}"]  # fmt: skip
     assert main(run) == 0
     found, shares = summary(tmp_path / "run")
     entries = len(next(s for s in samples if s.labels["task"] == "mpv").target["gold"])
@@ -125,7 +130,8 @@ def test_sequences_and_captions_without_a_model(tmp_path, arm, system):
 
 
 def test_what_the_rules_cannot_answer_they_say(tmp_path):
-    run = [*SMALL, "benchmark.tasks=[hfe]", "model=rules", "retrieval=none", f"out={tmp_path / 'r'}"]
+    run = [*SMALL, "benchmark.tasks=[hfe]", "model=rules", "retrieval=none"]
+    run.append(f"out={tmp_path / 'r'}")
     assert main(run) == 0
     (kept,) = (tmp_path / "r" / "trajectories").iterdir()
     assert "without an LLM" in json.loads(kept.read_text())["answer"]
@@ -134,9 +140,8 @@ def test_what_the_rules_cannot_answer_they_say(tmp_path):
 def test_a_paper_beyond_the_window_is_counted_and_not_sent(httpserver, tmp_path):
     endpoint = Endpoint(httpserver)
     run = ["benchmark=curie", "benchmark.items=1", "benchmark.words=[1000,8000]",
-           "benchmark.tasks=[mpv]", "retrieval=none", "model=openai", "model.name=m",
-           f"model.base_url={endpoint.url}", "model.context_tokens=4000", "model.cache=false",
-           f"out={tmp_path / 'run'}"]  # fmt: skip
+           "benchmark.tasks=[mpv]", "retrieval=none", *model(endpoint),
+           "model.context_tokens=4000", f"out={tmp_path / 'run'}"]  # fmt: skip
     assert main(run) == 0
     found, shares = summary(tmp_path / "run")
     assert (found["answers"], found["infra"], len(endpoint.bodies)) == (2, 0, 1)

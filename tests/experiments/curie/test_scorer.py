@@ -39,14 +39,21 @@ async def test_a_perfect_answer_is_perfect_in_every_right_mode(samples, tools, t
     )
     values = score.values
     assert score.passed == {"answer": True}, (values, score.reasons)
-    right = {"overall", "rouge", "llmsim", "llmsim_precision", "llmsim_recall", "iou",
-             "identity", "runs", "energies", "terms", "readable"} & values.keys()  # fmt: skip
+    right = {"overall", "rouge", "llmsim", "llmsim_precision", "llmsim_recall", "iou", "identity",
+             "runs", "energies", "terms", "readable"} & values.keys()  # fmt: skip
     assert {name: values[name] for name in right} == pytest.approx(dict.fromkeys(right, 1.0))
     assert values["context"] == values["cut"] == 0
     if sample.target["listed"]:
         count = len(sample.target["gold"])
-        published = {"dft_s": 2 * min(1, 2 * (count - 1) / count) * (count - 1) / count
-                     / (min(1, 2 * (count - 1) / count) + (count - 1) / count) if count > 1 else 0.0}
+        published = {
+            "dft_s": 2
+            * min(1, 2 * (count - 1) / count)
+            * (count - 1)
+            / count
+            / (min(1, 2 * (count - 1) / count) + (count - 1) / count)
+            if count > 1
+            else 0.0
+        }
         wanted = published.get(task, (count - 1) / count)
         assert values["llmsim_published"] == pytest.approx(wanted)
     if task in {"biogr", "pdb"}:
@@ -119,6 +126,15 @@ async def test_the_figure_takes_similarity_for_lists(samples, tools):
     assert table.values["overall"] == table.values["rouge"]
 
 
+async def test_which_fields_are_wrong(samples, tools):
+    sample = samples["dft_p"]
+    wrong = [entry | {"spin": 7.0} for entry in sample.target["gold"]]
+    judged = with_judge(tools, rules())
+    score = await CurieScorer().score(sample, answered(sample, json.dumps(wrong)), judged)
+    assert score.values["llmsim"] == 1.0
+    assert score.artefacts["wrong_fields"] == f"spin {len(wrong)}"
+
+
 def graded(word, **shares):
     import math
 
@@ -152,6 +168,8 @@ async def test_lmscore_of_a_judge(samples, tools, httpserver, play, name, mark):
     assert found == (None if mark is None else pytest.approx(mark, abs=5e-5))
     assert {"lmscore", "lmscore_word"} & score.values.keys() == {name}
     assert judge.usage.calls == 1
+    nothing = await CurieScorer().score(sample, answered(sample, ""), with_judge(tools, judge))
+    assert nothing.values[name] == 0.0
 
 
 @pytest.mark.parametrize(("code", "runs", "energies"), [
