@@ -9,6 +9,7 @@ import pytest
 from agents.base import Step
 from agents.models import ModelConfig, build_model
 from experiments.benchmarks.curie.benchmark import CurieBenchmark
+from experiments.benchmarks.curie.matching import Pair, published
 from experiments.benchmarks.curie.scorer import CurieScorer
 from experiments.benchmarks.curie.tasks import NAMES
 from experiments.judge import Judge
@@ -45,17 +46,9 @@ async def test_a_perfect_answer_is_perfect_in_every_right_mode(samples, tools, t
     assert values["context"] == values["cut"] == 0
     if sample.target["listed"]:
         count = len(sample.target["gold"])
-        published = {
-            "dft_s": 2
-            * min(1, 2 * (count - 1) / count)
-            * (count - 1)
-            / count
-            / (min(1, 2 * (count - 1) / count) + (count - 1) / count)
-            if count > 1
-            else 0.0
-        }
-        wanted = published.get(task, (count - 1) / count)
-        assert values["llmsim_published"] == pytest.approx(wanted)
+        pairs = [Pair(n, n) for n in range(count)]
+        theirs = published(pairs, count, count, doubled=task == "dft_s")
+        assert values["llmsim_published"] == pytest.approx(theirs.f1)
     if task in {"biogr", "pdb"}:
         assert values["published"] == 1.0
     elif task.startswith("dft"):
