@@ -31,6 +31,14 @@ question is the same as --file PATH.
 
 exit code: 0 answered, 1 no working code, 2 the command or the setup has to change, 3 something is
 missing that only you can give, 130 interrupted"""
+_SERVE = """\
+usage: matsmith serve [--port N] [--open] [--continue] [GROUP=CHOICE ...] [KEY=VALUE ...]
+
+The assistant in a browser, on this machine only; Ctrl-C ends it.
+
+  --port                 where to listen (default: any free port)
+  --open                 open the page in a browser
+  --continue             resume the last conversation"""
 _MCP = """\
 usage: matsmith mcp [GROUP=CHOICE ...] [KEY=VALUE ...]
 
@@ -137,8 +145,17 @@ def _mcp(arguments: Sequence[str]) -> int:
     return guarded(lambda: serve(read_config(arguments)), (RetrievalError,))
 
 
+def _serve(arguments: Sequence[str]) -> int:
+    if HELP & set(arguments):
+        print(help_text(AssistantConfig, [_SERVE], root="assistant"))
+        return 0
+    from agents.web.command import serve  # noqa: PLC0415 -- the server is slow to import
+
+    return guarded(lambda: serve(arguments), (RetrievalError,))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Command line; see ``matsmith ask --help`` for exit codes."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
     about = "The coding assistant: a free question in, executed code out."
-    return run_one_of("matsmith", about, {"ask": _ask, "mcp": _mcp}, arguments)
+    return run_one_of("matsmith", about, {"ask": _ask, "serve": _serve, "mcp": _mcp}, arguments)

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from markupsafe import Markup, escape
 
 from agents.assistant.answers import Answer, Figure, OutputFile, Value
+from agents.assistant.show import in_words, spent
 from sandbox.colours import pieces
 
 PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/svg+xml"})
@@ -21,7 +22,7 @@ HEADINGS = {
     "no_code": "No code",
     "failed": "The code does not work",
     "stopped": "Stopped",
-    "broken": "A component failed",
+    "broken": "Not the model's doing",
 }
 #: Inks that can be read on light and on dark ground: a notebook does not say which it has.
 STYLE = """\
@@ -39,9 +40,12 @@ STYLE = """\
 .matsmith figure img { max-width: min(100%, 420px); display: block; }
 .matsmith figcaption { font-size: 12.5px; opacity: .75; }
 .matsmith img.plot { background: #fff; }
-.matsmith .comment { opacity: .7; font-style: italic; } .matsmith .string { color: #2a8a57; }
-.matsmith .keyword { color: #3a7bd0; font-weight: 600; } .matsmith .number { color: #b0672a; }
-.matsmith .function, .matsmith .class { font-weight: 600; } .matsmith .decorator { color: #8d62b8; }
+.matsmith .comment { opacity: .7; font-style: italic; }
+.matsmith .string { color: var(--string, #2a8a57); }
+.matsmith .number { color: var(--number, #b0672a); }
+.matsmith .keyword { color: var(--keyword, #3a7bd0); font-weight: 600; }
+.matsmith .decorator { color: var(--decorator, #8d62b8); }
+.matsmith .function, .matsmith .class { font-weight: 600; }
 """
 _STYLE = Markup(STYLE)  # noqa: S704 -- our own
 
@@ -61,29 +65,22 @@ def answer_html(answer: Answer) -> Markup:
     if answer.code:
         parts.append(_code(answer))
     if answer.sources:
-        listed = (f"{s.name} ({s.distribution} {s.version})" if s.version else s.name
+        listed = (f"{s.name}  {s.distribution} {s.version}  {s.path}:{s.line}"
                   for s in answer.sources)  # fmt: skip
         parts.append(_details("Sources", _list(listed)))
     if answer.tried:
         parts.append(_details("Tried", _list(answer.tried)))
-    parts.append(Markup('<p class="soft">{}</p>').format(spent(answer)))
+    parts.append(
+        Markup('<p class="soft">{}</p>').format(
+            f"{answer.model or 'no model'}: {spent(answer.usage)}, {answer.seconds:.1f} s"
+        )
+    )
     return Markup('<div class="matsmith">{}</div>').format(Markup("").join(parts))
 
 
 def notebook_html(answer: Answer) -> str:
     """The answer with its own style sheet."""
     return str(Markup("<style>{}</style>{}").format(_STYLE, answer_html(answer)))
-
-
-def spent(answer: Answer) -> str:
-    """Model, calls, tokens, dollars, seconds."""
-    usage = answer.usage
-    cost = "price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
-    about = " (estimated)" if usage.estimated else ""
-    return (
-        f"{answer.model or 'no model'}: {usage.calls} calls, {usage.tokens:,} tokens{about}, "
-        f"{cost}, {answer.seconds:.1f} s"
-    )
 
 
 def _heading(answer: Answer) -> Markup:
@@ -97,7 +94,7 @@ def _note(note: str) -> Markup:
 def _values(values: Iterable[Value]) -> Markup:
     rows = Markup("").join(
         Markup('<tr><th>{}</th><td class="value">{}{}</td><td class="soft">{}</td></tr>').format(
-            value.name, value.text, f" {value.unit}" if value.unit else "", value.origin.kind
+            value.name, value.text, f" {value.unit}" if value.unit else "", in_words(value.origin)
         )
         for value in values
     )

@@ -182,6 +182,11 @@ class Session:
                 asking.cancel()
                 await asyncio.wait({asking})
 
+    @property
+    def busy(self) -> bool:
+        """Whether a question is being worked on."""
+        return self._task is not None
+
     def cancel(self, why: str = "cancelled") -> None:
         """Give up the question that is being worked on, if there is one: it ends ``stopped``."""
         if self._task is not None:

@@ -1,0 +1,1 @@
+"""``matsmith serve``: the assistant in a browser, on this machine only."""

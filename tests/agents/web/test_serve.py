@@ -1,0 +1,214 @@
+"""``matsmith serve`` as its user, a stranger and a browser meet it."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from pytest_httpserver import HTTPServer
+
+from agents.assistant.command import main
+from sandbox.factory import available
+from tests import chromium
+from tests.agents.scripted import code_reply
+from tests.endpoint import Endpoint
+
+ROOT = Path(__file__).parents[3]
+HOSTILE = "<script>document.title = 'taken'</script><img src=x onerror=alert(1)>"
+PLOT = f"""
+import pathlib
+pathlib.Path('out/sub').mkdir(parents=True)
+pathlib.Path('out/sub/band gap.csv').write_text('a,b')
+import matplotlib
+matplotlib.use('agg')
+from matplotlib import pyplot
+pyplot.plot([1, 2])
+pyplot.savefig('out/plot.png')
+return {{'lines': len(open('lengths.txt').readlines()), 'text': {HOSTILE!r}}}"""
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not available(), reason="no isolating sandbox on this machine"),
+]
+
+
+class Server:
+    """A running server."""
+
+    def __init__(self, process: subprocess.Popen[str], address: str, temporary: Path) -> None:
+        self.process = process
+        self.temporary = temporary
+        self.address = address
+        self.url, _, self.token = address.partition("#")
+        self.http = httpx.Client(
+            base_url=self.url, headers={"Authorization": f"Bearer {self.token}"}, timeout=120
+        )
+
+    def ask(self, question: str, **more: object) -> list[tuple[str, dict[str, object]]]:
+        """Events of a question."""
+        answer = self.http.post("api/ask", json={"question": question, **more})
+        assert answer.status_code == 200, answer.text
+        parts = [part.split("\n") for part in answer.text.split("\n\n")[:-1]]
+        return [(kind.removeprefix("event: "), json.loads(data[6:])) for kind, data in parts]
+
+
+@pytest.fixture
+def server(httpserver: HTTPServer, tmp_path: Path) -> Iterator[Server]:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    command = [
+        sys.executable, "-m", "matsmith", "serve", f"model.base_url={httpserver.url_for('/v1')}",
+        "model.name=scripted", "model.cache=false", "system=single", "retrieval=none",
+    ]  # fmt: skip
+    variables = os.environ | {
+        "TMPDIR": str(temporary), "MATSMITH_SESSIONS": str(tmp_path / "sessions")
+    }  # fmt: skip
+    with subprocess.Popen(
+        command, cwd=ROOT, env=variables, text=True, stdout=subprocess.PIPE
+    ) as process:
+        try:
+            assert process.stdout is not None
+            address = process.stdout.readline().removeprefix("Open ").strip()
+            assert address.startswith("http://127.0.0.1:"), address
+            yield Server(process, address, temporary)
+        finally:
+            process.kill()
+
+
+def test_a_question_with_a_file_from_upload_to_download(server: Server, httpserver: HTTPServer):
+    endpoint = Endpoint(httpserver).play(code_reply(PLOT), code_reply("return {'twice': 6}"))
+    upload = {"name": "lengths.txt", "data": base64.b64encode(b"1\n2\n3\n").decode()}
+    *steps, (kind, answer) = server.ask("How many lines?", files=[upload])
+    assert kind == "answer"
+    assert {name for name, _ in steps} == {"step"}
+    assert any("asked the model" in str(data["text"]) for _, data in steps)
+    assert (answer["kind"], answer["turn"]) == ("answered", 0)
+    assert '<td class="value">3' in str(answer["html"])
+    assert "<script" not in str(answer["html"])
+    assert "data:image/png;base64," in str(answer["html"])
+    saved = server.http.get("api/files/0/sub/band gap.csv")
+    assert saved.content == b"a,b"
+    assert saved.headers["content-disposition"] == "attachment"
+    assert saved.headers["content-type"] == "application/octet-stream"
+    assert server.http.get("api/files/0/absent").status_code == 404
+    assert server.http.get("api/files/7/absent").status_code == 404
+    assert server.ask("And twice that?")[-1][1]["kind"] == "answered"
+    assert "How many lines?" in endpoint.prompts[1]
+    history = server.http.get("api/history").json()
+    assert history["inputs"] == ["lengths.txt"]
+    assert [turn["question"] for turn in history["turns"]] == ["How many lines?", "And twice that?"]
+    server.http.post("api/undo", json={})
+    assert len(server.http.get("api/history").json()["turns"]) == 1
+
+
+def test_nobody_else_is_served(server: Server):
+    http, host = server.http, server.url.removeprefix("http://").rstrip("/")
+    assert http.get("api/history").status_code == 200
+    for name, value, status in (
+        ("Authorization", "Bearer wrong", 401),
+        ("Authorization", "", 401),
+        ("Host", "rebound.example", 403),
+        ("Host", host.replace("127.0.0.1", "rebound.example"), 403),
+        ("Origin", "https://other.example", 403),
+        ("Origin", "http://127.0.0.1:1", 403),
+        ("Origin", "null", 403),
+        ("Sec-Fetch-Site", "cross-site", 403),
+        ("Sec-Fetch-Site", "same-site", 403),
+    ):
+        refused = http.get("api/history", headers={name: value})
+        assert refused.status_code == status, (name, value)
+        assert "turns" not in refused.text
+    assert http.get("api/history", headers={"Origin": f"http://{host}"}).status_code == 200
+    page = httpx.get(server.url)
+    assert server.token not in page.text
+    assert "script-src 'self'" in page.headers["content-security-policy"]
+    assert page.headers["x-content-type-options"] == "nosniff"
+    assert httpx.get(f"{server.url}page.js").status_code == 200
+    assert httpx.get(f"{server.url}../guard.py").status_code == 404
+
+
+def test_a_mistake_is_refused(server: Server):
+    bodies: list[tuple[dict[str, object], int, str]] = [
+        ({"question": ""}, 400, "question"),
+        ({"question": "x", "more": 1}, 400, "more"),
+        ({"question": "x", "files": [{"name": "../x", "data": ""}]}, 400, "name"),
+        ({"question": "x", "files": [{"name": ".x", "data": ""}]}, 400, "name"),
+        ({"question": "x", "files": [{"name": "x", "data": "?"}]}, 400, "base64"),
+        ({"question": "x" * 41_000_000}, 413, "40,000,000"),
+    ]
+    for body, status, says in bodies:
+        refused = server.http.post("api/ask", json=body)
+        assert refused.status_code == status
+        assert says in refused.json()["error"]
+    assert server.http.get("api/history").json()["turns"] == []
+
+
+def test_stop_ends_the_question_and_ctrl_c_the_server(server: Server, httpserver: HTTPServer):
+    sleeps = code_reply("import time\ntime.sleep(500)\nreturn {}")
+    Endpoint(httpserver).play(sleeps, sleeps)
+    with server.http.stream("POST", "api/ask", json={"question": "Sleep."}) as answer:
+        lines = answer.iter_lines()
+        assert next(lines) == "event: step"
+        assert server.http.post("api/ask", json={"question": "x"}).status_code == 409
+        assert server.http.post("api/undo", json={}).status_code == 409
+        server.http.post("api/cancel", json={})
+        assert '"kind": "stopped"' in "".join(lines)
+    with server.http.stream("POST", "api/ask", json={"question": "Sleep again."}) as answer:
+        lines = answer.iter_lines()
+        assert next(lines) == "event: step"
+        server.process.send_signal(signal.SIGINT)
+        assert server.process.wait(timeout=60) == 0
+        with contextlib.suppress(httpx.HTTPError):
+            list(lines)
+    assert list(server.temporary.glob("matsmith-*")) == []
+
+
+@chromium.needed
+def test_in_a_browser(server: Server, httpserver: HTTPServer, tmp_path: Path):
+    Endpoint(httpserver).play(code_reply(PLOT.replace("open('lengths.txt').readlines()", "'abc'")))
+    with chromium.browser(tmp_path / "profile") as tab:
+        tab.open(server.address)
+        tab.wait("document.getElementById('model').textContent === 'scripted'")
+        tab.evaluate("document.getElementById('question').value = 'How many <b>letters</b>?'")
+        tab.evaluate("document.getElementById('ask').click()")
+        assert tab.wait("document.querySelector('article[data-kind]')?.dataset.kind") == "answered"
+        assert tab.evaluate("document.querySelector('.steps').textContent").count("asked the model")
+        assert tab.evaluate("document.querySelector('.value').textContent").startswith("3")
+        assert tab.evaluate("document.title") == "matsmith"  # what the code returned is text
+        assert tab.evaluate("document.querySelectorAll('b').length") == 0
+        assert tab.wait("document.querySelector('figure img').naturalWidth") > 0
+        for width, dark in ((1400, False), (1400, True), (400, False), (400, True)):
+            tab.open(server.address, width=width, dark=dark)
+            tab.call("Page.reload")
+            tab.wait("document.querySelector('article[data-kind]') !== null")  # the history
+            tab.evaluate("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
+            assert tab.evaluate(chromium.FAULTS) == []
+        assert tab.complaints() == []
+        tab.open(f"{server.url}#wrong")
+        tab.call("Page.reload")
+        assert "token" in tab.wait("document.getElementById('problem').textContent")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--port", "99999"], "--port 99999: a number from 0"),
+        (["--port"], "--port : a number"),
+        (["--host=0.0.0.0"], "--host=0.0.0.0: no such option"),
+        (["model=magic"], "choose from"),
+    ],
+)
+def test_a_mistake_of_the_command_is_one_line(
+    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+):
+    assert main(["serve", *arguments]) == 2
+    assert says in capsys.readouterr().err
