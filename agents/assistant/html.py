@@ -93,7 +93,7 @@ def _note(note: str) -> Markup:
 
 def _values(values: Iterable[Value]) -> Markup:
     rows = Markup("").join(
-        Markup('<tr><th>{}</th><td class="value">{}{}</td><td class="soft">{}</td></tr>').format(
+        Markup('<tr><th>{}</th><td class="value">{}{}<div class="soft">{}</div></td></tr>').format(
             value.name, value.text, f" {value.unit}" if value.unit else "", in_words(value.origin)
         )
         for value in values
