@@ -323,4 +323,4 @@ class _Remote:
             except UsageError as error:  # answers of other versions cannot share a table
                 self.workers.refuse(result["worker"], str(error))
                 continue
-            return [Answered(Row(**row), *kept) for row, *kept in result["answers"]]
+            return [Answered(Row(**row), *rest) for row, *rest in result["answers"]]

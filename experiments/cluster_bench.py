@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 from rich.console import Console
@@ -27,7 +27,7 @@ from experiments.answering import Job
 from experiments.cluster import open_crew
 from experiments.config import RunConfig, validate
 from experiments.job import Plan, Work
-from experiments.samples import Sample
+from experiments.samples import Benchmark, Sample
 from experiments.scorers.base import Metric, Score
 from experiments.store import Row, Store
 from experiments.summary import samples_digest
@@ -112,9 +112,9 @@ class _Tally:
     def remember_packages(self, packages: Mapping[str, Mapping[str, str]]) -> None:
         """Nothing is imported."""
 
-    def append(self, row: Row, trajectory: str) -> None:
+    def append(self, row: Row, trajectory: Mapping[str, Any], figures: Mapping[str, str]) -> None:
         """Count."""
-        del trajectory
+        del trajectory, figures
         self.answers += row.scored
         if self.answers % self._every == 0:
             self.memory.append(_megabytes())
@@ -148,7 +148,15 @@ async def _measure(options: Options, workers: int) -> float:
     async with open_crew([config], console) as crew:
         for episodes in (workers * options.concurrency * 2, options.episodes):
             tally = _Tally(digest, episodes)
-            plan = Plan(config, digest, benchmark, (), cast("Store", tally), Meter(), print)
+            plan = Plan(
+                config,
+                digest,
+                cast("Benchmark", benchmark),
+                ["live"],
+                cast("Store", tally),
+                Meter(),
+                print,
+            )
             samples = benchmark.load()
             jobs = [Job(samples[n % len(samples)], n // len(samples)) for n in range(episodes)]
             started = time.monotonic()

@@ -186,7 +186,7 @@ def answer(asked: Asked) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``answers`` (row, trajectory, figures of each) and ``packages``; or ``unfit``: why this one
+        ``answers`` (row, trajectory, figures) and ``packages``; or ``unfit``: why this worker
         cannot answer. Always ``worker``.
     """
     worker = get_worker()

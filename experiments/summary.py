@@ -165,6 +165,7 @@ def summarise(
         "limits": _counts(str(row.error) for row in latest.values() if row.not_finished),
         "stopped": stopped,
         "packages": {name: dict(versions) for name, versions in packages.items()},
+        "questions_digest": samples_digest(available),
         "config_hash": config_hash,
         "config": config.plain(),
     }

@@ -181,7 +181,7 @@ async def test_the_budget_of_a_run_holds_for_all_workers(configure, tmp_path):
 
 
 @pytest.mark.long
-async def test_a_killed_run_resumes_with_another_number_of_workers(configure, tmp_path):
+def test_a_killed_run_resumes_with_another_number_of_workers(tmp_path):
     out = tmp_path / "run"
     command = [
         sys.executable, "-m", "experiments.run", "retrieval=none", "model=rules", f"out={out}",
