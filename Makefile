@@ -7,23 +7,35 @@ STAMP  := $(VENV)/.installed
 .PHONY: install run test test-all check docs-check lock clean
 .DEFAULT_GOAL := run
 
+UV     := $(BIN)/python -m uv pip install --quiet --python $(BIN)/python
+# What `python -m sandbox` itself needs.
+FIRST  := docker filelock omegaconf platformdirs pydantic rich
+
 # uv installs the pinned packages in seconds where pip backtracks for minutes.
-$(STAMP): requirements.lock pyproject.toml
+$(BIN)/uv: requirements.lock
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m uv --version >/dev/null 2>&1 || $(BIN)/python -m pip install --quiet --disable-pip-version-check "uv>=0.9"
-	$(BIN)/python -m uv pip install --quiet --python $(BIN)/python --require-hashes --requirement requirements.lock
-	$(BIN)/python -m uv pip install --quiet --python $(BIN)/python --no-deps --editable .
 	@touch $@
 
-install: $(STAMP)
+$(STAMP): requirements.lock pyproject.toml | $(BIN)/uv
+	$(UV) --require-hashes --requirement requirements.lock
+	$(UV) --no-deps --editable .
+	@touch $@
+
+# The environment of the sandbox is built while the packages of matsmith are installed.
+install: $(BIN)/uv
+	@$(UV) --constraint requirements.lock $(FIRST)
+	@began=$$(date +%s); $(BIN)/python -m sandbox build env=live & building=$$!; \
+	$(MAKE) --no-print-directory $(STAMP); installed=$$?; \
+	wait $$building && test $$installed -eq 0 && echo "packages and environment: $$(( $$(date +%s) - began )) s"
 	@$(BIN)/python -m sandbox install
-	@$(BIN)/python -m sandbox build env=live
 
 run: install
 	$(BIN)/python -m experiments.run system=reflect retrieval=llm_doc
 
+# Two processes share environments and corpora: whoever comes second waits for the first.
 test: install
-	$(BIN)/python -m pytest -m "not long"
+	$(BIN)/python -m pytest -m "not long" -n 2
 
 test-all: install
 	$(BIN)/python -m pytest

@@ -184,7 +184,9 @@ def folder(name: str) -> Path:
     lock = lock_file(name)
     version = wanted_python(name) or "{}.{}".format(*sys.version_info)
     digest = hashlib.sha256(lock.read_bytes() + version.encode()).hexdigest()[:12]
-    return cache_folder() / "envs" / f"{lock.parent.name}-{digest}"
+    # The same packages under another name, in another folder, are not installed again.
+    built = (s.parent for s in (cache_folder() / "envs").glob(f"*-{digest}/{STAMP}"))
+    return min(built, default=cache_folder() / "envs" / f"{lock.parent.name}-{digest}")
 
 
 def build(name: str, *, say: Callable[[str], None] = lambda _: None) -> Environment:

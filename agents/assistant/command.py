@@ -13,6 +13,7 @@ from rich.console import Console
 from agents.assistant.config import AssistantConfig, read_config
 from agents.composition import help_text
 from retrieval.base import RetrievalError
+from sandbox.cache import main as cache
 from sandbox.command import HELP, UsageError, guarded, run_one_of
 
 _ASK = """\
@@ -158,4 +159,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Command line; see ``matsmith ask --help`` for exit codes."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
     about = "The coding assistant: a free question in, executed code out."
-    return run_one_of("matsmith", about, {"ask": _ask, "serve": _serve, "mcp": _mcp}, arguments)
+    commands = {"ask": _ask, "serve": _serve, "mcp": _mcp, "cache": cache}
+    return run_one_of("matsmith", about, commands, arguments)

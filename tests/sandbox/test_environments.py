@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -82,6 +83,17 @@ def test_another_lock_file_is_another_folder(tiny: Path) -> None:
     before = environments.folder("tiny")
     (tiny / "requirements.lock").write_text("# changed\n")
     assert environments.folder("tiny") != before
+
+
+def test_the_same_packages_in_another_folder_are_not_installed_again(
+    tiny: Path, tmp_path: Path
+) -> None:
+    built = environments.build(str(tiny))
+    other = shutil.copytree(tiny, tmp_path / "elsewhere")
+    assert environments.folder(str(other)) == built.folder
+    said: list[str] = []
+    assert environments.build(str(other), say=said.append).folder == built.folder
+    assert not said
 
 
 def test_two_builders_at_once(tiny: Path) -> None:
