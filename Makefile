@@ -9,7 +9,7 @@ STAMP  := $(VENV)/.installed
 
 UV     := $(BIN)/python -m uv pip install --quiet --python $(BIN)/python
 # What `python -m sandbox` itself needs.
-FIRST  := docker filelock omegaconf platformdirs pydantic rich
+FIRST  := docker filelock numpy omegaconf platformdirs pydantic rich
 
 # uv installs the pinned packages in seconds where pip backtracks for minutes.
 $(BIN)/uv: requirements.lock

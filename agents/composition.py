@@ -133,9 +133,8 @@ def parse(arguments: Sequence[str], conf: Path = CONF) -> list[Override]:
         key = str(override.key_or_group)
         if key.startswith("hydra"):  # of Hydra only the composition is used
             raise UsageError(
-                f"{argument}: Hydra's launchers and settings are not used. A sweep (-m) executes "
-                "its runs one after the other, each with concurrency=N questions at once; for "
-                "more, start several commands in parallel: they share caches and indexes"
+                f"{argument}: Hydra's launchers and settings are not used; launcher=dask and "
+                "launcher=slurm spread questions over processes and machines (docs/cluster.md)"
             )
         if key in known:
             _check_choice(override, key, known[key])
