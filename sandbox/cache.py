@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -190,7 +190,7 @@ def _prune(options: Prune) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Command line; see ``--help``."""
     program, about = "matsmith cache", __doc__ or ""
-    commands = {
+    commands: dict[str, Callable[[Sequence[str]], int]] = {
         "list": Command(f"{program} list", "Lists what is there, by age.", Nothing, _list),
         "prune": Command(f"{program} prune", "Removes what can be built again.", Prune, _prune),
     }
