@@ -52,7 +52,7 @@ def table(cells: Sequence[tuple[str, Counter[str]]]) -> Markup:
             )
             for count, share in shares
         )
-        lines.append(Markup("<tr><td>{}</td>{}<td>{}</td></tr>").format(name, shown, total))
+        lines.append(Markup("<tr><th>{}</th>{}<td>{}</td></tr>").format(name, shown, total))
     if not lines:
         return Markup("")
     return Markup(
