@@ -17,11 +17,12 @@ import pytest
 from agents.models import ModelConfig, build_model
 from agents.toolbox import Toolbox, open_toolbox
 from experiments.benchmarks.invented import reader
-from experiments.benchmarks.invented.graph import Knobs
+from experiments.benchmarks.invented.files import PACKAGE, write
+from experiments.benchmarks.invented.knobs import Knobs
 from experiments.benchmarks.invented.lexicon import NOUNS
-from experiments.benchmarks.invented.plans import program
-from experiments.benchmarks.invented.sensitivity import differs
-from experiments.benchmarks.invented.world import PACKAGE, generate, write
+from experiments.benchmarks.invented.mistakes import differs
+from experiments.benchmarks.invented.programs import program
+from experiments.benchmarks.invented.world import generate
 from retrieval.factory import get_retriever
 from sandbox import environments
 from sandbox.base import SandboxConfig
@@ -135,7 +136,7 @@ async def test_the_tools_give_all_that_a_question_needs(made: Any, box: Toolbox,
         await walker.walk(terms)
         crystal, plans = reader.solve(question.goal, descriptions, reader.read(walker.texts))
         assert not [p for p in plans.values() if isinstance(p, reader.UnreadableError)], plans
-        result = await walker.call("run", code=program(plans, crystal, "f"), entry="f")
+        result = await walker.call("run", code=program(plans, crystal), entry="reference")
         for one in question.asked:
             asked += 1
             found = re.search(rf"^'{one.name}': (.*) \(\w+\)$", result, re.MULTILINE)
