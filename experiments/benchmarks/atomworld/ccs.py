@@ -147,10 +147,12 @@ def describe(seed: int, items: int) -> list[Pair]:
     pairs = []
     for number in range(items):
         right = told[number]
-        others = [other for other in told if len(other) == len(right) and other is not right]
         at = draw.randrange(1, len(right))
-        foreign = draw.choice([other for other in others or told if other is not right])
-        wrong = [*right[:at], foreign[min(at, len(foreign) - 1)], *right[at + 1 :]]
+        foreign = [other[at] for other in told if len(other) > at and other[at] != right[at]]
+        if not foreign:  # all have right angles
+            at = 1
+            foreign = [other[at] for other in told if other[at] != right[at]]
+        wrong = [*right[:at], draw.choice(foreign), *right[at + 1 :]]
         pairs.append(Pair(" ".join(right), " ".join(wrong)))
     return pairs
 
