@@ -272,7 +272,7 @@ def _remarks(run: Run) -> Iterator[str]:
               if row.outcome == "no_answer"]  # fmt: skip
     if silent:
         reason = Counter(silent).most_common(1)[0][0][:_REASON]
-        yield f"{run.label}: {len(silent)} questions without an answer, mostly: {reason or '-'}"
+        yield f"{run.label}: questions without an answer: {len(silent)}, mostly: {reason or '-'}"
     if (missing := _without_verdict(run)) != "0":
         yield f"{run.label}: without verdict and not counted: {missing}"
     if failed := [row for row in run.rows if row.infra and row.error]:

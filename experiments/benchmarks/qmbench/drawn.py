@@ -83,7 +83,7 @@ def picture(bands: Sequence[Sequence[float]]) -> Image:
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 -- slow
     from matplotlib.figure import Figure  # noqa: PLC0415
 
-    figure = Figure(figsize=(5, 4), dpi=110, layout="constrained")
+    figure = Figure(figsize=(5, 4), dpi=80, layout="constrained")
     canvas: Any = FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     along = np.linspace(0, 3, len(bands[0]))

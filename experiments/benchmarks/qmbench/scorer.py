@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from agents.answer_formats import Choices
-from agents.base import Trajectory
+from agents.base import Image, Trajectory
 from agents.drawing import structure_svg
 from agents.models.rules.model import DECLINE
 from experiments.benchmarks.qmbench.problem import (
@@ -98,7 +99,7 @@ class ProblemScorer:
             passed=passed,
             reasons={part: reason for part in parts if not passed.get(part, True)},
             artefacts={"error": "" if verdict.share == 1.0 else reason},
-            figures=verdict.figures or {},
+            figures={**_shown(sample), **(verdict.figures or {})},
             execution=answer.execution,
         )
 
@@ -136,6 +137,15 @@ class ProblemScorer:
             return Verdict(float(number == wanted.value), f"{number:.15g} is not right")
         inside = within(number, wanted.low, wanted.high)
         return Verdict(float(inside), f"{number:.6g} is outside the interval")
+
+
+def _shown(sample: Sample) -> dict[str, str]:
+    """The pictures of the question."""
+    pictures = [part for part in sample.question.parts if isinstance(part, Image)]
+    return {
+        f"picture {number}": f"data:{picture.mime};base64,{b64encode(picture.data).decode()}"
+        for number, picture in enumerate(pictures, 1)
+    }
 
 
 def problem_of(sample: Sample) -> Problem:

@@ -55,7 +55,7 @@ def test_rules_answer_numbers_and_structures_in_the_arm_tool(system, tmp_path, c
     for name in set(found) - known:
         assert found[name]["values"]["answered"] == 0.0
         assert "model=rules knows nothing of it" in found[name]["reasons"].values()
-    assert "12 questions without an answer, mostly: model=rules knows nothing of it" in " ".join(
+    assert "questions without an answer: 12, mostly: model=rules knows nothing of it" in " ".join(
         capsys.readouterr().out.split()
     )
 
@@ -90,7 +90,7 @@ def test_at_once_and_without_data(tmp_path, capsys):
     titles = [metric["title"] for metric in told["metrics"]]
     assert titles == ["score", "without images", "guessing", "above guessing", "answered"]
     assert {metric["title"]: metric["sum"] for metric in told["metrics"]}["answered"] == 0
-    assert "without an answer, mostly: model=rules knows nothing of it" in " ".join(
+    assert "questions without an answer: 21, mostly: model=rules knows nothing of it" in " ".join(
         capsys.readouterr().out.split()
     )
     page = (tmp_path / "out" / "report.html").read_text()
@@ -132,6 +132,8 @@ def test_right_replies_with_a_judge_and_pictures(httpserver, tmp_path):
         share = 0.5 if row["labels"]["type"] == "text" else 1.0
         assert row["values"]["score"] == share, row
         assert ("text_only" in row["values"]) == (row["labels"]["template"] != "bands")
+        drawn = list((tmp_path / "out" / "figures").glob(f"{row['question_id']}*"))
+        assert bool(drawn) == (row["labels"]["template"] in {"bands", "structure"})
     assert summary(tmp_path / "out")["judge_calls"] == 3
     assert len(list((tmp_path / "out" / "images").iterdir())) == 3
     for name in ("judge.jsonl", "model.jsonl"):
