@@ -43,6 +43,7 @@ def _config(given: Sequence[str]) -> RunConfig:
     ours = {
         "system": "recorded", "system.answers": str(path), "system.digest": _digest(answers),
         "retrieval": "none", "model": "rules", "model.name": path.stem or "answers",
+        "model.images": "true",
         "sandbox.workers": os.cpu_count() or 1, "concurrency": 2 * (os.cpu_count() or 1),
     }  # fmt: skip
     rest = [argument for argument in given if not argument.startswith(_FILE)]

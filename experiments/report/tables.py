@@ -56,7 +56,8 @@ def leaderboard(runs: Sequence[Run]) -> Table:
     headings = [
         "system", "retrieval", "model", "questions",
         *(f"{metric.title} %" if metric.bounded else metric.title for metric in metrics),
-        "without faulty %", "over seeds %", "model calls", "tokens", "cost", "judge", "seconds",
+        "without faulty %", "over seeds %", "model calls", "tokens", "cost",
+        "cost per right part", "judge", "seconds",
         "faulty replies", "without verdict",
         "machines",
     ]  # fmt: skip
@@ -74,6 +75,7 @@ def leaderboard(runs: Sequence[Run]) -> Table:
             f"{summary['calls']:,}",
             f"{summary['tokens']:,}" + (" (estimated)" if summary["tokens_estimated"] else ""),
             money(summary["cost_usd"]),
+            _each(run),
             _judge(summary),
             f"{summary['seconds']:.0f}",
             counted(summary.get("reply_faults", {})) or "-",
@@ -103,6 +105,12 @@ def _machines(summary: Mapping[str, Any]) -> str:
     """By sandbox, how many; a dash where it was this one or another, but only one."""
     machines = summary.get("machines", {})
     return counted(machines) if sum(machines.values()) > 1 else "-"
+
+
+def _each(run: Run) -> str:
+    """Dollars for each part that is right; a dash where nothing was spent or is right."""
+    right, cost = sum(row.passed_count for row in run.scored), run.summary["cost_usd"]
+    return money(cost / right) if right and cost else "-"
 
 
 def _judge(summary: Mapping[str, Any]) -> str:

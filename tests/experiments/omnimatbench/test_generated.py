@@ -3,6 +3,7 @@
 import random
 import re
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
@@ -110,7 +111,10 @@ def test_golds_are_in_no_prompt_and_no_file(monkeypatch, tmp_path):
         for sample in OmniMatBenchmark(items=2, arm=arm).load():
             golds = flat(sample.target["slots"])
             long = [gold for gold in golds if read(gold) is not None and len(gold) > 5]
-            assert not any(gold in sample.question.prompt for gold in long)
+            files = [Path(path).read_bytes() for path in sample.question.mounts.values()]
+            shown = [sample.question.prompt.encode(), *files]
+            shown += [part.data for part in sample.question.parts]
+            assert not any(gold.encode() in each for gold in long for each in shown)
 
 
 def test_arms_ask_for_the_same_answers():
