@@ -152,3 +152,52 @@ def test_a_paper_beyond_the_window_is_counted_and_not_sent(httpserver, tmp_path)
 def test_a_wrong_option_is_one_line(tmp_path, capsys):
     assert main(["benchmark=curie", "benchmark.source=published", "model=rules"]) == 2
     assert "benchmark=curie: source=published needs path=CHECKOUT" in capsys.readouterr().err
+
+
+CANARY = "canary-51d0c7e2aa"  # never written whole into a draft
+HUNT = """\
+import os
+
+def hunt():
+    wanted = ("canary-" + "51d0" + "c7e2aa").encode()
+    found = []
+    for folder, folders, files in os.walk("."):
+        for name in files:
+            with open(os.path.join(folder, name), "rb") as file:
+                found += [name] if wanted in file.read() else []
+    return {"answer": str(sorted(os.listdir("."))) + str(found or "nothing")}
+"""
+
+
+class Baited(CurieBenchmark):
+    """Every gold, record and reference holds the canary."""
+
+    def load(self):
+        def baited(value):
+            if isinstance(value, dict):
+                return {key: baited(each) for key, each in value.items()} | {"canary": CANARY}
+            if isinstance(value, list):
+                return [*map(baited, value)]
+            return f"{value} {CANARY}" if isinstance(value, str) else value
+
+        samples = super().load()
+        for sample in samples:
+            held = {key: baited(sample.target[key]) for key in ("gold", "record", "clean")}
+            sample.target.update(held)
+        return samples
+
+
+def test_no_gold_reaches_a_prompt_or_a_file(httpserver, tmp_path):
+    code = f"<answer><code>```python\n{HUNT}\n```</code><name>hunt</name></answer>"
+    endpoint = Endpoint(httpserver).play(code)
+    run = [*SMALL, "benchmark._target_=tests.experiments.curie.test_runs.Baited", "system=reflect",
+           "benchmark.arm=tool", "benchmark.tasks=[mpv,biogr,hfe]", "system.max_iterations=2",
+           "retrieval=none", *model(endpoint), f"out={tmp_path / 'run'}"]  # fmt: skip
+    assert main(run) == 0
+    assert len(rows(tmp_path / "run")) == 3
+    assert not any(CANARY in json.dumps(body) for body in endpoint.bodies)
+    kept = [(tmp_path / "run" / "trajectories" / p.name).read_text()
+            for p in (tmp_path / "run" / "trajectories").iterdir()]  # fmt: skip
+    assert sum("paper.txt" in text and "nothing" in text for text in kept) == 3
+    assert sum("map.png" in json.loads(t)["execution"]["result"] for t in kept) == 1
+    assert not any(CANARY in text for text in kept)
