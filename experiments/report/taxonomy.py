@@ -20,6 +20,8 @@ _KINDS: tuple[tuple[re.Pattern[str], str], ...] = (
         "wrong type",
     ),
     (re.compile(r"expected "), "another value"),
+    (re.compile(r"^scored \d"), "not all right"),
+    (re.compile(r"not in the form asked for$"), "not in the form asked for"),
 )
 
 _OUTCOMES = {

@@ -80,10 +80,11 @@ def boxes(gold: Box, found: Box | None) -> str:
             body.append(f'<path d="M0 {y:.1f}H{width:g}" stroke="{_INK}" stroke-width=".4"/>')
             body.append(_text(2, y - 2, f"{north:g}°"))
     for place, (west, east, south, north, colour, name) in enumerate(placed):
+        dashes = ' stroke-dasharray="6 5"' if place else ""  # over the gold, which shows through
         body.append(
             f'<rect x="{across(west):.1f}" y="{down(north):.1f}" '
             f'width="{(east - west) * scale:.1f}" height="{(north - south) * scale:.1f}" '
-            f'fill="{colour}" fill-opacity=".15" stroke="{colour}" stroke-width="2"/>'
+            f'fill="{colour}" fill-opacity=".12" stroke="{colour}" stroke-width="2"{dashes}/>'
         )
         body.append(_text(width - 4, 14 + 13 * place, name, colour, "end"))
     return _frame(width, height, "box on the map", body)

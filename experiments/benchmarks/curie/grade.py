@@ -52,8 +52,10 @@ def judge(answer: str, form: str, clean: str, record: Any) -> dict[str, Any]:
     words = len(_words(answer))
     if words > LONGEST * max(len(_words(clean)), len(_words(published)), 50):
         return said | {"error": "too_long", "rouge": 0.0, "rouge_published": 0.0}
-    text = answer if value is None else value if isinstance(value, str) else compact(value)
-    return said | {"rouge": rouge(clean, text), "rouge_published": rouge(published, answer)}
+    text = value if isinstance(value, str) else compact(value)
+    # What cannot be read is no answer; the authors compare whatever it is.
+    ours = rouge(clean, text) if status != "error" else 0.0
+    return said | {"rouge": ours, "rouge_published": rouge(published, answer)}
 
 
 def read(answer: str, form: str) -> tuple[Any, str]:

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,7 @@ def published(pairs: Sequence[Pair], golds: int, found: int, *, doubled: bool) -
 def entries(value: Any) -> list[dict[str, Any]]:
     """The dicts of an answer; one that is no list of dicts has none."""
     listed = [value] if isinstance(value, dict) else value if isinstance(value, list) else []
-    return [entry for entry in listed if isinstance(entry, dict)][:MAX_ENTRIES]
+    return [entry for entry in listed if isinstance(entry, dict)]
 
 
 async def judged(
@@ -126,11 +127,14 @@ async def judged(
 ) -> list[Pair]:  # fmt: skip
     """Every gold entry with the entries that a judge says state the same.
 
+    A judge sees the first `MAX_ENTRIES` of an answer.
+
     Raises
     ------
     ModelError
         When the judge failed, or gave no verdict.
     """
+    found = found[:MAX_ENTRIES]
     if not judge.client.llm:
         return by_rules(golds, found, core=core)
     listed = "\n".join(
@@ -197,6 +201,7 @@ def same(gold: Mapping[str, Any], entry: Mapping[str, Any], key: str) -> bool:
     return unit == other and abs(first - second) <= CLOSE * max(abs(first), abs(second))
 
 
+@lru_cache(10_000)
 def quantity(text: str) -> tuple[float, str] | None:
     """A number with its unit, in the unit's first spelling; ``None`` for what is none."""
     if len(text) > 200 or (read := _QUANTITY.fullmatch(text.lower())) is None:
@@ -206,5 +211,6 @@ def quantity(text: str) -> tuple[float, str] | None:
     return (number, unit) if abs(number) < 1e300 else None
 
 
+@lru_cache(10_000)
 def _plain(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.lower()))

@@ -88,7 +88,8 @@ def biogr(rng: Random, variant: str) -> Made:
         )
     key = hashlib.sha256(json.dumps(["curie-map", drawing], sort_keys=True).encode()).hexdigest()
     image = Image(draw(drawing), "image/png", key)
-    return Made(str(drawing["place"]), [caption], box, {"variant": variant}, image, fixed=True)
+    told = [caption] if variant == "caption" else []
+    return Made(str(drawing["place"]), told, box, {"variant": variant}, image, text=caption)
 
 
 def _longitude(value: float) -> str:

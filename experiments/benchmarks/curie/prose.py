@@ -57,8 +57,8 @@ class Made:
     ----------
     evidence
         Paragraphs that hold the gold, or a trap; in the order of the paper.
-    fixed
-        Whether ``evidence`` is the whole text, of whatever length.
+    text
+        The whole text, where it is no prose to be padded.
     """
 
     title: str
@@ -66,7 +66,7 @@ class Made:
     record: Any
     facts: Mapping[str, Any] = field(default_factory=dict)
     image: Image | None = None
-    fixed: bool = False
+    text: str = ""
 
 
 def name(rng: Random) -> str:
@@ -93,8 +93,8 @@ def filler(rng: Random) -> str:
 
 def assemble(made: Made, words: int, position: Position, rng: Random) -> str:
     """A paper of about ``words`` words with its evidence in one place, or spread over it."""
-    if made.fixed:
-        return "\n".join(made.evidence)
+    if made.text:
+        return made.text
     left = words - sum(len(paragraph.split()) for paragraph in made.evidence)
     padding: list[str] = []
     while left > 0:

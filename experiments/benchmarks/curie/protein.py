@@ -49,7 +49,7 @@ def pdb(rng: Random, words: int, position: Position) -> Made:
         for n in range(padding - before)
     ]  # fmt: skip
     lines = [f"TITLE     {title.upper()}", *remarks, *chain, "TER", *waters, "END"]
-    return Made(title, ["\n".join(lines)], {"sequence": sequence}, fixed=True)
+    return Made(title, ["\n".join(chain)], {"sequence": sequence}, text="\n".join(lines))
 
 
 def _chain(sequence: str, first: int, gap: int, doubled: int) -> Iterator[str]:

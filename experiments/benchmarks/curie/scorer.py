@@ -121,7 +121,8 @@ class CurieScorer:
         if wrong is not None:
             text = ""
         said = await _compared(tools, target, text)
-        wrong = wrong or said.get("error")
+        unreadable = "unreadable" if said.get("status") == "error" else None
+        wrong = wrong or said.get("error") or unreadable
         values, missed = _measured(target, said), ""
         shown = _shown(target, said)
         if target["task"] == "dft_c" and target["reference"]:
@@ -137,10 +138,9 @@ class CurieScorer:
             values |= await _judged(tools.judge, sample, text)
             values["bertscore"] = await asyncio.to_thread(bertscore, target["clean"], text)
         headline, theirs = self._headline(target, values)
-        readable = wrong is None and said.get("status") != "error"
         values |= {
             "overall": headline, "published": theirs,
-            "evidence": target.get("evidence"), "readable": float(readable),
+            "evidence": target.get("evidence"), "readable": float(wrong is None),
             "context": float(wrong == "context"), "cut": float(wrong == "cut"),
         }  # fmt: skip
         passed = headline is not None and headline >= PERFECT
@@ -151,7 +151,7 @@ class CurieScorer:
             passed={PART: passed},
             reasons={} if passed else {PART: reason},
             artefacts={
-                "wrong_type": wrong or ("" if readable else "unreadable"),
+                "wrong_type": wrong or "",
                 "wrong_fields": missed,
             },
             figures=shown,

@@ -207,3 +207,9 @@ def test_bertscore_is_unknown_without_its_package_or_weights():
         import bert_score  # noqa: F401
     except ImportError:
         assert bertscore("one", "one") is None
+
+
+def test_a_flood_of_entries_costs_precision():
+    flood = [GAP] + [{"material": f"x{n}"} for n in range(999)]
+    assert len(entries(flood)) == 1000
+    assert similarity(1, 1, len(entries(flood))).precision == 0.001

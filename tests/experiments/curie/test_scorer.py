@@ -107,6 +107,8 @@ async def test_without_a_judge_similarity_is_unknown_but_no_list_is_zero(samples
     score = await CurieScorer().score(sample, answered(sample, "I found nothing."), tools)
     assert score.values["llmsim"] == score.values["llmsim_published"] == 0.0
     assert score.artefacts["wrong_type"] == "unreadable"
+    assert score.values["overall"] == score.values["readable"] == 0.0
+    assert score.reasons["answer"] == "the answer is not in the form asked for"
 
 
 async def test_the_figure_takes_similarity_for_lists(samples, tools):
