@@ -117,7 +117,9 @@ async def _answer(asked: Asked) -> int:
     attach({}, [*asked.files, *mentioned(question)[1]])  # a mistake is said before anything begins
     folder = store.last_session() if asked.resume else store.new_session()
     progress = Console(stderr=True, soft_wrap=True)
-    terminal = Terminal(Console(soft_wrap=True), progress, asked.timeout, asked.as_json)
+    terminal = Terminal(
+        Console(soft_wrap=True, highlight=False), progress, asked.timeout, asked.as_json
+    )
     async with open_assistant(config, say=progress.print) as assistant:
         session = assistant.session(folder)
         if not question:

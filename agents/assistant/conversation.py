@@ -9,7 +9,7 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,6 +123,10 @@ def exit_code(answer: Answer | None) -> int:
     return NEEDS_INPUT if answer.kind == "needs_input" else FAILED
 
 
+class ClearedError(Exception):
+    """Ctrl-C while a line was written. No ``KeyboardInterrupt``: that would end the event loop."""
+
+
 class Conversation:
     """Questions and commands until the input ends; each question sees the ones before it."""
 
@@ -150,7 +154,7 @@ class Conversation:
                     text = (await read()).strip()
                 except EOFError:
                     return exit_code(self._last)
-                except KeyboardInterrupt:  # of the line that was being written
+                except ClearedError:
                     continue
                 if text in {"quit", "exit", "/quit", "/exit"}:
                     return exit_code(self._last)
@@ -170,9 +174,9 @@ class Conversation:
         except UsageError as error:
             self._terminal.progress.print(f"[red]{safe(str(error))}[/red]")
 
-    def _reader(self) -> Callable[[], asyncio.Future[str]]:
+    def _reader(self) -> Callable[[], Awaitable[str]]:
         if not sys.stdin.isatty():
-            return lambda: asyncio.ensure_future(asyncio.to_thread(input))
+            return lambda: asyncio.to_thread(input)
         keys = KeyBindings()
 
         @keys.add("escape", "enter")
@@ -187,8 +191,9 @@ class Conversation:
             completer=Words(self._session, list(self._commands)),
             complete_while_typing=False,
             key_bindings=keys,
+            interrupt_exception=ClearedError,
         )
-        return lambda: asyncio.ensure_future(line.prompt_async(handle_sigint=False))
+        return lambda: line.prompt_async(handle_sigint=False)
 
     def _say(self, text: str) -> None:
         self._terminal.progress.print(safe(text), highlight=False)

@@ -57,11 +57,21 @@ def origins(
             tags.add(Tag("unknown", "the code makes this key in a way that is not followed"))
         tags |= {Tag("unknown", f"the code read {file}, it is not known for what")
                  for file in hidden}  # fmt: skip
-        found[name] = _origin(tags, numbers, said)
+        found[name] = _origin(tags, numbers, said, labels_of(trace))
     return found
 
 
-def _origin(tags: set[Tag], numbers: Collection[float | None], said: str) -> Origin:
+def labels_of(trace: Trace | None) -> list[str]:
+    """Dotted names that the code used, in the order of its lines."""
+    if trace is None:
+        return []
+    order = sorted(trace.places, key=_line_of)
+    return list(dict.fromkeys(label for where in order for label in trace.places[where]))
+
+
+def _origin(
+    tags: set[Tag], numbers: Collection[float | None], said: str, labels: Sequence[str]
+) -> Origin:
     def told(tag: Tag) -> bool:
         if tag.kind == "number":
             value = _number(tag.text.lstrip("-"))
@@ -71,7 +81,8 @@ def _origin(tags: set[Tag], numbers: Collection[float | None], said: str) -> Ori
     def texts(kind: str) -> tuple[str, ...]:
         return tuple(sorted({tag.text for tag in tags if tag.kind == kind}))
 
-    calls, files = texts("call"), texts("file")
+    used, files = set(texts("call")), texts("file")
+    calls = tuple(label for label in labels if label in used)
     data = [tag for tag in tags if tag.kind in {"number", "text"} and _is_datum(tag)]
     if calls or files:
         data = [tag for tag in data if _number(tag.text.lstrip("-")) not in _NEUTRAL]
@@ -139,10 +150,8 @@ def sources(
     """The documents of the library's symbols that the code used, in the order of the code."""
     if trace is None:
         return ()
-    order = sorted(trace.places, key=_line_of)
-    labels = dict.fromkeys(label for where in order for label in trace.places[where])
     found: dict[str, Source] = {}
-    for label in labels:
+    for label in labels_of(trace):
         if not is_library(label, trace):
             continue
         symbol = trace.symbols[label]

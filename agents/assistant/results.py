@@ -17,7 +17,6 @@ from agents.assistant.events import ending
 from agents.assistant.files import Looked, drawn
 from agents.assistant.tracing import Trace
 from agents.base import INFRASTRUCTURE, Step, Trajectory
-from agents.episode import show
 from agents.models import FAULTS
 from sandbox.base import Execution, Outcome, Written
 from sandbox.outputs import valid
@@ -143,7 +142,9 @@ def _text(value: Any) -> str:
     """A value in words: of a structure its formula and size, not its fields."""
     if (cell := _structure(value)) is not None:
         return f"structure of {len(cell['species'])} sites: {_formula(cell['species'])}"
-    return show(value, SHOWN)
+    value = value.item() if isinstance(value, np.generic) else value
+    text = represent(value, SHOWN)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]} ..."
 
 
 def _formula(species: Sequence[str]) -> str:

@@ -63,6 +63,8 @@ class Assistant:
         self.config = config
         self.runtime = runtime
         self.sandbox = runtime.sandbox
+        model = runtime.model
+        self.model = model.name if model.llm else f"{model.name} (no LLM)"
         self.folders = environments.source_folders(config.env) if runtime.versions else ()
         lock = environments.lock_file(config.env)
         self.lock = hashlib.sha256(lock.read_bytes()).hexdigest()
@@ -155,7 +157,13 @@ class Session:
             raise
         finally:
             self._task = None
-        answer = replace(answer, seconds=time.monotonic() - started)
+        answer = replace(
+            answer,
+            seconds=time.monotonic() - started,
+            model=self.assistant.model,
+            versions=self.assistant.runtime.versions,
+            lock=self.assistant.lock,
+        )
         self.turns.append(answer)
         if self.folder is not None:
             await asyncio.to_thread(store.save, self.folder, len(self.turns), answer)
@@ -236,14 +244,7 @@ class Session:
                 ran = results.Ran(
                     execution, trace, said, library_of(runtime.retriever), self.assistant.folders
                 )
-            answer = await asyncio.to_thread(results.answer_of, text, trajectory, ran, looked)
-            model = runtime.model
-            return replace(
-                answer,
-                model=model.name if model.llm else f"{model.name} (no LLM)",
-                versions=runtime.versions,
-                lock=self.assistant.lock,
-            )
+            return await asyncio.to_thread(results.answer_of, text, trajectory, ran, looked)
 
 
 class _Spent:

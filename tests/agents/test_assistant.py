@@ -54,8 +54,8 @@ def test_a_question_is_answered_with_code_that_was_executed(
     script = tmp_path / "rutile.py"
     assert main(["ask", RUTILE, *options(httpserver), "--out", str(script)]) == 0
     shown, progress = capsys.readouterr()
-    assert "'symmetry_operations': 16 (int)" in shown
-    assert "'space_group': 'P4_2/mnm' (str)" in shown
+    assert "'symmetry_operations': 16\n" in shown
+    assert "'space_group': 'P4_2/mnm'\n" in shown
     assert "pymatgen 20" in shown  # the version that it ran on
     assert "computed by SpacegroupAnalyzer.get_symmetry_operations" in shown
     assert "assumed by the model: 2.959, 4.594, 'P4_2/mnm'" in shown
@@ -132,7 +132,7 @@ def test_a_conversation_keeps_what_was_found(
     assert main(["ask", *options(httpserver)]) == 0
     assert "Earlier in this conversation" not in endpoint.prompts[0]
     assert "Question: What is the edge?" in endpoint.prompts[1]
-    assert "'edge': 4.25 (float)" in endpoint.prompts[1]
+    assert "'edge': 4.25" in endpoint.prompts[1]
     assert "'twice': 8.5" in capsys.readouterr().out
 
 
