@@ -1,0 +1,173 @@
+"""Inputs that the model is told about, files that come back, turns that run again."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from agents import acceptance_files
+from agents.assistant import Answer, OutputFile, Value, scripts, store
+from agents.assistant.files import attach, look, mentioned
+from agents.assistant.show import picture
+from sandbox.base import Sandbox
+from sandbox.command import UsageError
+from tests.agents.scripted import code_reply
+
+PLOT = code_reply("""\
+import matplotlib.pyplot as plt
+from pymatgen.core import Lattice, Structure
+plt.plot([1, 2], [3, 4])
+plt.savefig("out/line.png")
+open("out/page.svg", "w").write("<svg><script>alert(1)</script></svg>")
+open("out/page.html", "w").write("<script>alert(1)</script>")
+cell = Structure(Lattice.cubic(3.5), ["Cs", "Cl"], [[0, 0, 0], [0.5, 0.5, 0.5]])
+return {"cell": cell, "volume_A3": cell.volume, "nothing": None}""")
+
+
+async def test_what_is_in_a_file_is_said(live_sandbox: Sandbox, tmp_path: Path):
+    for name, text in acceptance_files.files().items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "broken.cif").write_text("data_x\nnothing\x1b[2J here")
+    (tmp_path / "blob.bin").write_bytes(b"\0\1\2")
+    (tmp_path / "entry.json").write_text(json.dumps({"@module": "m", "@class": "C", "energy": 1}))
+    names = ["POSCAR", "vasprun.xml", "volumes.csv", "oxides", "broken.cif", "blob.bin",
+             "entry.json"]  # fmt: skip
+    looked = await look(live_sandbox, attach({}, [tmp_path / name for name in names]))
+    said = {file.name: file for file in looked.files}
+    assert [said[name].kind for name in names] == [
+        "structure", "vasprun", "table", "folder", "text", "binary", "json"
+    ]  # fmt: skip
+    assert "space group Fm-3m (225" in said["POSCAR"].summary
+    assert "MgO.cif: Mg4 O4, 8 sites" in said["oxides"].summary
+    assert "looks like structure, but" in said["broken.cif"].summary
+    assert "\x1b" not in "".join(looked.lines)
+    assert "m.C as a dict with keys" in said["entry.json"].summary
+    assert [figure.title for figure in looked.figures] == ["POSCAR"]
+    assert str(tmp_path) not in "".join(looked.lines)
+    assert said["POSCAR"].size == (tmp_path / "POSCAR").stat().st_size
+
+
+async def test_files_and_figures_come_back_and_are_kept(converse, tmp_path: Path):
+    session, _ = converse(PLOT)
+    session.folder = tmp_path / "session"
+    answer = await session.ask("Draw a line.")
+    assert {file.name: file.mime for file in answer.files} == {
+        "line.png": "image/png",
+        # only bytes make a picture: what code wrote as text is never shown as one
+        "page.svg": "application/octet-stream",
+        "page.html": "application/octet-stream",
+    }
+    assert [(figure.title, figure.mime) for figure in answer.figures] == [
+        ("cell", "image/svg+xml"),
+        ("line.png", "image/png"),
+    ]
+    assert "<script" not in answer.figures[0].data.decode()
+    assert any("nothing was worked out for: nothing" in note for note in answer.notes)
+    assert store.load(session.folder) == [answer]
+    assert (tmp_path / "session/1/line.png").read_bytes() == answer.files[0].data
+    plain = store.as_json(answer, session.files_of(answer))
+    assert plain["files"][0]["path"] == str(tmp_path / "session/1/line.png")
+    json.dumps(plain)
+    session.undo()
+    assert store.load(session.folder) == []
+
+
+async def test_none_for_what_is_missing_is_one_draft(converse):
+    session, chat = converse(code_reply("return {'gap_eV': None, 'needs_input': 'a structure'}"))
+    answer = await session.ask("What is its gap?")
+    assert (answer.kind, answer.needs_input) == ("needs_input", "a structure")
+    assert len(chat.prompts) == 1
+    partly, chat = converse(code_reply("return {'gap_eV': None, 'edge_A': 4.2}"))
+    assert (await partly.ask("Gap and edge?")).works
+    assert len(chat.prompts) == 1
+    swallowed = code_reply("try:\n    1 / 0\nexcept ZeroDivisionError:\n    return {'gap': None}")
+    again, chat = converse(swallowed, code_reply("return {'gap': 1.0}"))
+    assert (await again.ask("Gap?")).works
+    assert len(chat.prompts) > 1  # that None is a fault
+
+
+def test_paths_in_a_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "POSCAR").touch()
+    (tmp_path / "two words").mkdir()
+    assert mentioned("What is @POSCAR?") == ("What is POSCAR?", ["POSCAR"])
+    assert mentioned('in @"two words", @./POSCAR.') == (
+        "in two words, POSCAR.",
+        ["two words", "./POSCAR"],
+    )
+    assert mentioned("write to a@b.c, Fe@C60 and @home") == (
+        "write to a@b.c, Fe@C60 and @home",
+        [],
+    )
+    with pytest.raises(UsageError, match="no such file"):
+        mentioned("look at @POSCR.vasp")
+    (tmp_path / "out").mkdir()
+    with pytest.raises(UsageError, match="cannot be called 'out'"):
+        attach({}, ["out"])
+
+
+ANSWER = Answer(
+    'What?\n"""\n# /// script',
+    "answered",
+    code="def f():\n    open('out/x.txt', 'w').write('y')\n    return {'edge_A': 4.25}",
+    entry="f",
+    values=(Value("edge_A", 4.25, "4.25", "Å"),),
+    notes=("written by the model,\nimport os; os.abort()",),
+    versions={"pymatgen": "2026.10.24"},
+    lock="0" * 64,
+)
+
+
+def test_a_script_runs_again_and_holds_its_circumstances(tmp_path: Path):
+    scripts.write(ANSWER, tmp_path / "a.py")
+    done = subprocess.run(
+        [sys.executable, "a.py"], cwd=tmp_path, capture_output=True, text=True, check=True, env={}
+    )
+    assert done.stdout == "{'edge_A': 4.25}\n"
+    assert (tmp_path / "out/x.txt").read_text() == "y"
+    text = (tmp_path / "a.py").read_text()
+    assert '#   "pymatgen==2026.10.24",' in text
+    assert "#   edge_A: 4.25 Å" in text
+    assert "matsmith" not in text
+
+
+def test_a_notebook_runs_again(tmp_path: Path):
+    scripts.write(ANSWER, tmp_path / "a.ipynb")
+    book = nbformat.read(tmp_path / "a.ipynb", as_version=4)
+    nbformat.validate(book)
+    assert "4.25" in str(book.cells[2].outputs)
+    NotebookClient(book, timeout=120, resources={"metadata": {"path": tmp_path}}).execute()
+    assert book.cells[2].outputs[0]["data"]["text/plain"] == "{'edge_A': 4.25}"
+
+
+def test_a_folder_holds_all_of_an_answer(tmp_path: Path):
+    import dataclasses
+
+    whole = dataclasses.replace(ANSWER, files=(OutputFile("a/b.png", "image/png", 1, "", b"x"),))
+    written = store.deliver(whole, tmp_path / "result")
+    assert written == [tmp_path / "result/answer.py", tmp_path / "result/a/b.png"]
+    with pytest.raises(UsageError, match="no code"):
+        scripts.write(Answer("q", "no_code"), tmp_path / "x.py")
+
+
+def test_pictures_in_terminals_that_show_them():
+    data = b"\x89PNG" + b"x" * 9000
+    assert picture(data, {"TERM": "xterm"}) == ""
+    kitty = picture(data, {"TERM": "xterm-kitty"})
+    assert kitty.startswith("\x1b_Ga=T,f=100,m=1;")
+    assert kitty.count("\x1b_G") == 3
+    assert kitty.endswith("m=0;" + kitty.rpartition(";")[2])
+    assert picture(data, {"TERM_PROGRAM": "iTerm.app"}).startswith("\x1b]1337;File=inline=1")
+
+
+def test_a_damaged_session_is_one_line(tmp_path: Path):
+    (tmp_path / "1.json").write_text('{"answer": 5}')
+    with pytest.raises(UsageError, match=r"1\.json: no turn of a conversation"):
+        store.load(tmp_path)
