@@ -21,6 +21,7 @@ from experiments.run import main
 from experiments.store import read_rows
 from experiments.summary import WALL_CLOCK
 from sandbox.command import UsageError
+from tests.endpoint import Endpoint, respond, text
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -116,7 +117,8 @@ async def test_twenty_killed_workers_lose_and_duplicate_nothing(configure, tmp_p
 async def test_a_question_that_kills_its_workers_is_unknown_and_costs_no_other(configure, tmp_path):
     launcher = {"name": "dask", "workers": 2}
     config = crowd(configure, tmp_path, 6, fatal=["q3"], concurrency=1, launcher=launcher)
-    folder, summary, _ = await run(config)
+    with dask.config.set({"distributed.scheduler.allowed-failures": 1}):
+        folder, summary, _ = await run(config)
     rows = {row.question_id: row for row in read_rows(folder / "results.jsonl")}
     assert rows["q3"].infra
     assert rows["q3"].passed is None
@@ -178,6 +180,31 @@ async def test_the_budget_of_a_run_holds_for_all_workers(configure, tmp_path):
     _, summary, _ = await run(crowd(configure, tmp_path, 60, 0.05, **limit))
     assert summary["stopped"] == "run_budget.cost_usd of 0.1 is used up"
     assert 10 <= summary["answers"] <= 10 + 4  # what was in flight
+
+
+@pytest.mark.long
+async def test_the_rate_of_an_endpoint_holds_for_all_workers(configure, tmp_path, httpserver):
+    """Only the lower bound can be asserted: a loaded machine is slower."""
+    arrived = []
+
+    def answer(body):
+        arrived.append(time.monotonic())
+        return respond(text("2"), body)
+
+    model = {
+        "provider": "openai", "name": "stub", "base_url": Endpoint(httpserver).play(answer).url,
+        "cache": False, "requests_per_minute": 120,
+    }  # fmt: skip
+    config = configure(
+        benchmark=CROWD | {"questions": 8},
+        system={"_target_": "agents.single.Single", "name": "single"},
+        model=model,
+        launcher={"name": "dask", "workers": 2},
+        out=str(tmp_path / "rate"),
+    )
+    _, summary, _ = await run(config)
+    assert (summary["answers"], summary["calls"]) == (8, 8)
+    assert max(arrived) - min(arrived) > 7 * 0.5 - 0.4  # half a second between any two
 
 
 @pytest.mark.long
