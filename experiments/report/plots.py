@@ -26,7 +26,7 @@ Spent = Literal["tokens", "calls"]
 GROUPS = 20
 #: Labels of questions that the report breaks a score down by.
 LABELS = (
-    "area", "kind", "action", "atoms", "cell", "type", "topics", "difficulty", "task",
+    "area", "group", "kind", "action", "atoms", "cell", "type", "topics", "difficulty", "task",
     "words", "position", "subfield",
 )  # fmt: skip
 
