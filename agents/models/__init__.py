@@ -4,8 +4,9 @@ Importing this package imports no LangChain: ``--help`` must answer at once.
 """
 
 from agents.models.calls import ToolCall
-from agents.models.client import CHARACTERS_PER_TOKEN, ContextError, ModelClient, ModelError
+from agents.models.client import ContextError, ModelClient, ModelError
 from agents.models.config import ModelConfig, Price, read_config
+from agents.models.counting import CHARACTERS_PER_TOKEN
 from agents.models.prices import find_price
 from agents.models.providers import build_model
 from agents.models.reply import FAULTS, Fault, Reply

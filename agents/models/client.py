@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from agents.base import Usage
 from agents.models.cache import ReplyCache, request_key
-from agents.models.calls import as_text, calls_of, raw_of, read_calls, told
+from agents.models.calls import as_text, calls_of, raw_of, read_calls
 from agents.models.config import ModelConfig, Price
 from agents.models.content import sendable, sendable_text
+from agents.models.counting import CHARACTERS_PER_TOKEN, counted, tokens_of
 from agents.models.logprobs import asking, first_tokens, read_prompt
 from agents.models.pace import Reserve, endpoint_of, limits_of, reserve_here
 from agents.models.parameters import (
@@ -31,9 +32,6 @@ from agents.models.traffic import Recorder, Replay
 if TYPE_CHECKING:  # slow to import
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessage, BaseMessage
-    from langchain_core.messages.ai import UsageMetadata
-
-CHARACTERS_PER_TOKEN = 4.0  # only where an endpoint reports no usage; such counts say so
 
 #: Keys of the configuration that do not change what a model answers to the same messages.
 NOT_IDENTITY = {
@@ -153,7 +151,7 @@ class ModelClient:
             When the endpoint failed after all retries, or sent something that is not a reply.
         """
         window = self.config.context_tokens
-        if window is not None and (length := self._tokens_of(messages, tools)) > window:
+        if window is not None and (length := tokens_of(messages, tools)) > window:
             raise ContextError(
                 f"{self.name}: the prompt has about {length} tokens, model.context_tokens={window}"
             )
@@ -264,7 +262,7 @@ class ModelClient:
         if made is None:
             return Reply("", Usage(), seconds)
         count = made.count or round(len(text) / CHARACTERS_PER_TOKEN)
-        usage = self._spent(count, 1, estimated=made.count is None)
+        usage = self._spent(count, 1, made.count is None)
         return Reply("", usage, seconds, tokens=made.tokens)
 
     async def _longer(
@@ -295,7 +293,7 @@ class ModelClient:
         started = time.monotonic()
         message = await self._send([sendable(m) for m in messages], tools, limit, logprobs)
         text = str(message.text if isinstance(message.text, str) else message.content)
-        usage = self._usage(messages, tools, text, message)
+        usage = self._spent(*counted(messages, tools, text, message))
         await self._room({"tokens": usage.tokens - expected})
         calls, raw = (calls_of(message), raw_of(message)) if tools else ((), None)
         if tools and not calls:  # also from an endpoint that leaves calls in the text
@@ -382,51 +380,13 @@ class ModelClient:
         where = f" ({url})" if url else ""
         return ModelError(f"{self.name}: {type(error).__name__}: {reason}{where}")
 
-    def _usage(
-        self, messages: Sequence[BaseMessage], tools: Tools, text: str, message: AIMessage
-    ) -> Usage:
-        reported = message.usage_metadata
-        if reported is not None and not _plausible(reported, text + _called(message)):
-            reported = None
-        if reported is not None:
-            prompt, completion = reported["input_tokens"], reported["output_tokens"]
-        else:
-            prompt = self._tokens_of(messages, tools)
-            completion = round(len(text + _called(message)) / CHARACTERS_PER_TOKEN)
-        return self._spent(prompt, completion, estimated=reported is None)
-
-    @staticmethod
-    def _tokens_of(messages: Sequence[BaseMessage], tools: Tools) -> int:
-        """About how many tokens a prompt has, pictures apart."""
-        characters = sum(len(m.text) + len(_called(m)) for m in messages)
-        characters += len(told(tools)) if tools else 0
-        return round(characters / CHARACTERS_PER_TOKEN)
-
-    def _spent(self, prompt: int, completion: int, *, estimated: bool) -> Usage:
+    def _spent(self, prompt: int, completion: int, estimated: bool) -> Usage:
         cost: float | None = None
         if not self.llm:
             cost = 0.0
         elif self._price is not None and not estimated:
             cost = (prompt * self._price.prompt + completion * self._price.completion) / 1e6
-        return Usage(
-            calls=1,
-            prompt_tokens=prompt,
-            completion_tokens=completion,
-            estimated=estimated,
-            cost_usd=cost,
-        )
-
-
-def _called(message: BaseMessage) -> str:
-    """The calls of a message as text: they are tokens as well."""
-    calls = getattr(message, "tool_calls", None)
-    return str([(call["name"], call["args"]) for call in calls]) if calls else ""
-
-
-def _plausible(usage: UsageMetadata, text: str) -> bool:
-    """Whether reported counts can be true: some endpoints report zeros, or less."""
-    prompt, completion = usage["input_tokens"], usage["output_tokens"]
-    return prompt > 0 and (completion > 0 or (completion == 0 and not text))
+        return Usage(1, 0, prompt, completion, estimated, cost)
 
 
 def _passing(error: Exception) -> bool:
