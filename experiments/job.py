@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -282,10 +283,13 @@ async def execute(
         )
         try:
             async with AsyncExitStack() as stack:
+                began = time.monotonic()
                 team = await stack.enter_async_context(crew.team(plan)) if jobs else None
+                ready = time.monotonic()
                 with shown as progress:
                     if team is not None:
                         stopped = await Work(plan, team, progress, handed_out).through(jobs)
+                console.print(_took(ready - began, time.monotonic() - ready), highlight=False)
         finally:
             wanted = {(sample.question.id, seed) for sample in samples for seed in config.seeds}
             summary = summarise(
@@ -311,6 +315,10 @@ def _headline(config: RunConfig, folder: Path, *, llm: bool, total: int, jobs: i
         f"{config.system.name} + {config.retrieval.name} + {model} on {config.benchmark.name}: "
         f"{total} questions{resumed} -> {folder}"
     )
+
+
+def _took(prepared: float, answered: float) -> str:
+    return f"environment, documents and sandboxes: {prepared:.0f} s; questions: {answered:.0f} s"
 
 
 def _say(console: Console, environment: str, line: str) -> None:
