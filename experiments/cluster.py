@@ -19,7 +19,7 @@ from rich.console import Console
 
 from experiments.answering import Answered, Job, unanswered
 from experiments.config import LauncherConfig, RunConfig
-from experiments.job import Crew, CrewError, Here, Plan, Team
+from experiments.crew import Crew, CrewError, Here, Plan, Team
 from experiments.store import Row
 from sandbox.command import UsageError
 from sandbox.terminal import printable
@@ -146,7 +146,7 @@ async def _watched(
 
 @dataclass
 class Workers:
-    """The workers of a cluster; see `experiments.job.Crew`.
+    """The workers of a cluster; see `experiments.crew.Crew`.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ class Workers:
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def check(self, config: RunConfig) -> None:
-        """See `experiments.job.Crew`."""
+        """See `experiments.crew.Crew`."""
         if config.writer != "rules":
             raise UsageError(
                 f"writer={config.writer}: documentation is written by one process, not by many; "
@@ -180,7 +180,7 @@ class Workers:
 
     @asynccontextmanager
     async def team(self, plan: Plan) -> AsyncIterator[Team]:
-        """See `experiments.job.Crew`."""
+        """See `experiments.crew.Crew`."""
         same = {"seeds": (0,), "ids": (), "limit": None, "out": None}  # who is asked what: per task
         plain = plan.config.model_copy(update=same).plain()
         asked = {
@@ -188,6 +188,7 @@ class Workers:
             "config": plain,
             "config_hash": plan.config_hash,
             "environments": list(plan.environments),
+            "warm": plan.warm,
         }
         yield _Remote(self, plan, asked)
 

@@ -26,7 +26,8 @@ from agents.episode import Parts
 from experiments.answering import Job
 from experiments.cluster import open_crew
 from experiments.config import RunConfig, validate
-from experiments.job import Plan, Work
+from experiments.crew import Plan
+from experiments.job import Work
 from experiments.samples import Benchmark, Sample
 from experiments.scorers.base import Metric, Score
 from experiments.store import Row, Store

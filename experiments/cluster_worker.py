@@ -150,6 +150,7 @@ class Site(WorkerPlugin):
             asked["environments"],
             models=models,
             meter=Meter(),
+            warm=asked["warm"],
             say=lambda environment, line: _LOG.info("Environment %s: %s", environment, line),
         )
         answerer = await stack.enter_async_context(opened)
@@ -180,7 +181,7 @@ def answer(asked: Asked) -> dict[str, Any]:
     Parameters
     ----------
     asked
-        ``key`` (of what is kept warm), ``config``, ``config_hash``, ``environments``,
+        ``key`` (of what is kept warm), ``config``, ``config_hash``, ``environments``, ``warm``,
         ``questions`` (pairs of id and seed).
 
     Returns
