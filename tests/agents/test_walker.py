@@ -94,7 +94,8 @@ class Walker:
 
 
 def _flat(text: str) -> str:
-    return " ".join(text.split("## Relations", maxsplit=1)[0].split())
+    """A document without its list of callers, which may stand before the details."""
+    return " ".join(re.sub(r"## Relations\n.*?(?=\n## |\Z)", "", text, flags=re.DOTALL).split())
 
 
 @pytest.fixture(scope="module", params=[(60, 2), (120, 4)], ids=["depth-2", "depth-4"])
