@@ -101,9 +101,11 @@ def structure_svg(
     for row, (x, y), away in zip(rows, flat[8:], depth[8:], strict=True):
         named = radius > 7 and len(rows) <= 64
         drawn = _atom(x, y, radius, species[row], shades[species[row]], named=named)
-        pieces.append((away, drawn + (_ring(x, y, radius + 3) if row in chosen else "")))
+        pieces.append((away, drawn))
     body = [_shade(kind, number) for kind, number in shades.items() if number < _SHADED]
     body += [drawn for _, drawn in sorted(pieces, key=lambda piece: piece[0])]
+    places = zip(rows, flat[8:], strict=True)
+    body += [_ring(x, y, radius + 3) for row, (x, y) in places if row in chosen]
     for name, corner in zip("abc", (4, 2, 1), strict=True):
         outwards = flat[corner] - flat[0]
         x, y = flat[corner] + 11 * outwards / max(1.0, float(np.linalg.norm(outwards)))

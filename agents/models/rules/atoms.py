@@ -23,7 +23,8 @@ _SENTENCES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("add", rf"\bAdd one {_E}\b.{{0,60}}?coordinate\w* {_V}", ("symbol", "vector")),
     ("change", rf"\bChange{_ANY}index {_I} into {_E}\b", ("index", "symbol")),
     ("remove", rf"\bRemove{_ANY}index {_I}\b", ("index",)),
-    ("move", rf"\bMove{_ANY}index {_I} by {_V}", ("index", "vector")),
+    ("move", rf"\bMove{_ANY}index {_I} by (?:displacement )?{_V}",
+     ("index", "vector")),
     ("move_towards", rf"\bMove{_ANY}index {_I} towards{_ANY}index {_I} by {_D}",
      ("index1", "index2", "distance")),
     ("insert_between",
@@ -36,6 +37,11 @@ _SENTENCES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("rotate_around",
      rf"within {_D} angstrom of.{{0,40}}?index {_I} by {_D} degrees? around the axis {_V}",
      ("radius", "index", "angle", "axis")),
+    ("insert_point",
+     rf"\bbetween the points at indices {_I} and {_I}, {_D} units away from point {_I}",
+     ("index1", "index2", "distance", "from")),
+    ("rotate_points", rf"by {_D} degrees around the axis {_V}{_ANY}index {_I}\b",
+     ("angle", "axis", "index")),
     ("super_cell", rf"\bsize\w* (?:of )?{_I} ?{_TIMES} ?{_I} ?{_TIMES} ?{_I}\b",
      ("n1", "n2", "n3")),
 )  # fmt: skip
@@ -59,7 +65,7 @@ def parse(sentence: str) -> tuple[str, dict[str, Any]] | None:
         }
         if None in given.values():
             continue
-        if action == "insert_between" and given.pop("from") == given["index2"]:
+        if action.startswith("insert") and given.pop("from") == given["index2"]:
             given["index1"], given["index2"] = given["index2"], given["index1"]
         if action == "super_cell":
             given = {"counts": [given["n1"], given["n2"], given["n3"]]}
@@ -85,15 +91,23 @@ def answer(text: str) -> str | None:
     in the prompt comes back unchanged: no arithmetic is done here.
     """
     head, _, rest = text.partition("Action:")
-    if not rest or "CIF" not in head:
+    points = re.search(r"indices from 0: (\[\[[-+0-9.eE, \[\]]{1,2000}\]\])", head)
+    if not rest or not (points or "CIF" in head):
         return None
-    if "<answer>" not in text:
+    if "<code>" not in text:
+        if points:
+            return f"<answer>{points[1]}</answer>"
         cif = head.rpartition("<cif>")[2].partition("</cif>")[0]
         return f"<cif>{cif}</cif>" if cif.strip() else None
     steps = [parse(part) for part in rest.partition("\n")[0].split(" Then: ")]
     if None in steps:
         return None
-    code = _PROGRAM.format(steps="\n".join(_step(*step) for step in steps if step is not None))
+    known = [step for step in steps if step is not None]
+    if points:
+        lines = [_step(f"points {action}", given) for action, given in known]
+        code = _POINTS.format(points=points[1], steps="\n".join(lines))
+    else:
+        code = _PROGRAM.format(steps="\n".join(_step(*step) for step in known))
     return f"<answer><code>```python\n{code}\n```</code><name>edited</name></answer>"
 
 
@@ -107,6 +121,22 @@ def edited():
 {steps}
     atoms.write("edited.cif")
     return {{"answer": open("edited.cif").read()}}"""
+
+_POINTS = """\
+import numpy as np
+
+
+def edited():
+    points = np.array({points}, dtype=float)
+{steps}
+    return {{"answer": points.tolist()}}"""
+
+_TURN = """\
+axis = np.array({axis}) / np.linalg.norm({axis})
+cross = np.cross(np.eye(3), axis)
+turn = np.radians({angle})
+matrix = np.eye(3) + np.sin(turn) * cross + (1 - np.cos(turn)) * cross @ cross
+"""
 
 _STEPS: dict[str, str] = {
     "add": "atoms.append({symbol!r})\natoms.positions[-1] = {vector}",
@@ -137,11 +167,21 @@ _STEPS: dict[str, str] = {
         "around = atoms.get_distances({index}, range(len(atoms)), mic=True, vector=True)\n"
         "near = np.linalg.norm(around, axis=1) < {radius}\n"
         "near[{index}] = False\n"
-        "axis = np.array({axis}) / np.linalg.norm({axis})\n"
-        "cross = np.cross(np.eye(3), axis)\n"
-        "turn = np.radians({angle})\n"
-        "matrix = np.eye(3) + np.sin(turn) * cross + (1 - np.cos(turn)) * cross @ cross\n"
+        f"{_TURN}"
         "atoms.positions[near] = atoms.positions[{index}] + around[near] @ matrix.T"
+    ),
+    "points move": "points[{index}] += {vector}",
+    "points move_towards": (
+        "way = points[{index2}] - points[{index1}]\n"
+        "points[{index1}] += {distance} * way / np.linalg.norm(way)"
+    ),
+    "points insert_point": (
+        "way = points[{index2}] - points[{index1}]\n"
+        "there = points[{index1}] + {distance} * way / np.linalg.norm(way)\n"
+        "points = np.vstack([points, there])"
+    ),
+    "points rotate_points": (
+        f"{_TURN}points = points[{{index}}] + (points - points[{{index}}]) @ matrix.T"
     ),
     "super_cell": "atoms = atoms.repeat({counts})",
 }

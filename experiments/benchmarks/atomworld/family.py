@@ -135,7 +135,7 @@ def _points(seed: int, action: str, number: int) -> Asked:
     after = _moved(action, before, given, way / length)
     task = (
         f"Points in space, as Cartesian coordinates x, y, z, indices from 0: {before.tolist()}\n\n"
-        f"{_MOVES[action].format(**given)}"
+        f"Action: {_MOVES[action].format(**given)}"
     )
     return Asked(
         f"{action}-{number:03d}", task, POINTS,

@@ -35,20 +35,20 @@ def pictures(
     """
     first, wanted = crystal(before), crystal(target)
     shown = {
-        "before": _draw("before", first, first.unlike(wanted, SAME)),
-        "target": _draw("target", wanted, wanted.unlike(first, SAME)),
+        "before": _draw(first, first.unlike(wanted, SAME)),
+        "target": _draw(wanted, wanted.unlike(first, SAME)),
     }
     if answer is not None:
         given = crystal(answer)
-        shown["answer"] = _draw("answer", given, given.unlike(wanted, SAME))
+        shown["answer"] = _draw(given, given.unlike(wanted, SAME))
     return shown
 
 
 def drawn(structures: Mapping[str, Mapping[str, Any] | None]) -> dict[str, str]:
     """Titles to SVG texts of structures that are not compared."""
-    return {title: _draw(title, crystal(one), []) for title, one in structures.items() if one}
+    return {title: _draw(crystal(one), []) for title, one in structures.items() if one}
 
 
-def _draw(title: str, one: Crystal, ringed: list[int]) -> str:
+def _draw(one: Crystal, ringed: list[int]) -> str:
     fractions = one.fractions.tolist()
-    return structure_svg(one.lattice.tolist(), one.species, fractions, marked=ringed, title=title)
+    return structure_svg(one.lattice.tolist(), one.species, fractions, marked=ringed)

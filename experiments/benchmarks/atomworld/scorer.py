@@ -153,10 +153,11 @@ class FamilyScorer(StructureScorer):
 
     def more(self, sample: Sample, strict: Mapping[str, Any]) -> Mapping[str, float | None]:
         """See :meth:`StructureScorer.more`."""
-        points = sample.target["rule"] == "moved_points"
+        rule = sample.target["rule"]
+        sound = rule == "generated" and "erratum" not in sample.labels
         return {
-            "sound": None if "erratum" in sample.labels else float(strict["passed"]),
-            "error": strict.get("worst") if points else None,
+            "sound": float(strict["passed"]) if sound else None,
+            "error": strict.get("worst") if rule == "moved_points" else None,
             "value": strict.get("value"),
             "original": strict.get("original"),
         }

@@ -16,6 +16,7 @@ from experiments.benchmarks.atomworld.property_command import calculate, compare
 from experiments.benchmarks.atomworld.prototypes import PROTOTYPES
 from experiments.benchmarks.atomworld.scorer import GRADER, FamilyScorer
 from experiments.regrade import main as regrade
+from experiments.run import main as run
 from experiments.scorers.grading import program
 from experiments.store import read_rows
 from sandbox.base import Outcome, SandboxConfig, SandboxError
@@ -345,3 +346,19 @@ def test_right_answers_pass_and_empty_ones_fail(kind, tmp_path, monkeypatch):
     assert [row.all_correct for row in sorted(found, key=lambda r: (r.seed, r.question_id))] == [
         *[True] * (len(found) // 2), *[False] * (len(found) // 2),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arm", "right"), [("tool", True), ("direct", False)])
+def test_the_parser_moves_points_in_code_and_repeats_them_without(
+    arm, right, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    keys = ["benchmark=atomworld", "benchmark.family=pointworld", "benchmark.items=3"]
+    assert run([*keys, f"benchmark.arm={arm}", "system=single", "model=rules", "retrieval=none",
+                "sandbox.workers=1", "out=out"]) == 0  # fmt: skip
+    found = list(read_rows(tmp_path / "out" / "results.jsonl"))
+    assert [row.all_correct for row in found] == [right] * 12
+    if not right:  # readable points of the right number: what the published rule asks for
+        inserted = [row.question_id.startswith("insert") for row in found]
+        assert [row.values["published"] for row in found] == [0.0 if i else 1.0 for i in inserted]
+        assert [row.values["echo"] for row in found] == [row.values["published"] for row in found]
