@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -31,7 +32,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if HELP & set(given):
         sys.stdout.write(f"{__doc__}\n".lstrip())
         return 0
-    return guarded(lambda: run_all([_config(given)]), (RetrievalError,))
+    return guarded(lambda: _regrade(_config(given)), (RetrievalError,))
+
+
+def _regrade(config: RunConfig) -> int:
+    started = time.monotonic()
+    code = run_all([config])
+    asked = len(config.ids) * len(config.seeds)
+    print(
+        f"{asked} answers in {time.monotonic() - started:.1f} s with {config.sandbox.workers} "
+        "processes, start and report included"
+    )
+    return code
 
 
 def _config(given: Sequence[str]) -> RunConfig:

@@ -1,6 +1,7 @@
 """Recorded answers are scored as a run scores them."""
 
 import json
+import re
 
 import pytest
 
@@ -39,7 +40,9 @@ def test_answers_of_a_file_are_scored_in_all_modes(tmp_path, monkeypatch, capsys
     echoed = found[move.question.id, 0].values
     assert echoed["published"] == echoed["echo"]
     assert found[swap.question.id, 1].artefacts["error"] == "OutputFormatError"
-    assert "strict above" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "strict above" in said
+    assert re.search(r"4 answers in \d+\.\d s with 1 processes", said)
     summary = read_json(tmp_path / "out" / "summary.json")
     assert (summary["system"], summary["model"]) == ("recorded", "it's answers")
     assert "not a language model" not in (tmp_path / "out" / "report.html").read_text()
