@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 from collections.abc import Sequence
 
 import pytest
@@ -181,11 +182,16 @@ SYSTEMS = sorted(path.stem for path in (CONF / "system").glob("*.yaml"))
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_every_system_can_be_configured(name: str):
+def test_every_system_can_be_configured(name: str, tmp_path: Path):
+    (tmp_path / "answers").write_text('{"id": "q", "answer": "x"}')
+    needed = {"recorded": {"answers": str(tmp_path / "answers")}, "command": {"program": "true"}}
     config = validate(compose([f"system={name}", "retrieval=llm_doc", "model=rules"]))
     cls = load_class(config.system.target, key="system")
     assert config.system.name == name
-    assert cls(Parts(client("")[0]), **config.system.params).name == cls.name
+    assert (
+        cls(Parts(client("")[0]), **{**config.system.params, **needed.get(name, {})}).name
+        == cls.name
+    )
 
 
 def test_the_files_say_what_the_classes_default_to():
