@@ -309,10 +309,21 @@ class Json:
         blocks = [content for language, content in fences(text) if language in {"", "json"}]
         for candidate, status in ((tagged, "strict"), *((b, "repaired") for b in blocks[::-1]),
                                   (text, "repaired")):  # fmt: skip
-            value = None if candidate is None else _json(candidate.strip())
-            if value is not None and _fits(value, self.shape):
-                return Reading(value, "strict" if status == "strict" else "repaired")
+            for text, kept in ((candidate, status == "strict"), (_escaped(candidate), False)):
+                value = None if text is None else _json(text.strip())
+                if value is not None and _fits(value, self.shape):
+                    return Reading(value, "strict" if kept else "repaired")
         return None
+
+
+def _escaped(text: str | None) -> str | None:
+    r"""JSON whose LaTeX is written with single backslashes (``"\sigma"``), as it was meant.
+
+    Those that happen to be an escape of JSON (``\tau``) are a matter for whoever reads the value.
+    """
+    if text is None or "\\" not in text:
+        return None
+    return re.sub(r'(\\\\|\\["/])|\\(?![bfnrtu])', lambda m: m[1] or "\\\\", text)
 
 
 def _text(text: str, status: Literal["strict", "repaired"]) -> Reading | None:

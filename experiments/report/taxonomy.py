@@ -8,6 +8,9 @@ from collections.abc import Iterable
 
 from experiments.store import Row
 
+#: Kinds of wrong numbers, as a reason names them before a colon.
+_NUMBERS = re.compile(r"(factor of ten|sign|unit|rounding|neighbouring slot|format|value|text): ")
+
 #: First match decides. The left sides are the words of `experiments.scorers.verify`.
 _KINDS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"^None$"), "is None"),
@@ -54,6 +57,8 @@ def failure(row: Row, name: str) -> str | None:
         return "returned no dict, or an empty one"
     if re.fullmatch(r"(?:[A-Z]+[a-z]+){2,}", reason):
         return reason  # the name of a verdict: AtomCountMismatch
+    if found := _NUMBERS.match(reason):
+        return found[1]
     return next((kind for pattern, kind in _KINDS if pattern.search(reason)), "another value")
 
 

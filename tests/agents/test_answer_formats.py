@@ -98,3 +98,17 @@ def test_the_instruction_of_a_format_can_be_followed():
     assert "in eV" in Number("eV").instruction
     shape = Json({"a": "what it is"}).instruction
     assert Json({"a": "what it is"}).read(shape).status == "strict"
+
+
+@pytest.mark.parametrize(
+    ("reply", "value", "status"),
+    [
+        (r'<answer>["\\sigma", "a"]</answer>', ["\\sigma", "a"], "strict"),
+        (r'<answer>["\sigma = \frac{1}{2}", "\"q\""]</answer>', ["\\sigma = \frac{1}{2}", '"q"'],
+         "repaired"),
+        (r'<answer>["\cdot \\cdot"]</answer>', ["\\cdot \\cdot"], "repaired"),
+    ],
+)  # fmt: skip
+def test_latex_with_single_backslashes_is_json_as_it_was_meant(reply, value, status):
+    reading = Json(["", ""]).read(reply)
+    assert (reading.value, reading.status) == (value, status)

@@ -31,6 +31,10 @@ FACTORS = tuple(
 )  # fmt: skip
 _CELSIUS = Fraction("273.15")
 
+#: LaTeX that JSON took for an escape: a tab and ``imes`` was ``\\times``.
+_ESCAPE = re.compile("([\b\f\n\r\t])(imes|ext|au|heta|an|frac|rac|eta|ar|ho|ight|u(?![a-z])|abla)")
+_MEANT = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
 # The released number format: digits on both sides of a point.
 _PLAIN = r"[+-]?\d+(?:\.\d+)?"
 _PUBLISHED = re.compile(rf"({_PLAIN})(?:[eE]([+-]?\d+))?")
@@ -52,7 +56,7 @@ def _texts(value: Any, depth: int) -> Iterator[str]:
         for item in value:
             yield from _texts(item, depth + 1)
     elif value is None or isinstance(value, str):
-        yield value or ""
+        yield _ESCAPE.sub(lambda found: _MEANT[found[1]] + found[2], value or "")
     elif isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 10**200):
         yield str(value)
     else:  # what code hands back may be anything

@@ -7,6 +7,7 @@ import pytest
 from experiments import agreement
 from experiments.benchmarks.omnimatbench.benchmark import OmniMatBenchmark
 from experiments.benchmarks.omnimatbench.generate import proses
+from experiments.report.taxonomy import count_failures
 from experiments.run import main
 from tests.endpoint import Endpoint, text
 
@@ -84,6 +85,8 @@ def test_slots_pictures_and_reasons(httpserver, tmp_path):
     figures = json.loads((tmp_path / "run" / "figures" / "cal-tensile-0-0.json").read_text())
     assert figures["picture"] == url
     assert "<svg" in figures["gold and answer"]
+    runs = agreement.load_runs([tmp_path / "run"])
+    assert count_failures(runs[0].rows) == {"sign": 1, "factor of ten": 1, "format": 1}
     page = (tmp_path / "run" / "report.html").read_text()
     assert "factor of ten" in page
     assert "<script>alert" not in page

@@ -244,3 +244,11 @@ def test_threshold():
     assert threshold("100", "110")
     assert not threshold("100", "110.1")
     assert not threshold("0", "0.001")
+
+
+def test_latex_that_json_took_for_an_escape():
+    value = json.loads(r'["1.5 \times 10^4", "\tau = \frac{Gb}{D}", "a\nb", "\beta", "\nu"]')
+    assert flat(value) == [
+        "1.5 \\times 10^4", "\\tau = \\frac{Gb}{D}", "a\nb", "\\beta", "\\nu"
+    ]  # fmt: skip
+    assert significant_figures("1.5 \\times 10^4", flat(value)[0])
