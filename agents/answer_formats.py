@@ -309,8 +309,8 @@ class Json:
         blocks = [content for language, content in fences(text) if language in {"", "json"}]
         for candidate, status in ((tagged, "strict"), *((b, "repaired") for b in blocks[::-1]),
                                   (text, "repaired")):  # fmt: skip
-            for text, kept in ((candidate, status == "strict"), (_escaped(candidate), False)):
-                value = None if text is None else _json(text.strip())
+            for said, kept in ((candidate, status == "strict"), (_escaped(candidate), False)):
+                value = None if said is None else _json(said.strip())
                 if value is not None and _fits(value, self.shape):
                     return Reading(value, "strict" if kept else "repaired")
         return None

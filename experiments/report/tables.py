@@ -136,6 +136,9 @@ def _without_verdict(run: Run) -> str:
         "not run": summary["missing"],
         "unavailable": len(summary["unavailable"]),
     }
+    wanted = summary["questions"] * len(summary["seeds"])
+    accounted = summary["answers"] + sum(counts.values()) - counts["unavailable"]
+    counts["not judged"] = max(0, wanted - accounted)
     return ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "0"
 
 

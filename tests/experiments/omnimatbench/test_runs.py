@@ -7,6 +7,7 @@ import pytest
 from experiments import agreement
 from experiments.benchmarks.omnimatbench.benchmark import OmniMatBenchmark
 from experiments.benchmarks.omnimatbench.generate import proses
+from experiments.report.tables import markdown
 from experiments.report.taxonomy import count_failures
 from experiments.run import main
 from tests.endpoint import Endpoint, text
@@ -240,6 +241,7 @@ def test_without_a_judge_prose_has_no_verdict(httpserver, tmp_path):
     loaded, metrics = summary(tmp_path / "run")
     assert metrics["f1"] == (0, 0)
     assert loaded["answers"] == 0
+    assert "| 2 not judged |" in markdown(agreement.load_runs([tmp_path / "run"]))
 
 
 def test_an_empty_answer_is_wrong_without_asking_the_judge(httpserver, tmp_path):
