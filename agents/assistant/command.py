@@ -116,7 +116,7 @@ async def _answer(asked: Asked) -> int:
     question = " ".join(asked.words)
     attach({}, [*asked.files, *mentioned(question)[1]])  # a mistake is said before anything begins
     folder = store.last_session() if asked.resume else store.new_session()
-    progress = Console(stderr=True, soft_wrap=True)
+    progress = Console(stderr=True, soft_wrap=True, highlight=False)
     terminal = Terminal(
         Console(soft_wrap=True, highlight=False), progress, asked.timeout, asked.as_json
     )

@@ -50,7 +50,7 @@ def test_a_conversation_in_a_script(httpserver: HTTPServer, settings: list[str],
         )  # fmt: skip
         assert first.kind == "answered"
         assert first["sum"] == 4.0
-        assert repr(first) == "<Answer answered: sum=4.0 (float)>"
+        assert repr(first) == "<Answer answered: sum=4.0>"
         assert assistant.ask("And twice that?")["twice"] == 8.0
         assert "'sum': 4.0" in endpoint.prompts[1]
         assert assistant.undo() == assistant.turns[-1] or len(assistant.turns) == 1
@@ -171,7 +171,7 @@ def test_a_notebook(httpserver: HTTPServer, settings: list[str], tmp_path: Path)
         for found in outputs
     ]
     assert "<th>edge</th>" in results[1][0]["text/html"]
-    assert results[1][0]["text/plain"] == "<Answer answered: edge=4.25 (float)>"
+    assert results[1][0]["text/plain"] == "<Answer answered: edge=4.25>"
     assert "asked the model" in outputs[1][0].text
     assert "<th>twice</th>" in results[2][0]["text/html"]
     assert "'edge': 4.25" in endpoint.prompts[1]  # one conversation
