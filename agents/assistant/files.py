@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,13 +34,15 @@ def attach(known: Mapping[str, Path], paths: Sequence[str | Path]) -> dict[str, 
     Raises
     ------
     UsageError
-        When one does not exist, or two would have the same name.
+        When one does not exist or cannot be read, or two would have the same name.
     """
     found = dict(known)
     for given in paths:
         path = Path(given).expanduser()
         if not path.exists():
             raise UsageError(f"file {given}: no such file or folder")
+        if not os.access(path, os.R_OK):
+            raise UsageError(f"file {given}: you may not read it")
         path = path.resolve()
         if path.name in RESERVED or not path.name:
             raise UsageError(f"file {given}: an input cannot be called {path.name!r}; rename it")

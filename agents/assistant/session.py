@@ -22,6 +22,7 @@ from agents.base import Question, Step, Usage
 from agents.episode import mounts_of
 from agents.toolbox import library_of
 from sandbox import environments
+from sandbox.base import SandboxError
 from sandbox.outputs import valid
 
 if TYPE_CHECKING:  # LangChain is slow to import
@@ -150,7 +151,7 @@ class Session:
             if self._task.cancelled():
                 answer = Answer(question, "stopped", self._why, usage=spent.usage)
             else:
-                answer = self._task.result()
+                answer = self._result(question, spent)
         except asyncio.CancelledError:  # of whoever waits for the answer
             self._task.cancel()
             await asyncio.wait({self._task})
@@ -168,6 +169,13 @@ class Session:
         if self.folder is not None:
             await asyncio.to_thread(store.save, self.folder, len(self.turns), answer)
         return answer
+
+    def _result(self, question: str, spent: _Spent) -> Answer:
+        assert self._task is not None
+        try:
+            return self._task.result()
+        except SandboxError as error:  # outside of an episode: with the inputs, or the answer
+            return Answer(question, "broken", str(error), usage=spent.usage)
 
     async def stream(
         self, question: str, *, files: Sequence[str | Path] = (), timeout: float | None = None

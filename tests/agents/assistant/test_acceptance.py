@@ -97,7 +97,7 @@ def test_ten_questions(
     assert "'energy_eV_per_atom': -3.39 eV/atom" in shown
     assert "'density': 2.1" in shown
     assert " g/cm3\n" in shown
-    assert "computed by Vasprun.final_energy" in shown
+    assert "computed by Vasprun.final_structure, Vasprun.final_energy" in shown
     assert "from vasprun.xml" in shown
     assert "structure of 15 sites: Na7 Cl8" in shown
     assert "vacancy.cif" in shown

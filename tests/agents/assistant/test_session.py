@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 
 import pytest
+from pytest_httpserver import HTTPServer
 
-from agents.assistant import Answer, Event
+from agents.assistant import Answer, Assistant, Event, read_config
+from agents.assistant.events import heard
+from agents.episode import Parts
+from agents.runtime import Runtime, open_client
+from agents.tools import Tools
+from sandbox.base import Sandbox
 from sandbox.command import UsageError
 from tests.agents.scripted import code_reply
+from tests.endpoint import Endpoint, tool_calls
 
 CUBE = code_reply("return {'edge': 4.25}")
 SLEEPS = code_reply("import time\ntime.sleep(100)\nreturn {'edge': 1.0}")
@@ -92,3 +100,38 @@ async def test_a_missing_input_changes_nothing(converse, tmp_path):
         await session.ask("x", files=[tmp_path / "POSCAR", tmp_path / "none.cif"])
     assert session.files == {}
     assert session.turns == []
+
+
+async def test_a_sandbox_that_fails_is_not_the_models_doing(converse, tmp_path):
+    session, chat = converse(CUBE)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/link").symlink_to("/etc/hostname")
+    answer = await session.ask("x", files=[tmp_path / "data"])
+    assert answer.kind == "broken"
+    assert "is a link out of" in answer.text
+    assert chat.prompts == []
+    session.files.clear()
+    assert (await session.ask("What is the edge?")).works
+
+
+async def test_a_model_with_tools_may_ask_for_what_is_missing(
+    live_sandbox: Sandbox, httpserver: HTTPServer
+):
+    config = read_config([f"model.base_url={httpserver.url_for('/v1')}", "model.name=m",
+                          "model.cache=false"])  # fmt: skip
+    model = open_client(config.model)
+    parts = Parts(model, None, live_sandbox, on_step=heard)
+    runtime = Runtime(Tools(parts), model, None, live_sandbox, None, 120.0, {})
+    session = Assistant(config, runtime).session()
+    call = json.dumps({"code": "def f():\n    return {'x': 1}", "entry": "f"})
+    endpoint = Endpoint(httpserver).play(
+        tool_calls(("run", call)), "needs input: the energies", tool_calls(("answer", call))
+    )
+    events: list[Event] = []
+    answer = await session.ask("Is it stable?", listen=events.append)
+    assert (answer.kind, answer.text, answer.code) == ("needs_input", "the energies", None)
+    assert len(endpoint.bodies) == 2
+    assert ("running", "running code") in {(event.kind, event.text) for event in events}
+    assert (await session.ask("They are 1 eV.")).works
+    assert "already asked" in endpoint.prompts[-1]
+    await model.close()
