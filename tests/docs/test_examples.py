@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import importlib.util
 import re
 from pathlib import Path
@@ -35,9 +36,15 @@ def test_the_notebook_was_executed():
 
 
 def test_the_recording_says_what_it_is():
-    session = (EXAMPLES / "session.svg").read_text(encoding="utf-8").replace("&#160;", " ")
-    assert "rules (no LLM)" in session
-    assert "more lines of code" in session
+    session = (EXAMPLES / "session.svg").read_text(encoding="utf-8")
+    shown = html.unescape(re.sub(r"<[^>]+>", "", session)).replace("\N{NO-BREAK SPACE}", " ")
+    assert "rules (no LLM)" in shown
+    assert "more lines of code" in shown
+    readme = (EXAMPLES.parents[1] / "README.md").read_text(encoding="utf-8")
+    values = re.findall(r"^'\w+': .*$", readme, re.MULTILINE)
+    assert len(values) == 3
+    for value in values:
+        assert "".join(value.split()) in "".join(shown.split())  # blanks are places there
 
 
 @pytest.mark.long
@@ -51,8 +58,8 @@ def test_recording_again_gives_the_same_values(tmp_path: Path):
     spec.loader.exec_module(module)
     answer = module.make(tmp_path)
     assert answer.works
-    shown = (EXAMPLES / "session.svg").read_text(encoding="utf-8").replace("&#160;", " ")
+    readme = (EXAMPLES.parents[1] / "README.md").read_text(encoding="utf-8")
     for value in answer.values:
-        assert str(value.value) in re.sub(r"<[^>]+>", "", shown)
+        assert f"{value.name!r}: {value.text}" in readme
     for name in RECORDED:
         assert (tmp_path / name).stat().st_size > 1000

@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -154,7 +155,15 @@ def test_a_mistake_is_refused(server: Server):
 
 def test_stop_ends_the_question_and_ctrl_c_the_server(server: Server, httpserver: HTTPServer):
     sleeps = code_reply("import time\ntime.sleep(500)\nreturn {}")
-    Endpoint(httpserver).play(sleeps, sleeps)
+    Endpoint(httpserver).play(sleeps)
+    with server.http.stream("POST", "api/ask", json={"question": "Sleep, and I go."}) as answer:
+        assert next(answer.iter_lines()) == "event: step"
+    for _ in range(600):  # the page was closed: its question is given up
+        if server.http.post("api/undo", json={}).status_code == 200:
+            break
+        time.sleep(0.1)
+    else:
+        pytest.fail("a question nobody waits for is still worked on")
     with server.http.stream("POST", "api/ask", json={"question": "Sleep."}) as answer:
         lines = answer.iter_lines()
         assert next(lines) == "event: step"
@@ -188,13 +197,11 @@ def test_in_a_browser(server: Server, httpserver: HTTPServer, tmp_path: Path):
         assert tab.wait("document.querySelector('figure img').naturalWidth") > 0
         for width, dark in ((1400, False), (1400, True), (400, False), (400, True)):
             tab.open(server.address, width=width, dark=dark)
-            tab.call("Page.reload")
             tab.wait("document.querySelector('article[data-kind]') !== null")  # the history
             tab.evaluate("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
             assert tab.evaluate(chromium.FAULTS) == []
         assert tab.complaints() == []
         tab.open(f"{server.url}#wrong")
-        tab.call("Page.reload")
         assert "token" in tab.wait("document.getElementById('problem').textContent")
 
 
