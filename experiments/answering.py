@@ -21,9 +21,9 @@ from agents.runtime import Runtime, open_client, open_runtime, open_writer
 from experiments.config import RunConfig
 from experiments.judge import Judge
 from experiments.record import make_figures, make_row, make_trajectory, veiled
+from experiments.rows import Row
 from experiments.samples import Benchmark, Sample
 from experiments.scorers.base import Score, Scorer, Tools
-from experiments.store import Row
 from sandbox.base import SandboxError
 
 #: Told what is being built: the environment, and a line about it.

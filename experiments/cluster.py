@@ -20,7 +20,7 @@ from rich.console import Console
 from experiments.answering import Answered, Job, unanswered
 from experiments.config import LauncherConfig, RunConfig
 from experiments.crew import Crew, CrewError, Here, Plan, Team
-from experiments.store import Row
+from experiments.rows import Row
 from sandbox.command import UsageError
 from sandbox.terminal import printable
 

@@ -28,9 +28,10 @@ from experiments.cluster import open_crew
 from experiments.config import RunConfig, validate
 from experiments.crew import Plan
 from experiments.job import Work
+from experiments.rows import Row
 from experiments.samples import Benchmark, Sample
 from experiments.scorers.base import Metric, Score
-from experiments.store import Row, Store
+from experiments.store import Store
 from experiments.summary import samples_digest
 from sandbox.command import run
 from sandbox.progress import Progressing

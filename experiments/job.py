@@ -20,9 +20,10 @@ from agents.config import load_class
 from experiments.answering import Answered, Job
 from experiments.config import RunConfig
 from experiments.crew import Crew, CrewError, Here, Plan, Team
+from experiments.rows import Row
 from experiments.scorers.base import amount, measure
 from experiments.setup import build_benchmark, check_answers, load_samples, select
-from experiments.store import Row, Store, run_folder, write_json
+from experiments.store import Store, run_folder, write_json
 from experiments.summary import samples_digest, summarise
 from sandbox.command import UsageError
 from sandbox.progress import Progressing

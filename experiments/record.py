@@ -11,9 +11,10 @@ from typing import Any
 from agents.base import Image, Trajectory, Usage
 from agents.episode import show
 from experiments.judge import Verdict
+from experiments.rows import Row
 from experiments.samples import Sample
 from experiments.scorers.base import Score
-from experiments.store import Row, image_name
+from experiments.store import image_name
 
 #: Characters of a returned value in a trajectory.
 SHOWN = 20_000

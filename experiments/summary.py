@@ -13,9 +13,9 @@ from typing import Any
 from agents.base import Image
 from experiments.config import RunConfig
 from experiments.judge import title
+from experiments.rows import Row
 from experiments.samples import Sample
 from experiments.scorers.base import Metric, measuring
-from experiments.store import Row
 
 #: Fields of a summary that depend on the clock; all others follow from the rows.
 WALL_CLOCK = ("seconds", "sandbox_seconds")

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from markupsafe import Markup, escape
 
+from experiments.rows import Row
 from experiments.scorers.base import FIRST_WRONG
-from experiments.store import Row
 
 _RIGHT, _AFTER, _NOTHING = "all right", "after the last link", "no code"
 

@@ -36,7 +36,8 @@ from experiments.report.tables import (
     seed_spreads,
 )
 from experiments.report.texts import INLINE, Texts
-from experiments.store import Row, write_text
+from experiments.rows import Row
+from experiments.store import write_text
 from sandbox.colours import pieces
 
 HERE = Path(__file__).parent

@@ -18,9 +18,9 @@ from markupsafe import Markup
 from experiments.report.lines import COLOURS, Point, describe, lines
 from experiments.report.runs import Run, tally
 from experiments.report.taxonomy import count_failures
+from experiments.rows import Row
 from experiments.scorers.base import amount, measure, measuring
 from experiments.stats import Interval, ratio_interval
-from experiments.store import Row
 
 Spent = Literal["tokens", "calls"]
 GROUPS = 20

@@ -8,9 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from experiments.rows import Row, read_rows
 from experiments.scorers.base import Metric, measuring
 from experiments.stats import Interval, Tally, ratio_interval
-from experiments.store import Row, figures_path, read_json, read_rows, trajectory_path
+from experiments.store import figures_path, read_json, trajectory_path
 from sandbox.command import UsageError
 
 

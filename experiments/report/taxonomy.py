@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from experiments.store import Row
+from experiments.rows import Row
 
 #: Kinds of wrong numbers, as a reason names them before a colon.
 _NUMBERS = re.compile(r"(factor of ten|sign|unit|rounding|neighbouring slot|format|value|text): ")

@@ -10,8 +10,8 @@ from typing import Literal, Protocol
 
 from agents.base import Trajectory
 from experiments.judge import Judge
+from experiments.rows import Row
 from experiments.samples import Sample
-from experiments.store import Row
 from sandbox.base import Execution, Mount, Outcome, Sandbox, SandboxError
 
 

@@ -18,9 +18,9 @@ from rich.console import Console
 from agents.base import Question
 from experiments.config import validate
 from experiments.job import execute
+from experiments.rows import read_rows
 from experiments.samples import Property, Sample
 from experiments.scorers.properties import PropertyScorer
-from experiments.store import read_rows
 from sandbox.factory import available
 from sandbox.runner import dumps
 

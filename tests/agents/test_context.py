@@ -10,8 +10,8 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
 from agents.models import ContextError, ModelError, build_model
+from experiments.rows import read_rows
 from experiments.run import main
-from experiments.store import read_rows
 from tests.agents.test_reply_faults import config
 from tests.endpoint import Endpoint
 from tests.experiments.test_kinds_of_answers import command

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from pathlib import Path
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 import yaml

@@ -17,8 +17,8 @@ from rich.console import Console
 from experiments.cluster import open_crew, slurm_cluster
 from experiments.config import LauncherConfig
 from experiments.job import execute, execute_all
+from experiments.rows import read_rows
 from experiments.run import main
-from experiments.store import read_rows
 from experiments.summary import WALL_CLOCK
 from sandbox.command import UsageError
 from tests.endpoint import Endpoint, respond, text

@@ -21,11 +21,11 @@ from experiments import curves
 from experiments.report import curves as page
 from experiments.report.lines import Point, lines
 from experiments.report.runs import load_runs
+from experiments.rows import read_rows
 from experiments.samples import Property, Sample
 from experiments.scorers.base import FIRST_WRONG
 from experiments.scorers.properties import PropertyScorer
 from experiments.stats import Interval
-from experiments.store import read_rows
 from sandbox.base import SandboxError
 from sandbox.command import UsageError
 from sandbox.runner import dumps

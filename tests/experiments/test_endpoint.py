@@ -8,7 +8,7 @@ from werkzeug import Response
 
 from experiments.config import validate
 from experiments.report import print_table
-from experiments.store import read_rows
+from experiments.rows import read_rows
 from tests.endpoint import Body, Endpoint, cut_off, refusal, status, text
 from tests.experiments.test_run import run
 from tests.experiments.tiny import CODE

@@ -17,9 +17,9 @@ from agents.episode import Episode, Parts, run_episode
 from experiments import show
 from experiments.job import execute
 from experiments.report import write_report
+from experiments.rows import Row, read_rows
 from experiments.samples import Property, Sample
 from experiments.scorers.properties import PropertyScorer
-from experiments.store import Row, read_rows
 from sandbox.runner import dumps
 from tests.agents.scripted import client, code_reply
 from tests.experiments.conftest import Configure

@@ -8,8 +8,9 @@ import pytest
 from experiments.benchmarks.atomworld.benchmark import AtomWorldBenchmark
 from experiments.benchmarks.atomworld.pictures import crystal
 from experiments.regrade import main
+from experiments.rows import read_rows
 from experiments.run import main as run
-from experiments.store import read_json, read_rows
+from experiments.store import read_json
 
 ATOMS = ["benchmark=atomworld", "benchmark.items=1", "benchmark.actions=[move,swap]"]
 

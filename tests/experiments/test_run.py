@@ -15,9 +15,10 @@ from rich.console import Console
 from agents.base import Question
 from experiments.job import execute
 from experiments.report import write_report
+from experiments.rows import read_rows
 from experiments.run import main
 from experiments.samples import Sample
-from experiments.store import read_rows, run_folder
+from experiments.store import run_folder
 from experiments.summary import WALL_CLOCK, samples_digest
 from sandbox.command import UsageError
 

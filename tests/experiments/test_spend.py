@@ -14,10 +14,10 @@ from werkzeug import Response
 
 from agents.base import Question, Step, StopReason, Trajectory
 from agents.episode import Episode, Parts, run_episode
+from experiments.rows import read_rows
 from experiments.run import main
 from experiments.samples import Sample
 from experiments.scorers.properties import PropertyScorer
-from experiments.store import read_rows
 from indexes import build
 from retrieval import evaluate
 from sandbox.environments import cache_folder

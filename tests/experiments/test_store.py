@@ -5,7 +5,8 @@ import json
 import pytest
 
 from agents.budget import Budget
-from experiments.store import Row, Store, figures_path, read_rows, write_json
+from experiments.rows import Row, read_rows
+from experiments.store import Store, figures_path, write_json
 from sandbox.command import UsageError
 
 

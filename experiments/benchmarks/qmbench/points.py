@@ -11,8 +11,8 @@ from rich.table import Table
 
 from experiments.report.cells import probability
 from experiments.report.runs import Run
+from experiments.rows import Row
 from experiments.stats import Tally, paired_permutation
-from experiments.store import Row
 
 #: Kinds of groups, in the order of the table.
 _ORDER = ("all", "without images", "type", "topic", "difficulty", "guessing")

@@ -16,9 +16,9 @@ from experiments.benchmarks.atomworld.property_command import calculate, compare
 from experiments.benchmarks.atomworld.prototypes import PROTOTYPES
 from experiments.benchmarks.atomworld.scorer import GRADER, FamilyScorer
 from experiments.regrade import main as regrade
+from experiments.rows import read_rows
 from experiments.run import main as run
 from experiments.scorers.grading import program
-from experiments.store import read_rows
 from sandbox.base import Outcome, SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
 from tests.experiments.atomworld.test_actions import SHARED, published, rows

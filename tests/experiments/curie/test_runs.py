@@ -8,8 +8,8 @@ import re
 import pytest
 
 from experiments.benchmarks.curie.benchmark import CurieBenchmark
+from experiments.rows import read_rows
 from experiments.run import main
-from experiments.store import read_rows
 from sandbox.factory import available
 from tests.endpoint import Endpoint, text
 from tests.experiments.curie.answers import perfect

@@ -29,7 +29,7 @@ from experiments.benchmarks.invented.world import World, generate
 from experiments.benchmarks.question_format import question_folders
 from experiments.config import validate
 from experiments.job import execute
-from experiments.store import read_rows
+from experiments.rows import read_rows
 from sandbox.factory import available
 
 KNOBS: Mapping[str, Any] = {"size": 60, "depth": 2, "questions": 3}
