@@ -198,15 +198,12 @@ class Worker:
         new = list({item.key: item for item, _ in inputs if item.key not in self._kept}.values())
         wall = self._config.wall(timeout)
         request = {
-            "entry": entry,
-            "timeout": timeout,
-            "wall": wall,
-            "collect": collect,
+            "entry": entry, "timeout": timeout, "wall": wall, "collect": collect,
             "mounts": [{"key": item.key, "target": target} for item, target in inputs],
             "inputs": [
                 {"key": item.key, "files": [name for name, _ in item.files]} for item in new
             ],
-        }
+        }  # fmt: skip
         blobs = [data for item in new for _, data in item.files]
         try:
             async with asyncio.timeout(wall + GRACE_SECONDS):
