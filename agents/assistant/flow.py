@@ -60,7 +60,9 @@ class Reader:
     def __init__(self, trace: Trace | None, inputs: Collection[str]) -> None:
         self._trace = trace
         self._inputs = inputs
-        self._functions: dict[str, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda] = {}
+        #: Each with the variables around it, which it sees.
+        self._functions: dict[str, tuple[ast.AST, Scope]] = {}
+        self._everywhere: set[Tag] = set()
         self._module: Scope = {}
         self._conditions: list[set[Tag]] = []  # what decides whether the current line runs
         self._returns: list[Cell] = []
@@ -75,7 +77,8 @@ class Reader:
         function = self._functions.get(entry)
         if function is None:
             return Cell([Tag("unknown", "the function is not defined in the plain way")])
-        return self._enter(function, [], {})
+        cell = self._enter(*function, [], {})
+        return Cell(cell.own | self._everywhere, cell.keys)
 
     # --- statements ------------------------------------------------------------------------
 
@@ -93,7 +96,7 @@ class Reader:
 
     def _statement(self, node: ast.stmt, scope: Scope) -> None:  # noqa: C901, PLR0912 -- one case each
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            self._functions[node.name] = node
+            self._functions[node.name] = node, scope
             scope.pop(node.name, None)
             for default in [*node.args.defaults, *filter(None, node.args.kw_defaults)]:
                 self._value(default, scope)
@@ -144,7 +147,10 @@ class Reader:
                     if isinstance(name, ast.MatchAs | ast.MatchStar) and name.name:
                         scope[name.name] = Cell(tags)
                 self._under(tags, [case.body], scope)
-        elif not isinstance(node, ast.Import | ast.ImportFrom | ast.Global | ast.Nonlocal):
+        elif isinstance(node, ast.Global | ast.Nonlocal):
+            said = f"a function sets {', '.join(node.names)} outside of itself"
+            self._everywhere.add(Tag("unknown", said[:60]))
+        elif not isinstance(node, ast.Import | ast.ImportFrom):
             for child in ast.iter_child_nodes(node):
                 if isinstance(child, ast.expr):
                     self._value(child, scope)
@@ -222,7 +228,7 @@ class Reader:
         if isinstance(node, ast.Subscript):
             return self._item(node, scope)
         if isinstance(node, ast.Lambda):
-            return self._enter(node, [], {})
+            return self._enter(node, scope, [], {})
         if isinstance(node, ast.NamedExpr):
             value = self._value(node.value, scope)
             self._bind(node.target, value, scope)
@@ -269,7 +275,7 @@ class Reader:
         if cell is not None:
             return cell
         function = self._functions.get(name)  # handed on: somebody calls it
-        return Cell() if function is None else self._enter(function, [], {})
+        return Cell() if function is None else self._enter(*function, [], {})
 
     def _dict(self, node: ast.Dict, scope: Scope) -> Cell:
         cell = Cell(keys={})
@@ -306,7 +312,7 @@ class Reader:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         function = self._functions.get(name) if name not in scope else None
         if function is not None:
-            return self._enter(function, given, named)
+            return self._enter(*function, given, named)
         if name == "dict" and not given and "" not in named:
             return Cell(keys=named)
         if name in _COUNTED:
@@ -335,7 +341,9 @@ class Reader:
         labels = self._trace.places.get(place(node), ())
         return {Tag("call", label) for label in labels if is_library(label, self._trace)}
 
-    def _enter(self, function: ast.AST, given: Sequence[Cell], named: Mapping[str, Cell]) -> Cell:
+    def _enter(
+        self, function: ast.AST, around: Scope, given: Sequence[Cell], named: Mapping[str, Cell]
+    ) -> Cell:
         """What a function of the code returns for these arguments."""
         assert isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
         if self._depth == DEPTH:
@@ -343,7 +351,7 @@ class Reader:
         self._depth += 1
         arguments = function.args
         names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
-        scope: Scope = {}
+        scope: Scope = dict(around)
         defaults = dict(zip(reversed(names), reversed(arguments.defaults), strict=False))
         defaults |= {a.arg: d for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults,
                                               strict=True) if d is not None}  # fmt: skip

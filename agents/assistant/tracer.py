@@ -208,6 +208,8 @@ def _path(found: Any) -> str:
 
 def _attribute(owner: Any, name: str) -> tuple[str, Any]:
     def look() -> tuple[str, Any]:
+        if name.startswith("__"):  # of Python, not of the library
+            return "", None
         if isinstance(owner, types.ModuleType):
             return f"{owner.__name__}.{name}", owner
         cls = owner if isinstance(owner, type) else type(owner)

@@ -146,6 +146,9 @@ async def test_a_fallback_that_was_used_is_seen(live_sandbox: Sandbox):
         "return {'v': [x * 7.25 for x in (8.25, 1) if x > 1]}",
         "match 7.25:\n    case y if y > 1:\n        v = 8.25\nreturn {'v': v}",
         "with open('out/x', 'w') as f:\n    f.write(str(7.25))\nreturn {'v': [8.25, f'{7.25}']}",
+        "a, b = 7.25, 8.25\ng = lambda: a\ndef h():\n    return g() + b\nreturn {'v': h()}",
+        ("a, b = 7.25, 8.25\ndef g(*ways):\n    for way in ways:\n        v = way()\n    return v\n"
+        "return {'v': g(lambda: a, lambda: b)}"),
         "v = (w := 7.25) + 8.25\nreturn {'v': v}",
     ],
 )  # fmt: skip
@@ -164,6 +167,13 @@ async def test_a_file_that_is_found_by_listing_is_not_certain(live_sandbox: Sand
     found, _ = await look(live_sandbox, body, inputs={"data.csv": tmp_path / "data.csv"})
     assert found["text"].kind == "unknown"
     assert "data.csv" in found["text"].unknown[0]
+
+
+async def test_variables_set_from_elsewhere_are_not_certain(live_sandbox: Sandbox):
+    body = "v = 1\ndef g():\n    nonlocal v\n    v = 7.25\ng()\nreturn {'v': v}"
+    found, _ = await look(live_sandbox, body)
+    assert found["v"].kind == "unknown"
+    assert "outside of itself" in found["v"].unknown[0]
 
 
 async def test_noting_changes_nothing(live_sandbox: Sandbox):
