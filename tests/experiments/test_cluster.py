@@ -184,7 +184,10 @@ async def test_the_budget_of_a_run_holds_for_all_workers(configure, tmp_path):
 
 @pytest.mark.long
 async def test_the_rate_of_an_endpoint_holds_for_all_workers(configure, tmp_path, httpserver):
-    """Only the lower bound can be asserted: a loaded machine is slower."""
+    """Half a second between any two of 24: 11.5 s, and 5.75 s if each worker counted alone.
+
+    The first ones may be sent late, so that they arrive closer together.
+    """
     arrived = []
 
     def answer(body):
@@ -196,15 +199,15 @@ async def test_the_rate_of_an_endpoint_holds_for_all_workers(configure, tmp_path
         "cache": False, "requests_per_minute": 120,
     }  # fmt: skip
     config = configure(
-        benchmark=CROWD | {"questions": 8},
+        benchmark=CROWD | {"questions": 24},
         system={"_target_": "agents.single.Single", "name": "single"},
         model=model,
         launcher={"name": "dask", "workers": 2},
         out=str(tmp_path / "rate"),
     )
     _, summary, _ = await run(config)
-    assert (summary["answers"], summary["calls"]) == (8, 8)
-    assert max(arrived) - min(arrived) > 7 * 0.5 - 0.4  # half a second between any two
+    assert (summary["answers"], summary["calls"]) == (24, 24)
+    assert max(arrived) - min(arrived) > 7
 
 
 @pytest.mark.long
