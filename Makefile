@@ -17,7 +17,7 @@ $(BIN)/uv: requirements.lock
 	@$(BIN)/python -m uv --version >/dev/null 2>&1 || $(BIN)/python -m pip install --quiet --disable-pip-version-check "uv>=0.9"
 	@touch $@
 
-$(STAMP): requirements.lock pyproject.toml | $(BIN)/uv
+$(STAMP): requirements.lock pyproject.toml setup.py | $(BIN)/uv
 	$(UV) --require-hashes --requirement requirements.lock
 	$(UV) --no-deps --editable .
 	@touch $@
