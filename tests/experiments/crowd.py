@@ -7,6 +7,7 @@ import os
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from agents.answer_formats import Number
 from agents.base import Question, Trajectory, Usage
@@ -49,20 +50,30 @@ class Crowd:
 
 
 class Patient:
-    """Thinks for a while, at random, and is right."""
+    """Thinks for a while, at random, and until a file is there; is right."""
 
     name = "patient"
     writes_code = False
     uses_retrieval = False
 
-    def __init__(self, parts: Parts, *, seconds: float = 0.0, fatal: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        parts: Parts,
+        *,
+        seconds: float = 0.0,
+        fatal: Sequence[str] = (),
+        until: str | None = None,
+    ) -> None:
         self.seconds = seconds
         self.fatal = fatal
+        self.until = until
 
     async def solve(self, question, *, seed=0):
         if question.id in self.fatal:
             os.abort()
         await asyncio.sleep(random.uniform(0, 2 * self.seconds))
+        while self.until is not None and not Path(self.until).exists():  # noqa: ASYNC110, ASYNC240
+            await asyncio.sleep(0.1)
         return Trajectory(
             question_id=question.id, seed=seed, code=None, entry=None, answer="", steps=(),
             usage=Usage(1, 0, 10, 5, False, 0.01), stop_reason="answered",
