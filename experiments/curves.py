@@ -8,21 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agents.composition import expand, groups, parse
 from experiments.config import RunConfig, compose, validate
 from retrieval.base import RetrievalError
-from sandbox.base import SandboxError
-from sandbox.command import HELP, INTERRUPTED, UsageError, guarded
-from sandbox.terminal import printable
-
-if TYPE_CHECKING:  # slow to import
-    from rich.console import Console
+from sandbox.command import HELP, INTERRUPTED, guarded
 
 USAGE = """\
 usage: python -m experiments.curves [out=DIR] GROUP=CHOICE,... KEY=VALUE,... ...
@@ -111,27 +104,6 @@ def _short(key: str) -> str:
     return key.lstrip("+").removeprefix("benchmark.")
 
 
-async def sweep(grid: Sequence[Cell], console: Console) -> dict[Path, str]:
-    """Run the cells one after the other; returns why some did not start or end, by folder."""
-    from experiments.job import execute  # noqa: PLC0415 - slow to import
-    from experiments.report import write_report  # noqa: PLC0415
-
-    failed: dict[Path, str] = {}
-    runs = {cell.folder: cell for cell in grid}
-    for number, (folder, cell) in enumerate(runs.items(), start=1):
-        console.rule(f"cell {number} of {len(runs)}: {printable(cell.name)}")
-        try:
-            write_report([await execute(cell.config, console)], folder / "report.html")
-        except (UsageError, SandboxError, RetrievalError) as error:
-            failed[folder] = str(error)
-        except Exception as error:  # noqa: BLE001 - shown, and the other cells have a right to run
-            failed[folder] = f"{type(error).__name__}: {error}"
-            console.print(printable(traceback.format_exc()), markup=False, highlight=False)
-        if folder in failed:
-            console.print(f"failed: {printable(failed[folder])}", style="red", markup=False)
-    return failed
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Command line; returns 0 (all verdicts), 1 (some are missing), 2 (a mistake), 130."""
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -141,10 +113,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return guarded(lambda: _run(*cells(words)), (RetrievalError,))
 
 
+def _report(folder: Path) -> None:
+    from experiments.report import write_report  # noqa: PLC0415 -- slow to import
+
+    write_report([folder], folder / "report.html")
+
+
 def _run(out: Path, grid: Sequence[Cell]) -> int:
     # They take seconds to import: not for --help or a wrong argument.
     from rich.console import Console  # noqa: PLC0415
 
+    from experiments.cells import execute_cells  # noqa: PLC0415
     from experiments.report.curves import write_curves  # noqa: PLC0415
     from experiments.setup import check_prices  # noqa: PLC0415
 
@@ -153,14 +132,17 @@ def _run(out: Path, grid: Sequence[Cell]) -> int:
         console = Console(width=100)  # a log file has room for the tables
     for cell in grid:
         check_prices(cell.config)
-    failed: dict[Path, str] = {}
+    runs = {cell.folder: cell for cell in grid}
+    named = {cell.name: cell.config for cell in runs.values()}
+    failed: dict[str, str] = {}
     interrupted = False
     try:
-        failed = asyncio.run(sweep(grid, console))
+        failed = asyncio.run(execute_cells(named, console, after=_report))
     except KeyboardInterrupt:
         interrupted = True
         sys.stderr.write("Interrupted. Everything finished is kept; the same command resumes.\n")
-    complete = write_curves(out, [(c.values, c.folder) for c in grid], failed)
+    why = {folder: failed[cell.name] for folder, cell in runs.items() if cell.name in failed}
+    complete = write_curves(out, [(c.values, c.folder) for c in grid], why)
     for name in ("curves.html", "curves.csv"):
         console.print(f"written: {out / name}", highlight=False, soft_wrap=True)
     return INTERRUPTED if interrupted else 0 if complete else 1

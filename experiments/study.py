@@ -10,11 +10,10 @@ import hashlib
 import itertools
 import re
 import sys
-import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -23,12 +22,7 @@ from agents.composition import parse
 from agents.config import describe
 from experiments.config import RunConfig, compose, validate
 from retrieval.base import RetrievalError
-from sandbox.base import SandboxError
 from sandbox.command import UsageError, Word, run
-from sandbox.terminal import printable
-
-if TYPE_CHECKING:  # slow to import
-    from rich.console import Console
 
 DESCRIPTION = """\
 Runs every model with every system on every benchmark of a file, and writes a leaderboard.
@@ -153,32 +147,6 @@ def _words(group: str, text: str) -> list[str]:
     return [first if "=" in first else f"{group}={first}", *others]
 
 
-async def execute_cells(cells: Sequence[Cell], console: Console) -> dict[str, str]:
-    """Execute whatever is not finished; returns why cells did not start or end, by name."""
-    from experiments.cluster import open_crew  # noqa: PLC0415 - slow to import
-    from experiments.job import execute_all  # noqa: PLC0415
-
-    failed: dict[str, str] = {}
-    names = {cell.folder: cell.name for cell in cells}
-    done = itertools.count(1)
-
-    def ended(config: RunConfig, result: Path | Exception) -> None:
-        assert config.out is not None
-        name = names[config.out]
-        said = "done"
-        if isinstance(result, Exception):
-            said = failed[name] = str(result) or type(result).__name__
-            if not isinstance(result, UsageError | SandboxError | RetrievalError):
-                console.print(printable("".join(traceback.format_exception(result))), markup=False)
-        line = f"cell {next(done)} of {len(cells)}, {name}: {printable(said)}"
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
-
-    configs = [cell.config for cell in cells]
-    async with open_crew(configs, console) as crew:
-        await execute_all(configs, console, crew, ended=ended)
-    return failed
-
-
 def write_entry(folder: Path, entry: Path) -> None:
     """Vouch for a run folder with the hashes of its results; who made it is kept."""
     before: Mapping[str, Any] = yaml.safe_load(entry.read_text()) if entry.exists() else {}
@@ -222,6 +190,7 @@ def _execute(options: Options) -> int:
     # They take seconds to import: not for --help or a wrong argument.
     from rich.console import Console  # noqa: PLC0415
 
+    from experiments.cells import execute_cells  # noqa: PLC0415
     from experiments.report.leaderboard import write_leaderboard  # noqa: PLC0415
     from experiments.report.page import write_report  # noqa: PLC0415
     from experiments.setup import check_prices  # noqa: PLC0415
@@ -234,7 +203,7 @@ def _execute(options: Options) -> int:
     if not console.is_terminal:
         console = Console(width=100)  # a log file has room for the tables
     try:
-        failed = asyncio.run(execute_cells(cells, console))
+        failed = asyncio.run(execute_cells({cell.name: cell.config for cell in cells}, console))
     finally:  # also what an interrupted study has so far is shown
         complete = True
         for cell in cells:
