@@ -1,4 +1,4 @@
-"""Measures what a cluster costs and gains: ``python -m experiments.cluster_bench``.
+"""Measures what a cluster costs and gains: ``python -m tests.bench.cluster``.
 
 Simulated questions go the whole way of real ones (scheduler, worker, row and trajectory back),
 only the thinking is replaced by waiting. Nothing is stored but counted.
@@ -129,7 +129,7 @@ def _megabytes() -> float:
 
 
 def _config(options: Options, workers: int) -> RunConfig:
-    here = "experiments.cluster_bench"
+    here = "tests.bench.cluster"
     return validate({
         "system": {"_target_": f"{here}.Waiting", "name": "waiting", "seconds": options.seconds},
         "benchmark": {"_target_": f"{here}.Simulated", "name": "simulated"},
@@ -190,7 +190,7 @@ async def _bench(options: Options) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Command line; see ``--help``."""
-    return run("python -m experiments.cluster_bench", __doc__ or "", Options, _bench, arguments)
+    return run("python -m tests.bench.cluster", __doc__ or "", Options, _bench, arguments)
 
 
 if __name__ == "__main__":
