@@ -17,8 +17,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from agents.recorded import read_answers
 from experiments.config import RunConfig, compose, validate
-from experiments.recorded import read_answers
 from experiments.run import run_all
 from retrieval.base import RetrievalError
 from sandbox.command import HELP, UsageError, guarded

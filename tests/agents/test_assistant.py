@@ -153,7 +153,7 @@ def test_a_conversation_keeps_what_was_found(
         (["ask", "x", "sandbox.backend=nowhere", "retrieval=none"], "no backend 'nowhere'"),
         (["ask", "x", "sandbox.env=live"], "sandbox.env: no such key"),
         (["ask", "x", "--system", "rag"], "--system: no such option"),
-        (["answer", "x"], "no command 'answer'; there are: ask, mcp"),
+        (["answer", "x"], "no command 'answer'; there are: ask, serve, mcp, cache"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(

@@ -69,7 +69,7 @@ def test_every_combination_of_a_sweep():
         (["-m", "system=rag,foo"], ["system=foo", "choose from"]),
         (["sytem=rag"], ["sytem", "did you mean system?", "benchmark"]),
         (["+sead=1"], ["sead", "seeds"]),
-        (["-m", "hydra/launcher=joblib"], ["hydra/launcher=joblib", "in parallel"]),
+        (["-m", "hydra/launcher=joblib"], ["hydra/launcher=joblib", "launcher=dask"]),
         (["hydra.job.name=x"], ["hydra.job.name=x", "not used"]),
         (["seeds=0"], ["seeds=0", "at least 1"]),
         (["seeds=true"], ["seeds", "count"]),

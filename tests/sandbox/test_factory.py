@@ -6,6 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -197,8 +198,10 @@ asyncio.run(main())
     built = environments.build("live").folder
     # The environment as that user would have built it: the same packages, its own pyvenv.cfg.
     folder = tmp_path_factory.mktemp("user", numbered=True)
-    for parent in (folder, *folder.parents[:2]):
-        parent.chmod(0o755)
+    temporary = Path(tempfile.gettempdir())
+    for path in (folder, *(p for p in folder.parents if p.is_relative_to(temporary))):
+        if path != temporary:
+            path.chmod(0o755)
     (folder / "lib").mkdir()
     (folder / environments.INSIDE).write_text(
         "home = /usr/bin\ninclude-system-site-packages = false\n"

@@ -227,6 +227,8 @@ async def test_the_bulk_modulus_of_an_answer_decides():
             assert (bad["passed"], bad["error"]) == (False, "WrongSide")
             assert 20 < good["value"] < 400
             assert good["original"] == bad["original"]
+        many = scaled(before, 10.0)
+        apart = [[x / 10, y / 10, z / 10] for x in range(10) for y in range(10) for z in range(6)]
         for name, answer in {
             "StructureSame": cif(before),
             "UnsupportedElement": cif({**before, "species": ["Fe"] * 4}),
@@ -234,7 +236,7 @@ async def test_the_bulk_modulus_of_an_answer_decides():
                                                           [0.5, 0, 0.5], [0.5, 0.5, 0]]}),
             "AtomsTooClose ": cif(scaled(before, 0.1)),
             "AtomsTooClose  ": cif({**before, "cell": [4.0, 4.0, 4.0, 90.0, 90.0, 0.1]}),
-            "TooManySites": cif(before) + cif(before).splitlines()[-1].join(["\n"] * 100),
+            "TooManySites": cif({**many, "species": ["Cu"] * 600, "fractions": apart}),
             "PartialOccupancy": cif(before).replace("  1.0\n", "  0.5\n"),
             "CIFParsingError": "no file",
             "OutputFormatError": None,

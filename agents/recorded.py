@@ -13,7 +13,6 @@ from agents.answer import Answer
 from agents.answer_formats import Reading
 from agents.base import INFRASTRUCTURE, Question, StopReason, Trajectory
 from agents.episode import Episode, Parts, run_episode
-from experiments.store import read_json
 from sandbox.command import UsageError
 
 
@@ -74,7 +73,10 @@ def read_answers(path: Path) -> dict[tuple[str, int], Recording]:
 def _of_run(folder: Path) -> dict[tuple[str, int], Recording]:
     found = {}
     for path in sorted(folder.glob("trajectories/*.json")):
-        kept = read_json(path)
+        try:
+            kept = json.loads(path.read_bytes())
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{path}: cannot be read ({error})") from error
         if kept["stop_reason"] not in {*INFRASTRUCTURE, "budget"}:
             answer = kept["answer"] or kept["value"]
             recording = Recording(answer, kept["code"], kept["entry"])
