@@ -49,6 +49,7 @@ def test_short_secrets_have_nothing_to_share() -> None:
     assert (overlap.shared, overlap.total, overlap.share) == (0, 0, 0.0)
 
 
+@pytest.mark.long
 def test_command_builds_everything(
     package: Path,
     tmp_path: Path,

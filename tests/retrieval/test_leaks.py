@@ -50,6 +50,7 @@ async def test_a_graph_is_looked_through_as_it_is_stored(make: Make) -> None:
     assert len(max(" ".join(texts.values()).split(), key=len)) < 500  # no vectors as text
 
 
+@pytest.mark.long
 def test_command(
     package: Path,
     tmp_path: Path,
