@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import signal
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -105,6 +106,7 @@ def slurm_cluster(launcher: LauncherConfig, threads: int) -> Any:
     UsageError
         When dask-jobqueue is not installed.
     """
+    interrupted = signal.getsignal(signal.SIGINT)
     try:
         from dask_jobqueue import SLURMCluster  # type: ignore[attr-defined]  # noqa: PLC0415 - an optional extra
     except ImportError as error:
@@ -112,6 +114,8 @@ def slurm_cluster(launcher: LauncherConfig, threads: int) -> Any:
             f"launcher=slurm: needs dask-jobqueue, which is not installed ({error}); "
             "to install it: uv pip install 'matsmith[cluster]'"
         ) from error
+    finally:  # importing it makes Ctrl-C end the process at once, without a word
+        signal.signal(signal.SIGINT, interrupted)
     return SLURMCluster(
         queue=launcher.queue,
         account=launcher.account,

@@ -264,8 +264,10 @@ async def test_a_slurm_job_is_the_one_that_dask_jobqueue_makes():
         name="slurm", queue="batch", account="mat", memory="16GB", cores=4,
         prologue=("module load apptainer",), directives=("--qos=long",),
     )  # fmt: skip
-    jobqueue = pytest.importorskip("dask_jobqueue")
+    interrupted = signal.getsignal(signal.SIGINT)
     cluster = slurm_cluster(launcher, threads=8)
+    assert signal.getsignal(signal.SIGINT) is interrupted
+    jobqueue = sys.modules["dask_jobqueue"]
     script = cluster.job_script()
     expected = jobqueue.SLURMCluster(
         queue="batch", account="mat", walltime="04:00:00", memory="16GB", cores=8, processes=1,
