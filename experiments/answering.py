@@ -11,7 +11,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
-from typing import Any
 
 from agents.base import INFRASTRUCTURE, Trajectory, Usage
 from agents.budget import Meter
@@ -45,13 +44,13 @@ class Answered:
     Attributes
     ----------
     trajectory
-        Everything that led to the row.
+        Everything that led to the row, as JSON.
     figures
         What a scorer drew, by title.
     """
 
     row: Row
-    trajectory: Mapping[str, Any]
+    trajectory: str
     figures: Mapping[str, str]
 
 
@@ -137,9 +136,9 @@ def record(
     row = make_row(config_hash, sample, counted, score, parts=parts, judge=spent)
     row = row.model_copy(update={"machine": machine()})
     kept = make_trajectory(sample, trajectory, score, verdicts)
-    # What is no JSON is kept as its text, and nothing else could travel from another machine.
-    plain = json.loads(json.dumps(kept, default=repr))
-    return Answered(row, plain, make_figures(score) or {})
+    # Encoded here, so that an answer that cannot be costs only its own record, and once.
+    text = json.dumps(kept, indent=1, default=repr) + "\n"
+    return Answered(row, text, make_figures(score) or {})
 
 
 def unanswered(config_hash: str, job: Job, scorer: Scorer, error: str) -> Answered:

@@ -201,15 +201,13 @@ class Store(RunFolder):
             if not row.infra and not (row.not_finished and _raised(row.limit, budget))
         }
 
-    def append(
-        self, row: Row, trajectory: Mapping[str, Any], figures: Mapping[str, str] | None = None
-    ) -> None:
-        """Store one answer; it survives a crash as soon as this returns."""
+    def append(self, row: Row, trajectory: str, figures: Mapping[str, str] | None = None) -> None:
+        """Store one answer, its trajectory as JSON; it survives a crash once this returns."""
         if figures:
             path = figures_path(self.folder, row.question_id, row.seed)
             path.parent.mkdir(exist_ok=True)
             write_json(path, figures)
-        write_json(trajectory_path(self.folder, row.question_id, row.seed), trajectory)
+        write_text(trajectory_path(self.folder, row.question_id, row.seed), trajectory)
         self._results.append(row.model_dump())
 
     def keep_image(self, image: Image) -> None:

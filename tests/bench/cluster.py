@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 from rich.console import Console
@@ -114,7 +114,7 @@ class _Tally:
     def remember_packages(self, packages: Mapping[str, Mapping[str, str]]) -> None:
         """Nothing is imported."""
 
-    def append(self, row: Row, trajectory: Mapping[str, Any], figures: Mapping[str, str]) -> None:
+    def append(self, row: Row, trajectory: str, figures: Mapping[str, str]) -> None:
         """Count."""
         del trajectory, figures
         self.answers += row.scored

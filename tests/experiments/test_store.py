@@ -28,9 +28,9 @@ INFRA = {"outcome": "infra", "values": {}, "passed": None, "stop_reason": "model
 
 def test_rows_come_back_and_the_later_one_wins(tmp_path):
     with Store(tmp_path, "h", {}) as store:
-        store.append(row(**INFRA), {})
+        store.append(row(**INFRA), "{}")
         assert store.finished(Budget()) == {}
-        store.append(row(), {"steps": ["é", "\ud800"]})
+        store.append(row(), json.dumps({"steps": ["é", "\ud800"]}))
         assert store.finished(Budget()) == {("a", 0): row()}
         assert len(store.lines()) == 2
     assert json.loads((tmp_path / "trajectories" / "a-0.json").read_text())["steps"][1] == "\ud800"
@@ -39,21 +39,21 @@ def test_rows_come_back_and_the_later_one_wins(tmp_path):
 @pytest.mark.parametrize("kept", range(1, 60, 7))
 def test_a_half_written_last_line_is_dropped(tmp_path, kept):
     with Store(tmp_path, "h", {}) as store:
-        store.append(row("a"), {})
-        store.append(row("b"), {})
+        store.append(row("a"), "{}")
+        store.append(row("b"), "{}")
     path = tmp_path / "results.jsonl"
     first = path.read_bytes().index(b"\n") + 1
     path.write_bytes(path.read_bytes()[: first + kept])
     assert [r.question_id for r in read_rows(path)] == ["a"]
     with Store(tmp_path, "h", {}) as store:
         assert set(store.finished(Budget())) == {("a", 0)}
-        store.append(row("c"), {})
+        store.append(row("c"), "{}")
         assert set(store.finished(Budget())) == {("a", 0), ("c", 0)}
 
 
 def test_a_damaged_line_in_the_middle_is_named(tmp_path):
     with Store(tmp_path, "h", {}) as store:
-        store.append(row("a"), {})
+        store.append(row("a"), "{}")
     path = tmp_path / "results.jsonl"
     path.write_bytes(b"garbage\n" + path.read_bytes())
     with pytest.raises(UsageError, match=r"results\.jsonl, line 1"):
@@ -91,7 +91,7 @@ def test_a_file_as_folder_is_a_clear_error(tmp_path):
 
 def test_hostile_question_ids_stay_in_the_folder(tmp_path):
     with Store(tmp_path / "run", "h", {}) as store:
-        store.append(row("../../x"), {})
+        store.append(row("../../x"), "{}")
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
@@ -113,8 +113,8 @@ def test_a_folder_of_another_version_is_one_clear_line(tmp_path):
 
 def test_figures_lie_beside_the_rows(tmp_path):
     with Store(tmp_path, "h", {}) as store:
-        store.append(row("a/b"), {}, {"before": "<svg />"})
-        store.append(row("c"), {})
+        store.append(row("a/b"), "{}", {"before": "<svg />"})
+        store.append(row("c"), "{}")
         assert "figures" not in store.lines()[0].model_dump()
     assert json.loads(figures_path(tmp_path, "a/b", 0).read_text()) == {"before": "<svg />"}
     assert not figures_path(tmp_path, "c", 0).exists()

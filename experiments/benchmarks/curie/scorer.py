@@ -143,13 +143,13 @@ class CurieScorer:
             "evidence": target.get("evidence"), "readable": float(wrong is None),
             "context": float(wrong == "context"), "cut": float(wrong == "cut"),
         }  # fmt: skip
-        passed = headline is not None and headline >= PERFECT
+        passed = None if headline is None else {PART: headline >= PERFECT}  # None: unknown
         reason = answer.reason or _CODES.get(wrong or "", f"scored {headline or 0.0:.3f}")
         return Score(
             outcome=answer.outcome,
             values=values,
-            passed={PART: passed},
-            reasons={} if passed else {PART: reason},
+            passed=passed,
+            reasons={part: reason for part, right in (passed or {}).items() if not right},
             artefacts={
                 "wrong_type": wrong or "",
                 "wrong_fields": missed,

@@ -97,15 +97,17 @@ class ProblemScorer:
                 **(verdict.marks or {}),
             },
             passed=passed,
-            reasons={part: reason for part in parts if not passed.get(part, True)},
+            reasons={part: reason for part, right in (passed or {}).items() if not right},
             artefacts={"error": "" if verdict.share == 1.0 else reason},
             figures={**_shown(sample), **(verdict.figures or {})},
             execution=answer.execution,
         )
 
-    def _passed(self, verdict: Verdict, parts: Sequence[str], problem: Problem) -> dict[str, bool]:
+    def _passed(
+        self, verdict: Verdict, parts: Sequence[str], problem: Problem
+    ) -> dict[str, bool] | None:
         if verdict.share is None:
-            return {}
+            return None  # nobody judged it: unknown, not wrong
         if verdict.marks is None or not isinstance(problem.answer, Rubric):
             return dict.fromkeys(parts, verdict.share == 1.0)
         return {

@@ -159,10 +159,10 @@ def test_prose_without_a_judge_is_unknown_and_a_failing_judge_is_no_wrong_answer
     samples = QMBenchmark(templates=["settings"]).load()
     endpoint = Endpoint(httpserver).play(play(samples, lambda _: "Spin polarisation."))
     only = "benchmark.templates=[settings]"
-    assert run(tmp_path / "none", *openai(endpoint.url), only) == 0
-    assert {row["values"]["score"] for row in rows(tmp_path / "none").values()} == {None}
-    metrics = {m["name"]: m["total"] for m in summary(tmp_path / "none")["metrics"]}
-    assert (metrics["score"], metrics["answered"]) == (0, 3)
+    assert run(tmp_path / "none", *openai(endpoint.url), only) == 1  # verdicts are missing
+    unknown = rows(tmp_path / "none").values()
+    assert [(row["values"]["score"], row["passed"]) for row in unknown] == [(None, None)] * 3
+    assert (summary(tmp_path / "none")["answers"], summary(tmp_path / "none")["infra"]) == (0, 0)
     gone = judge("http://127.0.0.1:9/v1", "judge.max_retries=0")
     assert run(tmp_path / "gone", *openai(endpoint.url), *gone, only) == 1
     assert summary(tmp_path / "gone")["infra"] == 3
@@ -196,7 +196,7 @@ def test_hostile_replies_have_a_named_verdict(httpserver, tmp_path):
     endpoint = Endpoint(httpserver).play(
         play(samples, lambda s: hostile.get(problem_of(s).type, "no"))
     )
-    assert run(tmp_path / "out", *openai(endpoint.url), "benchmark.items=2") == 0
+    assert run(tmp_path / "out", *openai(endpoint.url), "benchmark.items=2") == 1  # prose: no judge
     errors = {r["labels"]["type"]: r["artefacts"]["error"] for r in rows(tmp_path / "out").values()}
     assert errors["number"] == "NotFinite"
     assert errors["poscar"] == "InvalidCell"
