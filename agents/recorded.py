@@ -112,7 +112,10 @@ class Recorded:
         return await run_episode(self.parts, question, seed, self._steps)
 
     async def _steps(self, episode: Episode) -> StopReason:
-        recorded = self._answers[episode.question.id, episode.seed]
+        key = (episode.question.id, episode.seed)
+        if key not in self._answers:
+            raise LookupError(f"{key[0]}, seed {key[1]}: no answer was recorded")  # unknown
+        recorded = self._answers[key]
         if recorded.code is not None and recorded.entry is not None:
             episode.reply = str(recorded.answer or "")
             episode.answer = Answer(recorded.code, recorded.entry, "strict")
