@@ -102,7 +102,7 @@ def make_run(tmp_path, configure):
         tasks = [task for task in TinyBenchmark().load() if task.question.id in questions]
         with Store(tmp_path / name, "h", config.plain()) as store:
             for one in rows:
-                store.append(one, trajectory(one.question_id, seed=one.seed))
+                store.append(one, json.dumps(trajectory(one.question_id, seed=one.seed)))
             summary = summarise(
                 config, config_hash="h", llm=True, metrics=PropertyScorer().metrics, samples=tasks,
                 rows=store.lines(), packages={}, outside={},
