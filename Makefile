@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: install run test test-all check docs-check lock clean
+.PHONY: install run demo test quick test-all check docs-check lock clean
 .DEFAULT_GOAL := run
 
 UV     := $(BIN)/python -m uv pip install --quiet --python $(BIN)/python
@@ -32,10 +32,23 @@ install: $(BIN)/uv
 
 run: install
 	$(BIN)/python -m experiments.run system=reflect retrieval=llm_doc
+	@echo "The same model on a library that it does not know: make demo"
+
+# Recorded replies about an invented library, where the system around the model decides.
+demo: install
+	$(BIN)/python -m experiments.run -m system=single,rag,agentic,graphrag,reflect,adaptive,tools benchmark=invented benchmark.seed=101 limit=20
 
 # Two processes share environments and corpora: whoever comes second waits for the first.
 test: install
 	$(BIN)/python -m pytest -m "not long" -n 2
+
+# Tests in the folders of the packages that differ from the last commit on main.
+quick: install
+	@changed=$$(git diff --name-only main -- '*.py' | cut -d/ -f1 | sort -u); folders=""; \
+	for package in $$changed; do test -d tests/$$package && folders="$$folders tests/$$package"; done; \
+	for file in $$(git diff --name-only main -- 'tests/*test_*.py'); do test -f $$file && folders="$$folders $$file"; done; \
+	if test -n "$$folders"; then $(BIN)/python -m pytest -q -m "not long" -n 2 $$folders; \
+	else echo "no changed package has tests"; fi
 
 test-all: install
 	$(BIN)/python -m pytest
@@ -45,6 +58,7 @@ check: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python .ci/lines
 
 docs-check: $(STAMP)
 	$(BIN)/python -m pytest -q tests/docs

@@ -13,12 +13,17 @@ from docgen.reading import fences, spoken, tagged
 
 MAX_CODE_CHARACTERS = 200_000
 MAX_NEED = 1000
+MAX_WORDS = 20_000
 MAX_BLOCKS = 50  # the last ones of an answer without tags
 
 # The contract in two halves, so that neither is tried at every character in between.
 _STRICT_HEAD = re.compile(r"<answer>\s*+<code>\s*+```(?:python)?[ \t]*+\n")
 _STRICT_TAIL = re.compile(r"```\s*+</code>\s*+<name>\s*+([A-Za-z_]\w*+)\s*+</name>\s*+</answer>")
 _NEED = re.compile(r"[\s>*_`#]{0,20}needs[ _]input[*_`]{0,3}\s?:[*_`]{0,3}", re.IGNORECASE)
+_WORDS = re.compile(r"[\s>*_`#]{0,20}in[ _]words[*_`]{0,3}\s?:[*_`]{0,3}", re.IGNORECASE)
+_CODE = re.compile(
+    r"<answer>.*?</answer>|<code>.*?</code>|<name>.*?</name>|```.*?(?:```|\Z)", re.DOTALL
+)
 _NAME = re.compile(r"`?([A-Za-z_]\w*)(?:\(\))?`?")
 _PYTHON = frozenset({"", "py", "python", "python3"})
 
@@ -37,24 +42,12 @@ class UnreadableError(ValueError):
 
 
 def read_answer(reply: str, *, strict: bool = False) -> Answer:
-    """Read code and entry point from a reply.
+    """Read code and entry point from a reply; `UnreadableError` where there are none.
 
     Thoughts are not read. Of several answers the last complete one counts; the code blocks of one
     answer belong together. The entry is the function named, else the last one that can be called
-    without arguments.
-
-    Parameters
-    ----------
-    reply
-        The model's text.
-    strict
-        Accept only the tag contract, as the published benchmark does: the first match, wherever
-        it stands.
-
-    Raises
-    ------
-    UnreadableError
-        When there is no code, too much of it, or nothing to call in it.
+    without arguments. With ``strict`` only the tag contract counts, as in the published benchmark:
+    the first match, wherever it stands.
     """
     kept = _strict(reply)
     if strict:
@@ -78,38 +71,38 @@ def read_answer(reply: str, *, strict: bool = False) -> Answer:
     return Answer(code, _entry(code, named[-1] if named else ""), "repaired")
 
 
-def parse_answer(reply: str, *, strict: bool = False) -> Answer | None:
-    """As :func:`read_answer`; ``None`` where that raises."""
-    try:
-        return read_answer(reply, strict=strict)
-    except UnreadableError:
-        return None
-
-
 def named_answer(code: str, entry: str) -> Answer:
-    """Code and the function to call in it, as a tool is given them.
-
-    Raises
-    ------
-    UnreadableError
-        When the code cannot be parsed, or has no such function.
-    """
+    """Code and the function to call in it, as a tool is given them; may be `UnreadableError`."""
     tree = _tree(code)
     if tree is None:
         raise UnreadableError("the code has a syntax error, or is too long")
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    if not any(node.name == entry and _callable_without_arguments(node) for node in functions):
+    if entry not in _entries(tree):
         raise UnreadableError(f"the code has no top-level function {entry!r} without arguments")
     return Answer(code, entry, "strict")
 
 
 def read_need(reply: str) -> str | None:
     """What a reply without code says is missing (``needs input: ...``); ``None``: nothing."""
+    return None if has_code(reply) else _after(_NEED, reply, MAX_NEED)
+
+
+def read_words(reply: str) -> str | None:
+    """What a reply without code says that answers in words (``in words: ...``)."""
+    return _after(_WORDS, reply, MAX_WORDS)
+
+
+def _after(mark: re.Pattern[str], reply: str, most: int) -> str | None:
     said = spoken(reply).strip()
-    match = _NEED.match(said)
-    if match is None or has_code(said):
+    match = mark.match(said)
+    if match is None or "<code>" in said.lower():
         return None
-    return said[match.end() :].strip(" *_`\n")[:MAX_NEED] or None
+    return said[match.end() :].strip(" *_`\n")[:most] or None
+
+
+def spoken_beside(reply: str) -> str:
+    """What a reply says beside its code, without thoughts and tags; empty for a bare answer."""
+    text = spoken(reply)
+    return re.sub(r"\n{3,}", "\n\n", _CODE.sub("", text)).strip()
 
 
 def has_code(reply: str) -> bool:
@@ -122,12 +115,11 @@ def same_code(one: str, other: str) -> bool:
     """Whether two drafts differ in nothing but comments, blank lines and spaces."""
     if one.strip() == other.strip():
         return True
-    trees = [_tree(code) for code in (one, other)]
+    first, second = _tree(one), _tree(other)
     try:
-        shown = [ast.dump(tree) for tree in trees if tree is not None]
+        return bool(first and second and ast.dump(first) == ast.dump(second))
     except RecursionError:
         return False
-    return len(shown) == len(trees) and shown[0] == shown[1]
 
 
 def _strict(reply: str) -> Answer | None:
@@ -135,9 +127,7 @@ def _strict(reply: str) -> Answer | None:
     tail = _STRICT_TAIL.search(reply, head.end()) if head else None
     if head is None or tail is None:
         return None
-    code = reply[head.end() : tail.start()]
-    bare = code.rstrip(" \t")
-    code = bare.removesuffix("\n")
+    code = reply[head.end() : tail.start()].rstrip(" \t").removesuffix("\n")
     if not code.strip() or len(code) > MAX_CODE_CHARACTERS:
         return None
     return Answer(code, tail[1], "strict")
@@ -164,42 +154,36 @@ def _joined(blocks: Sequence[str]) -> str:
     kept: list[str] = []
     later: set[str] = set()
     for block in reversed(blocks):
-        defined = _defined(block)
+        body = tree.body if (tree := _tree(block)) else []
+        defined = {node.name for node in body if isinstance(node, ast.FunctionDef)}
         if not defined & later:
             kept.insert(0, block.removesuffix("\n") if len(blocks) == 1 else block.strip("\n"))
         later |= defined
     return "\n\n".join(kept)
 
 
-def _defined(code: str) -> set[str]:
-    tree = _tree(code)
-    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)} if tree else set()
-
-
 def _entry(code: str, named: str) -> str:
-    """The function to call.
-
-    Raises
-    ------
-    UnreadableError
-        When there is none that can be called without arguments.
-    """
+    """The function to call; `UnreadableError` where there is none."""
     tree = _tree(code)
     if tree is None:  # will fail when it is run, which tells the model more than we can
         if not named:
             raise UnreadableError("its code has a syntax error and no <name> says what to call")
         return named
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    entries = [node.name for node in functions if _callable_without_arguments(node)]
+    entries = _entries(tree)
     if not entries:
         raise UnreadableError("its code has no top-level function without arguments")
     return named if named in entries else entries[-1]
 
 
-def _callable_without_arguments(node: ast.FunctionDef) -> bool:
-    arguments = node.args
-    required = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
-    return required == 0 and None not in arguments.kw_defaults
+def _entries(tree: ast.Module) -> list[str]:
+    """The functions that can be called without arguments."""
+    found = []
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            positional = [*node.args.posonlyargs, *node.args.args]
+            if len(positional) == len(node.args.defaults) and None not in node.args.kw_defaults:
+                found.append(node.name)
+    return found
 
 
 @lru_cache(maxsize=64)

@@ -10,6 +10,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -22,42 +23,25 @@ MAX_LIST = 1000  # characters of a list of letters
 
 @dataclass(frozen=True)
 class Reading:
-    """A value that was read from a reply.
-
-    Attributes
-    ----------
-    value
-        JSON-able.
-    status
-        ``strict`` when the reply kept the form asked for, else ``repaired``.
-    """
+    """A JSON-able value; ``strict`` when the reply kept the form asked for, else ``repaired``."""
 
     value: Any
     status: Literal["strict", "repaired"]
 
 
 class AnswerFormat(Protocol):
-    """The form of an answer.
-
-    Attributes
-    ----------
-    name
-        Of the format, in records.
-    """
+    """The form of an answer."""
 
     @property
     def name(self) -> str:
         """Name of the format, in records."""
-        ...
 
     @property
     def instruction(self) -> str:
         """What a prompt says about the form; empty where the question itself says it."""
-        ...
 
     def read(self, reply: str) -> Reading | None:
         """Read a reply; ``None`` when it holds no answer in this form."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -68,7 +52,7 @@ class Code:
     instruction: str = ""
 
     def read(self, reply: str) -> Reading | None:
-        """Not used: code is more than a value, see :func:`agents.answer.parse_answer`."""
+        """Not used: code is more than a value, see :func:`agents.answer.read_answer`."""
         raise TypeError(f"code is not read as a value ({len(reply)} characters)")
 
 
@@ -77,18 +61,10 @@ CODE = Code()
 
 @dataclass(frozen=True)
 class Letters:
-    """One of several choices, by its letter in ``<answer>`` tags.
-
-    Attributes
-    ----------
-    letters
-        The choices.
-    instruction
-        Empty: published questions bring their own.
-    """
+    """One of several choices, by its letter in ``<answer>`` tags."""
 
     letters: str = "ABCD"
-    instruction: str = ""
+    instruction: str = ""  # published questions bring their own
     name: str = "letters"
 
     def read(self, reply: str) -> Reading | None:
@@ -122,13 +98,7 @@ class Letters:
 
 @dataclass(frozen=True)
 class Choices:
-    """All right ones of several choices, by their letters in ``<answer>`` tags.
-
-    Attributes
-    ----------
-    letters
-        The choices.
-    """
+    """All right ones of several choices, by their letters in ``<answer>`` tags."""
 
     letters: str = "ABCD"
     name: str = "choices"
@@ -145,34 +115,49 @@ class Choices:
         """The letters in alphabetical order, each once; ``repaired`` where they are only meant.
 
         In this order: the last list in tags, the last one in a box, the last one after
-        "answer is" or "answers are", the whole reply. Letters elsewhere are talked about, not
-        chosen.
+        "answer is" or "answers are", "options ... are correct", the whole reply. Letters elsewhere
+        are talked about, not chosen.
         """
         if len(reply) > MAX_CHARACTERS:
             return None
-        text = spoken(reply)
         tagged = last_tagged(reply, "answer")
-        if tagged is not None:
-            found = self.listed(tagged)
-            strict = found and re.fullmatch(r"\s*+<answer>[^<]*+</answer>\s*+", reply)
-            return Reading(found, "strict" if strict else "repaired") if found else None
-        listed = rf"((?:[{self.letters}]\b(?:[ ,;&*]|and\b){{0,9}}){{1,26}})"
+        found = self.meant(spoken(reply) if tagged is None else tagged)
+        strict = tagged is not None and re.fullmatch(r"\s*+<answer>[^<]*+</answer>\s*+", reply)
+        return Reading(found, "strict" if strict else "repaired") if found else None
+
+    def meant(self, text: str) -> str:
+        """The letters that a text lists or says to be the answer; empty where there are none."""
+        boxes = re.findall(r"\\boxed\{(?:\\text\{)?([^{}]{1,200})\}", text)
+        if boxes or self.listed(text):
+            return self.listed(boxes[-1] if boxes else text)
+        letter = rf"(?:[{self.letters}]+\b(?:[ ,;&*()]|and\b){{0,9}})"
+        letters = f"({letter}{{1,26}})"
+        right = "(?:is|are)(?: all)? (?:correct|right|true)"
         for pattern in (
-            rf"\\boxed\{{(?:\\text\{{)?{listed}\}}",
-            rf"\banswers?\b(?: is| are)?[ \t:*]{{0,9}}{listed}",
-            rf"\A\s*+{listed}\.?\s*+\Z",
+            rf"(?i:\banswers?\b(?: is| are)?)[ \t:*(]{{0,9}}{letters}",
+            rf"(?i:\b(?:options?|choices?|statements?))[ *(]{{1,9}}{letters}{right}\b",
         ):
             lists = re.findall(pattern, text)
             if lists:
-                return Reading(self.listed(lists[-1]), "repaired")
-        return None
+                return self.listed(lists[-1])
+        return ""
 
     def listed(self, text: str) -> str:
-        """The letters that a text lists and nothing else; empty where it is no such list."""
-        bare = re.sub(r"(?i)\band\b|[^A-Za-z0-9]", " ", text[:MAX_LIST]).upper()
-        letters = set(bare) - {" "}
-        whole = len(text) < MAX_LIST
-        return "".join(sorted(letters)) if whole and letters <= set(self.letters) else ""
+        """The letters that a text lists and nothing else; empty where it is no such list.
+
+        ``B: inversion, D: mirror`` is a list of letters with what they stand for.
+        """
+        if len(text) >= MAX_LIST:
+            return ""
+        text = re.sub(r"\\[a-z]+", " ", text)
+        named = [re.match(r"\W*([A-Z])\W{0,2}[:.)] *[^\s,;]", p) for p in re.split("[,;\n]", text)]
+        if all(named):
+            text = " ".join(match[1] for match in named if match)
+        words = re.findall(r"[^\W_]+", re.sub(r"(?i)\band\b", " ", text))
+        if not all(word.isupper() or len(word) == 1 for word in words):
+            return ""
+        found = set("".join(words).upper())
+        return "".join(sorted(found)) if found <= set(self.letters) else ""
 
 
 @dataclass(frozen=True)
@@ -181,18 +166,24 @@ class Block:
 
     tag: str
     name: str = "block"
+    instructed: bool = True  # whether a prompt is to say so; published ones say it themselves
 
     @property
     def instruction(self) -> str:
         """See :class:`AnswerFormat`."""
+        if not self.instructed:
+            return ""
         return f"Put the answer, and nothing else, between <{self.tag}> and </{self.tag}>."
 
     def read(self, reply: str) -> Reading | None:
-        """The last complete block, else the last fenced one."""
-        found = last_tagged(reply, self.tag)
+        """The last complete block, else the last fenced one; a fence within the tags is taken off.
+
+        Tags in backticks are talked about, and are no tags.
+        """
+        found = last_tagged(re.sub(rf"`</?{re.escape(self.tag)}>`", "", reply), self.tag)
         if found is not None:
             strict = reply.strip().startswith(f"<{self.tag}>")
-            return _text(found, "strict" if strict else "repaired")
+            return _text(unfenced(found).strip(), "strict" if strict else "repaired")
         blocks = list(fences(spoken(reply)))
         return _text(blocks[-1][1].strip(), "repaired") if blocks else None
 
@@ -203,17 +194,9 @@ class File:
 
     Code that makes the file answers the same question in the form `CODE`: its function returns
     the text.
-
-    Attributes
-    ----------
-    filename
-        What it is called; its ending says what it holds (``answer.cif``, ``POSCAR``).
-    max_bytes
-        Of the file; a longer one is no answer.
     """
 
     filename: str
-    max_bytes: int = MAX_CHARACTERS
     name: str = "file"
 
     @property
@@ -226,19 +209,16 @@ class File:
     def read(self, reply: str) -> Reading | None:
         """The last complete block, else the last fenced one; its spaces and lines as they are."""
         text = spoken(reply)
-        before, closed, after = text.rpartition("</file>")
-        opened = before.rpartition("<file>")
-        if closed and opened[1]:
-            strict = not opened[0].strip() and not after.strip()
-            content = opened[2]
+        found = list(re.finditer(r"<file>((?:(?!</?file>).)*+)</file>", text, re.DOTALL))
+        if found:
+            outside = text[: found[-1].start()] + text[found[-1].end() :]
+            strict, content = not outside.strip(), unfenced(found[-1][1])
         else:
             blocks = list(fences(text))
             strict, content = False, blocks[-1][1] if blocks else ""
         content = content.removeprefix("\n")
-        size = len(content.encode("utf-8", "replace"))
-        if not content.strip() or size > self.max_bytes:
-            return None
-        return Reading(content, "strict" if strict else "repaired")
+        fits = content.strip() and len(content.encode("utf-8", "replace")) <= MAX_CHARACTERS
+        return Reading(content, "strict" if strict else "repaired") if fits else None
 
 
 @dataclass(frozen=True)
@@ -271,12 +251,12 @@ class Number:
         text = last_tagged(reply, "answer")
         if text is None or len(text) > 200:
             return None
-        number = _number(text)
-        if number is not None:
-            return Reading(number, "strict")
         bare = text.removesuffix(self.unit).replace(",", "").replace("\N{MINUS SIGN}", "-").strip()
-        number = _number(bare)
-        return None if number is None else Reading(number, "repaired")
+        for said in (text, bare):
+            with suppress(ValueError):
+                if math.isfinite(number := float(said)):
+                    return Reading(number, "strict" if said is text else "repaired")
+        return None
 
 
 @dataclass(frozen=True)
@@ -304,38 +284,33 @@ class Json:
 
     def read(self, reply: str) -> Reading | None:
         """The last JSON that has the shape."""
-        tagged = last_tagged(reply, self.tag)
-        text = spoken(reply)
+        tagged, text = last_tagged(reply, self.tag), spoken(reply)
         blocks = [content for language, content in fences(text) if language in {"", "json"}]
-        for candidate, status in ((tagged, "strict"), *((b, "repaired") for b in blocks[::-1]),
-                                  (text, "repaired")):  # fmt: skip
-            for said, kept in ((candidate, status == "strict"), (_escaped(candidate), False)):
-                value = None if said is None else _json(said.strip())
+        for candidate in filter(None, (tagged, *blocks[::-1], text)):
+            for said in (candidate, _escaped(candidate)):
+                value = _json(said.strip())
                 if value is not None and _fits(value, self.shape):
+                    kept = candidate is tagged and said is candidate
                     return Reading(value, "strict" if kept else "repaired")
         return None
 
 
-def _escaped(text: str | None) -> str | None:
+def unfenced(text: str) -> str:
+    """What a fence holds, where a text is one fenced block and nothing else; else the text."""
+    match = re.fullmatch(r"\s*+```[ \t]*+[\w.+-]{0,20}[ \t]*+\r?\n(.*?)\n?```\s*+", text, re.DOTALL)
+    return match[1] if match and "```" not in match[1] else text
+
+
+def _escaped(text: str) -> str:
     r"""JSON whose LaTeX is written with single backslashes (``"\sigma"``), as it was meant.
 
     Those that happen to be an escape of JSON (``\tau``) are a matter for whoever reads the value.
     """
-    if text is None or "\\" not in text:
-        return None
     return re.sub(r'(\\\\|\\["/])|\\(?![bfnrtu])', lambda m: m[1] or "\\\\", text)
 
 
 def _text(text: str, status: Literal["strict", "repaired"]) -> Reading | None:
     return Reading(text, status) if text and len(text) <= MAX_CHARACTERS else None
-
-
-def _number(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
 
 
 def _json(text: str) -> Any:

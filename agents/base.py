@@ -5,20 +5,23 @@ No expected value is reachable from here: those live in ``experiments``.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal
 
 from agents.answer_formats import CODE, AnswerFormat
 
 StopReason = Literal[
     "answered",  # the architecture is done (reflect: its own checks were satisfied)
     "iterations",  # the last permitted iteration was used
-    "repeated",  # the model sent a draft that had failed again, twice
+    "repeated",  # the model sent a failed draft again, or there was nothing new to send it
     "needs_input",  # the model asked for what only the user can give; see Question.asks
     "budget",  # a limit on calls, tokens, dollars or seconds was reached: not finished
     "context",  # a prompt was longer than the model's window
-    "format_error",  # no code could be read from any reply
+    "format_error",  # no answer in the form that was asked for could be read from any reply
+    "crashed",  # system=command: the program ended with an error, and left no answer
+    "timeout",  # system=command: the program was stopped, and left no answer
     "model_error",  # the endpoint failed after its retries: infrastructure, not a score
     "sandbox_error",  # the sandbox failed after its retries: infrastructure, not a score
     "retrieval_error",  # the retriever failed: infrastructure, not a score
@@ -34,11 +37,8 @@ INFRASTRUCTURE: frozenset[str] = frozenset(
 class Image:
     """A picture that belongs to a question.
 
-    Attributes
-    ----------
-    key
-        Stable name of what it shows (hash of a file, or generator with parameters): requests are
-        told apart by it, so that another version of a drawing library asks nothing anew.
+    ``key`` names what it shows (hash of a file, or generator with parameters): requests are told
+    apart by it, so that another version of a drawing library asks nothing anew.
     """
 
     data: bytes = field(repr=False)
@@ -60,10 +60,6 @@ class Question:
 
     Attributes
     ----------
-    id
-        Stable name of the question.
-    prompt
-        The whole question as text.
     formats
         Property name to the format asked for (``"float"``, ``"list[str]"``, ...).
         All of it also stands in the prompt.
@@ -73,12 +69,17 @@ class Question:
         What documents are searched with; ``None``: the prompt.
     answer
         The form of the answer: code, or a value that is read from the reply.
-    parts
+    attachments
         Documents and images beside the prompt.
+    searched
+        A text that documents are retrieved from, in place of the libraries' documentation.
+    tries
+        How often an answer in the form asked for is asked for; the published systems differ.
     asks
         Whether a reply may ask for what is missing (``needs input: ...``), which ends the work.
     writes
-        Whether the code has a folder ``out`` whose files belong to the answer.
+        Whether the code has a folder ``out`` whose files belong to the answer; an answer in words
+        (``in words: ...``) is one too.
     """
 
     id: str
@@ -87,9 +88,11 @@ class Question:
     mounts: Mapping[str, str] = field(default_factory=dict)
     search: str | None = None
     answer: AnswerFormat = CODE
-    parts: tuple[Document | Image, ...] = ()
+    attachments: tuple[Document | Image, ...] = ()
     asks: bool = False
     writes: bool = False
+    searched: Document | None = None
+    tries: int = 1
 
     @property
     def query(self) -> str:
@@ -99,7 +102,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Usage:
-    """What was spent. ``None`` is unknown, never zero."""
+    """What was spent; ``None`` is unknown, and so is all of it where it is ``unmetered``."""
 
     calls: int = 0
     cached_calls: int = 0
@@ -107,19 +110,23 @@ class Usage:
     completion_tokens: int = 0
     estimated: bool = False
     cost_usd: float | None = 0.0
+    unmetered: bool = False
 
     def __add__(self, other: Usage) -> Usage:
         known = self.cost_usd is not None and other.cost_usd is not None
         return Usage(
-            calls=self.calls + other.calls,
-            cached_calls=self.cached_calls + other.cached_calls,
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
-            estimated=self.estimated or other.estimated,
-            cost_usd=(self.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
+            self.calls + other.calls,
+            self.cached_calls + other.cached_calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.estimated or other.estimated,
+            (self.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
+            self.unmetered or other.unmetered,
         )
 
     def __str__(self) -> str:
+        if self.unmetered:
+            return "requests, tokens and cost unknown"
         cached = f", {self.cached_calls} replies out of the cache" if self.cached_calls else ""
         about = " (estimated)" if self.estimated else ""
         cost = "unknown" if self.cost_usd is None else f"${self.cost_usd:.4f}"
@@ -160,8 +167,6 @@ class Trajectory:
         The answer where it is not code, as it was read from the reply; JSON-able.
     answer
         The last reply as text.
-    stop_reason
-        Why the agent stopped; see :data:`StopReason`.
     format_status
         ``strict`` (the tag contract was kept), ``repaired`` or ``error``.
     fault
@@ -191,11 +196,38 @@ class Trajectory:
     needs: str | None = None
 
 
-class Agent(Protocol):
-    """An architecture. Built once, used for many questions concurrently."""
+class Agent(ABC):
+    """An architecture. Built once, used for many questions concurrently.
+
+    What it can and needs is declared on its class; an architecture is refused where it cannot
+    answer, and gets no more than it uses.
+
+    Attributes
+    ----------
+    name
+        Of its configuration.
+    uses_retrieval
+        Whether it looks documents up; one that does not is the same with every ``retrieval``.
+    retrieval_mode
+        The one mode of retrieval that it is made for.
+    writes_code
+        Whether its answers are always code; otherwise they have the form that a question wants.
+    executes
+        Whether it runs code before it answers.
+    llm
+        Whether a language model is behind its answers; ``None``: as the model is configured.
+    reads_files
+        Whether it sees the input files of a question whose answer is not code.
+    """
 
     name: str
+    uses_retrieval: ClassVar[bool] = True
+    retrieval_mode: ClassVar[str | None] = None
+    writes_code: ClassVar[bool] = True
+    executes: ClassVar[bool] = True
+    llm: ClassVar[bool | None] = None
+    reads_files: ClassVar[bool] = True
 
+    @abstractmethod
     async def solve(self, question: Question, *, seed: int = 0) -> Trajectory:
         """Answer ``question``; never raises for a failing part, see ``stop_reason``."""
-        ...

@@ -15,13 +15,7 @@ EXECUTION_LIMITS = ("seconds", "sandbox_seconds")
 
 
 class BudgetExceeded(Exception):  # noqa: N818 -- a signal, not an error
-    """A limit was reached, or cannot be kept; the message says which.
-
-    Attributes
-    ----------
-    limit, bound
-        Name and value of the limit (``calls``, 20).
-    """
+    """The ``limit`` of that name and value (``calls``, 20) was reached, or cannot be kept."""
 
     def __init__(self, limit: str, bound: float, reason: str) -> None:
         super().__init__(reason)
@@ -53,13 +47,7 @@ class Budget(BaseModel):
 
 @dataclass
 class Meter:
-    """What has been spent so far, checked against a :class:`Budget`.
-
-    Attributes
-    ----------
-    group
-        Name of the budget, as a user types it.
-    """
+    """What has been spent so far, checked against a `Budget` that a user knows as ``group``."""
 
     budget: Budget = field(default_factory=Budget)
     usage: Usage = field(default_factory=Usage)

@@ -1,29 +1,23 @@
-"""What can be said of a returned dict from the question alone: keys, None, formats."""
+"""What can be said of an execution from the question alone: keys, None, formats; and its text."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from agents.formats import Format, kind_of, misfit, read_format
 from sandbox.base import Execution, Outcome
+from sandbox.inside.formats import Format, kind_of, misfit, read_format
+from sandbox.inside.representation import represent
+from sandbox.inside.values import type_name
+
+SHOWN_CHARACTERS = 4000  # of stdout, of a traceback, of the returned values in a record
 
 
 def contract_findings(execution: Execution, formats: Mapping[str, str]) -> list[str]:
-    """Say how the result of a run departs from what the question asks for.
+    """Say how the result of a run departs from the formats that the question asks for.
 
-    Parameters
-    ----------
-    execution
-        A run of a draft.
-    formats
-        Property name to format text. A format that is not understood is not checked.
-
-    Returns
-    -------
-    list of str
-        One finding per property that is missing, ``None`` or of another type; empty when all
-        is well. A run that did not end ``ok`` is itself the finding.
+    One finding per property that is missing, ``None`` or of another type; a run that did not end
+    ``ok`` is itself the finding. A format that is not understood is not checked.
     """
     if execution.outcome != Outcome.OK:
         return [f"the code did not return: {execution.outcome}"]
@@ -74,3 +68,36 @@ def fulfilled(execution: Execution, formats: Mapping[str, str]) -> int:
 def _optional(wanted: str) -> bool:
     form = read_format(wanted)
     return form.kind == "union" and Format("none") in form.inner
+
+
+def returned(execution: Execution, limit: int = SHOWN_CHARACTERS) -> str:
+    """What a run returned, as :func:`show` shows it; a run that failed returned nothing."""
+    if execution.outcome != Outcome.OK:
+        return "nothing was returned"
+    return show(execution.result, limit)
+
+
+def show(value: Any, limit: int = SHOWN_CHARACTERS) -> str:
+    """Value as a prompt or a record shows it: one line per key of a dict, cut at ``limit``."""
+    if not isinstance(value, Mapping):
+        return cut(_short(value, limit), limit)
+    each = max(200, limit // max(1, len(value)))
+    lines: list[str] = []
+    size = 0
+    for key, item in value.items():
+        lines.append(f"{cut(represent(key, each), each)}: {_short(item, each)}")
+        size += len(lines[-1]) + 1
+        if size > limit + 1:
+            break
+    return cut("\n".join(lines), limit)
+
+
+def cut(text: str, limit: int) -> str:
+    """A text of at most ``limit`` characters, and a mark where there were more."""
+    return text if len(text) <= limit else text[:limit] + " ..."
+
+
+def _short(value: Any, limit: int) -> str:
+    name = type_name(value)
+    text = f"{represent(value, limit)} ({name})"
+    return text if len(text) <= limit else f"{text[:limit]} ... ({name})"

@@ -1,26 +1,27 @@
 """What model, documents, sandbox and architecture are made from: declared here, once.
 
-Runs (`experiments.config.RunConfig`) and the assistant (`agents.assistant`) add their own keys.
+Runs (`experiments.run.config.RunConfig`) and the assistant (`agents.assistant`) add their own keys.
 """
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import typing
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from agents.base import Agent
 from agents.budget import Budget
 from agents.models import ModelConfig
-from retrieval.config import RetrievalConfig
+from matsmith.core.errors import UsageError
+from matsmith.core.faults import describe, unknown_key
+from matsmith.core.targets import checked, load, parameters
+from retrieval.config import RetrievalConfig, own_source
 from sandbox.base import SandboxConfig
-from sandbox.command import UsageError, unknown_key
 
-#: What a runtime hands to every system itself; never a key of the configuration.
-INJECTED = frozenset({"self", "parts"})
+#: How many arguments of a constructor are handed over by a runtime: `agents.episode.Context`.
+INJECTED = {"system": 1}
 
 Config = TypeVar("Config", bound="RuntimeConfig")
 
@@ -58,9 +59,9 @@ class RuntimeConfig(BaseModel):
     embedding: Named = Field(description="vectors for dense retrieval")
     sandbox: SandboxConfig = Field(description="where model-written code runs")
     strict: bool = Field(False, description="accept only the published answer format")
-    writer: Literal["rules", "model"] = Field(
-        "rules",
-        description="who writes documentation that is not there yet: rules (no LLM, free) or "
+    writer: Literal["facts", "model"] = Field(
+        "facts",
+        description="who writes documentation that is not there yet: facts (free) or "
         "model (the chat model: thousands of calls)",
     )
     budget: Budget = Field(default_factory=Budget, description="limits for one question")
@@ -73,34 +74,26 @@ class RuntimeConfig(BaseModel):
 
 
 def validate(plain: Mapping[str, Any], kind: type[Config], targets: Sequence[str]) -> Config:
-    """Check a composed configuration, constructor arguments of the classes included.
+    """Check a composed configuration, constructor arguments of the classes in ``targets`` included.
 
-    Parameters
-    ----------
-    targets
-        Groups that name a class.
-
-    Returns
-    -------
-    RuntimeConfig
-        As the architecture uses it: one that retrieves nothing is the same with every
-        ``retrieval``; one that is made for a mode of retrieval (``graphrag``) uses that mode of
-        whatever source is configured.
-
-    Raises
-    ------
-    UsageError
-        With one line that names the key.
+    Returned is what the architecture uses: one that retrieves nothing is the same with every
+    ``retrieval``; one that is made for a mode of retrieval (``graphrag``) uses that mode of
+    whatever source is configured. A `UsageError` names the key in one line.
     """
     try:
-        config = kind.model_validate(plain)
+        config = kind.model_validate(_placed(plain, kind, targets))
     except ValidationError as error:
         raise UsageError(describe(error, kind)) from error
-    for group in targets:
-        _check_parameters(group, getattr(config, group))
-    cls = load_class(config.system.target, key="system")
-    retrieval, mode = config.retrieval, getattr(cls, "retrieval_mode", None)
-    if not getattr(cls, "uses_retrieval", True):
+    complete: dict[str, Target] = {group: getattr(config, group) for group in targets}
+    for group, target in complete.items():
+        found = load(target.target, key=f"{group}._target_")
+        values = checked(group, found, target.params, INJECTED.get(group, 0))
+        whole = {"name": target.name, "_target_": target.target, **values}
+        complete[group] = Target.model_validate(whole)
+    config = config.model_copy(update=complete)
+    cls = load_system(config)
+    retrieval, mode = config.retrieval, cls.retrieval_mode
+    if not cls.uses_retrieval:
         return config.model_copy(update={"retrieval": RetrievalConfig(name="none")})
     if mode is None or retrieval.source == "none" or retrieval.mode == mode:
         return config
@@ -112,82 +105,40 @@ def validate(plain: Mapping[str, Any], kind: type[Config], targets: Sequence[str
     return config.model_copy(update={"retrieval": retrieval.model_copy(update=changed)})
 
 
-def load_class(target: str, *, key: str) -> type[Any]:
-    """Import the class that ``_target_`` names.
-
-    Raises
-    ------
-    UsageError
-        When there is no such class.
-    """
-    module_name, _, class_name = target.rpartition(".")
-    try:
-        found = getattr(importlib.import_module(module_name), class_name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(f"{key}._target_={target}: cannot be imported ({error})") from error
-    if not inspect.isclass(found):
-        raise UsageError(f"{key}._target_={target}: is not a class")
+def load_system(config: RuntimeConfig) -> type[Agent]:
+    """The architecture that is configured."""
+    found = load(config.system.target, key="system._target_")
+    if not (inspect.isclass(found) and issubclass(found, Agent)):
+        raise UsageError(
+            f"system._target_={config.system.target}: does not derive from agents.base.Agent"
+        )
     return found
 
 
-def _check_parameters(key: str, target: Target) -> None:
-    """Compare the keys and values of a group with the constructor of its class."""
-    cls = load_class(target.target, key=key)
-    constructor = cls.__init__
-    hints = typing.get_type_hints(constructor, include_extras=True)
-    parameters = {
-        name: parameter
-        for name, parameter in inspect.signature(constructor).parameters.items()
-        if name not in INJECTED
-        and parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
-    }
-    for name in target.params:
-        if name not in parameters:
-            raise UsageError(unknown_key(f"{key}.{name}", [f"{key}.{p}" for p in parameters]))
-    fields: dict[str, Any] = {
-        name: (
-            hints.get(name, Any),
-            ... if parameter.default is parameter.empty else parameter.default,
-        )
-        for name, parameter in parameters.items()
-    }
-    checker = create_model(
-        f"{cls.__name__}Parameters",
-        __config__=ConfigDict(arbitrary_types_allowed=True, protected_namespaces=()),
-        **fields,
-    )
-    try:
-        checker.model_validate(target.params)
-    except ValidationError as error:
-        raise UsageError(describe(error, checker, prefix=f"{key}.")) from error
+def parameters_of(group: str, content: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The class or function that a choice names, and its parameters; none where it names none."""
+    if group == "retrieval":
+        return own_source(content)
+    if "_target_" not in content:
+        return None, {}
+    found = load(str(content["_target_"]), key=f"{group}._target_")
+    return found, parameters(found, INJECTED.get(group, 0))
 
 
-def describe(error: ValidationError, kind: type[BaseModel], prefix: str = "") -> str:
-    """The first fault as one line: key, value, what would be valid."""
-    first = error.errors(include_url=False)[0]
-    path = [str(part) for part in first["loc"]]
-    key = prefix + ".".join(path)
-    if first["type"] == "extra_forbidden":
-        parent = ".".join(path[:-1])
-        names = declared_keys(kind, parent)
-        return unknown_key(key, [prefix + f"{parent}.{n}".lstrip(".") for n in names])
-    message = first["msg"].removeprefix("Value error, ")
-    if not path:
-        return message
-    if first["type"] == "missing":
-        return f"{key}: must be given"
-    return f"{key}={first['input']}: {message[0].lower()}{message[1:]}"
-
-
-def declared_keys(kind: type[BaseModel], parent: str) -> list[str]:
-    """Keys that ``kind`` declares in ``parent`` (``retrieval.evidence``); none for a class's."""
-    model: object = kind
-    for part in parent.split(".") if parent else ():
-        if not (inspect.isclass(model) and issubclass(model, BaseModel)):
-            return []
-        if part not in model.model_fields:
-            return []
-        model = model.model_fields[part].annotation
-    if not (inspect.isclass(model) and issubclass(model, BaseModel)):
-        return []
-    return [] if model.model_config.get("extra") == "allow" else list(model.model_fields)
+def _placed(
+    plain: Mapping[str, Any], kind: type[BaseModel], targets: Sequence[str]
+) -> Mapping[str, Any]:
+    """Keys that only a chosen class has, in its group: ``samples=3`` for ``system.samples=3``."""
+    placed = dict(plain)
+    for key in [key for key in plain if key not in kind.model_fields]:
+        declared = {
+            group: parameters_of(group, plain[group])[1] for group in (*targets, "retrieval")
+        }
+        groups = [group for group, names in declared.items() if key in names]
+        if not groups:
+            own = [f"{group}.{name}" for group, names in declared.items() for name in names]
+            raise UsageError(unknown_key(key, [*kind.model_fields, *own]))
+        if len(groups) > 1:
+            raise UsageError(f"{key}: which one? {' or '.join(f'{g}.{key}' for g in groups)}")
+        placed[groups[0]] = {**placed[groups[0]], key: placed.pop(key)}
+    return placed

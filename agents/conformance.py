@@ -1,4 +1,4 @@
-"""What an endpoint can do: ``python -m agents.conformance model=openai model.name=NAME``.
+"""What an endpoint can do: ``matsmith endpoint model=openai model.name=NAME``.
 
 A few short requests, two minutes at most; prints what works, and the settings to use.
 """
@@ -6,26 +6,31 @@ A few short requests, two minutes at most; prints what works, and the settings t
 from __future__ import annotations
 
 import asyncio
-import base64
-import struct
 import sys
 import time
-import zlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from agents.models import ModelClient, ModelConfig, ModelError, Reply, build_model, read_config
-from sandbox.command import Group, UsageError, run
-from sandbox.terminal import printable
-
-if TYPE_CHECKING:  # slow to import
-    from langchain_core.messages import BaseMessage
+from agents.base import Usage
+from agents.models import (
+    Message,
+    ModelClient,
+    ModelConfig,
+    ModelError,
+    Reply,
+    Tools,
+    build_model,
+    read_config,
+)
+from matsmith.core.command import Command, Group
+from matsmith.core.errors import UsageError
+from matsmith.core.terminal import printable
 
 #: Seconds for everything, and for one request at most.
 LIMIT = 120.0
@@ -34,6 +39,24 @@ TOGETHER = 4  # requests at once
 COUNTED = 200  # numbers in a long answer, about 600 tokens
 FEW_TOKENS = 16  # where a reply is cut off on purpose
 
+#: 32 x 32 pixels, red.
+RED = (
+    "iVBORw0KGgoAAAANSUhEUgAAACAAAAAgCAIAAAD8GO2jAAAAJ0lEQVR42u3NsQkAAAjAsP7/tF7hIASyp6lTCQQCgUAg"
+    "EAgEgi/BAjLD/C5w/SM9AAAAAElFTkSuQmCC"
+)
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "get_density",
+        "description": "The measured density of a material in g/cm3.",
+        "parameters": {
+            "type": "object",
+            "properties": {"formula": {"type": "string", "description": "chemical formula"}},
+            "required": ["formula"],
+        },
+    },
+}
+
 Verdict = Literal["works", "fails", "differs", "not tried"]
 
 _ABOUT = """\
@@ -41,28 +64,19 @@ Asks an endpoint a few short questions (two minutes at most) and prints what wor
 to use. Exit code 0: matsmith can use it; 1: it cannot.
 
 examples:
-  python -m agents.conformance model=openai model.name=gpt-4o-mini
-  python -m agents.conformance model=openai model.name=qwen3 model.base_url=http://localhost:11434/v1
-  python -m agents.conformance model=anthropic model.name=claude-sonnet-4-5"""
+  matsmith endpoint model=openai model.name=gpt-4o-mini
+  matsmith endpoint model=openai model.name=qwen3 model.base_url=http://localhost:11434/v1
+  matsmith endpoint model=anthropic model.name=claude-sonnet-4-5"""
 
 
 class Options(BaseModel):
-    """Arguments of ``python -m agents.conformance``."""
+    """Arguments of ``matsmith endpoint``."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: Group = Field(
         Group("openai"), description="configuration of conf/model; its keys by model.KEY=VALUE"
     )
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One line of the table."""
-
-    check: str
-    verdict: Verdict
-    detail: str
 
 
 @dataclass
@@ -80,17 +94,19 @@ class Probe:
     replies: list[Reply] = field(default_factory=list)
     settings: dict[str, str] = field(default_factory=dict)
 
-    async def ask(self, *messages: BaseMessage, client: ModelClient | None = None) -> Reply:
-        """The reply to some messages; a cut one stays cut.
-
-        Raises
-        ------
-        ModelError
-            When there is none.
-        """
-        reply = await (client or self.client).ask(messages, sample="0", extend=False)
-        self.replies.append(reply)
-        return reply
+    async def ask(
+        self, text: str, *, system: str = "", image: str = "", tools: Tools = (), tokens: int = 0
+    ) -> Reply:
+        """The reply to a question; to one of ``tokens`` at most it is cut, and stays so."""
+        block = {"type": "image", "mime_type": "image/png", "base64": image}
+        asked = Message("user", [{"type": "text", "text": text}, block] if image else text)
+        client, config = self.client, self.config.model_copy(update={"max_tokens": tokens})
+        if tokens:
+            client = build_model(config)
+            client.adjustments = self.client.adjustments
+        messages = [*([Message("system", system)] if system else []), asked]
+        self.replies.append(await client.ask(messages, sample="0", tools=tools))
+        return self.replies[-1]
 
 
 Check = Callable[[Probe], Awaitable[tuple[Verdict, str]]]
@@ -98,38 +114,31 @@ Check = Callable[[Probe], Awaitable[tuple[Verdict, str]]]
 
 async def plain_answer(probe: Probe) -> tuple[Verdict, str]:
     """A short question has a short answer."""
-    started = time.monotonic()
-    reply = await probe.ask(_human("What is 6 times 7? Reply with the number only."))
+    reply = await probe.ask("What is 6 times 7? Reply with the number only.")
     if "42" not in reply.text:
         return "fails", f"{reply.fault or 'the text'}: {reply.text[:80]!r}"
-    return "works", f"{time.monotonic() - started:.1f} s"
+    return "works", f"{reply.seconds:.1f} s"
 
 
 async def system_prompt(probe: Probe) -> tuple[Verdict, str]:
     """A system message is accepted and obeyed."""
-    from langchain_core.messages import SystemMessage  # noqa: PLC0415 - slow to import
-
-    system = SystemMessage("Whatever the user says, reply with the single word FELDSPAR.")
-    reply = await probe.ask(system, _human("What is the capital of France?"))
+    system = "Whatever the user says, reply with the single word FELDSPAR."
+    reply = await probe.ask("What is the capital of France?", system=system)
     obeyed = "feldspar" in reply.text.lower()
     return ("works", "") if obeyed else ("fails", f"ignored: {reply.text[:80]!r}")
 
 
 async def long_answer(probe: Probe) -> tuple[Verdict, str]:
     """A long answer comes whole."""
-    started = time.monotonic()
     reply = await probe.ask(
-        _human(f"Write the integers from 1 to {COUNTED}, separated by commas, and nothing else.")
+        f"Write the integers from 1 to {COUNTED}, separated by commas, and nothing else."
     )
-    seconds = time.monotonic() - started
     if reply.fault == "length":
         probe.settings["model.max_tokens"] = "8192"
         return "fails", "cut off at the endpoint's own limit"
-    wanted = (str(COUNTED - 1), str(COUNTED))
-    if not all(number in reply.text[-40:] for number in wanted):
+    if not all(str(number) in reply.text[-40:] for number in (COUNTED - 1, COUNTED)):
         return "differs", f"ends with {reply.text[-30:]!r}"
-    tokens = reply.usage.completion_tokens
-    return "works", f"{tokens} tokens in {seconds:.1f} s"
+    return "works", f"{reply.usage.completion_tokens} tokens in {reply.seconds:.1f} s"
 
 
 async def temperature(probe: Probe) -> tuple[Verdict, str]:
@@ -144,19 +153,19 @@ async def temperature(probe: Probe) -> tuple[Verdict, str]:
 
 async def usage(probe: Probe) -> tuple[Verdict, str]:
     """Whether the endpoint reports what was spent."""
-    if any(reply.usage.estimated for reply in probe.replies):
+    spent = sum((reply.usage for reply in probe.replies), Usage())
+    if spent.estimated:
         return "differs", "none, or counts that cannot be true: tokens are estimated, cost unknown"
-    spent = sum(reply.usage.tokens for reply in probe.replies)
-    priced = all(reply.usage.cost_usd is not None for reply in probe.replies)
-    if not priced:
+    if spent.cost_usd is None:
         probe.settings["model.price"] = "'{prompt: USD, completion: USD}'"
-    return "works", f"{spent} tokens so far" + ("" if priced else "; the price is unknown")
+    unknown = "" if spent.cost_usd is not None else "; the price is unknown"
+    return "works", f"{spent.tokens} tokens so far{unknown}"
 
 
 async def parallel(probe: Probe) -> tuple[Verdict, str]:
     """Several requests at once are answered."""
     started = time.monotonic()
-    asked = [probe.ask(_human(f"What is {n} plus {n}? The number only.")) for n in range(TOGETHER)]
+    asked = [probe.ask(f"What is {n} plus {n}? The number only.") for n in range(TOGETHER)]
     replies = await asyncio.gather(*asked, return_exceptions=True)
     failed = [reply for reply in replies if isinstance(reply, BaseException)]
     if failed:
@@ -169,12 +178,7 @@ async def parallel(probe: Probe) -> tuple[Verdict, str]:
 
 async def length(probe: Probe) -> tuple[Verdict, str]:
     """Whether a reply that is cut off says so."""
-    config = probe.config.model_copy(update={"max_tokens": FEW_TOKENS})
-    client = build_model(config)
-    reply = await probe.ask(_human(f"Write the integers from 1 to {COUNTED}."), client=client)
-    for note in client.adjustments:
-        if note not in probe.client.adjustments:
-            probe.client.adjustments.append(note)
+    reply = await probe.ask(f"Write the integers from 1 to {COUNTED}.", tokens=FEW_TOKENS)
     if reply.fault == "length":
         return "works", f"cut at {FEW_TOKENS} tokens, and says so"
     if len(reply.text) > 20 * FEW_TOKENS:
@@ -192,29 +196,20 @@ async def reasoning(probe: Probe) -> tuple[Verdict, str]:
 
 
 async def tool_calls(probe: Probe) -> tuple[Verdict, str]:
-    """Whether the model calls a tool (matsmith itself needs none)."""
-    schema = {
-        "title": "get_density",
-        "description": "The measured density of a material in g/cm3.",
-        "type": "object",
-        "properties": {"formula": {"type": "string", "description": "chemical formula"}},
-        "required": ["formula"],
-    }
-    bound = probe.client.chat.bind_tools([schema])
-    message = await bound.ainvoke([_human("Look up the measured density of NaCl with the tool.")])
-    calls = getattr(message, "tool_calls", [])
-    return ("works", str(calls[0]["args"])) if calls else ("fails", "no call came (not needed)")
+    """Whether the model calls a tool (only architectures with tools need it)."""
+    asked = "Look up the measured density of NaCl with the tool."
+    called = (await probe.ask(asked, tools=[TOOL])).tool_calls
+    if not called:
+        return "fails", "no call came (not needed)"
+    refused = any(note.startswith("tools sent as text") for note in probe.client.adjustments)
+    return ("differs" if refused else "works"), str(dict(called[0].arguments))
 
 
 async def images(probe: Probe) -> tuple[Verdict, str]:
-    """Whether an image is accepted (matsmith itself sends none)."""
-    from langchain_core.messages import HumanMessage  # noqa: PLC0415 - slow to import
-
-    block = {"type": "image", "mime_type": "image/png", "base64": base64.b64encode(_red()).decode()}
-    question = {"type": "text", "text": "Which colour has this image? One word."}
-    reply = await probe.ask(HumanMessage(content_blocks=[question, block]))  # type: ignore[list-item]
-    seen = "red" in reply.text.lower()
-    return ("works", "") if seen else ("fails", f"{reply.text[:60]!r} for a red one (not needed)")
+    """Whether an image is accepted (questions with pictures need it)."""
+    said = (await probe.ask("Which colour has this image? One word.", image=RED)).text
+    missing = f"{said[:60]!r} for a red one; questions with pictures need it"
+    return ("works", "") if "red" in said.lower() else ("fails", missing)
 
 
 #: In the order of the table, which is also that of the requests.
@@ -232,56 +227,44 @@ CHECKS: dict[str, Check] = {
 }
 #: Without these matsmith has no use for an endpoint.
 NEEDED = ("plain answer", "system prompt", "long answer")
+Findings = dict[str, tuple[Verdict, str]]
 
 
-async def examine(config: ModelConfig, *, limit: float) -> tuple[list[Finding], Probe]:
-    """Do every check that there is time for.
-
-    Raises
-    ------
-    ValueError
-        When the model cannot be built.
-    """
-    asked = config.model_copy(
-        update={
-            "timeout": min(config.timeout, ONE_REQUEST),
-            "max_retries": min(config.max_retries, 1),
-            "cache": False,
-            "record": None,
-            "replay": None,
-        }
-    )
+async def examine(config: ModelConfig, *, limit: float) -> tuple[Findings, Probe]:
+    """Do every check that there is time for."""
+    seconds, tries = min(config.timeout, ONE_REQUEST), min(config.max_retries, 1)
+    changes = {"timeout": seconds, "max_retries": tries, "cache": False, "record": None}
+    asked = config.model_copy(update=changes)
     probe = Probe(asked, build_model(asked, concurrency=TOGETHER))
     ends = time.monotonic() + limit
-    findings = []
+    findings: Findings = {}
     for name, check in CHECKS.items():
         left = ends - time.monotonic()
+        verdict: Verdict = "fails"
         try:
             async with asyncio.timeout(min(left, ONE_REQUEST)):
                 verdict, detail = await check(probe)
         except TimeoutError:
-            verdict, detail = ("fails", f"no end after {ONE_REQUEST:.0f} s")
+            detail = f"no end after {ONE_REQUEST:.0f} s"
             if left < ONE_REQUEST:
                 verdict, detail = "not tried", f"the {limit:.0f} s were over"
         except ModelError as error:
-            verdict, detail = "fails", str(error)
-        except Exception as error:  # noqa: BLE001 - tools and images go past the client
-            verdict, detail = "fails", f"{type(error).__name__}: {error}"
-        findings.append(Finding(name, verdict, " ".join(detail.split())[:200]))
+            detail = str(error)
+        findings[name] = verdict, " ".join(detail.split())[:200]
         if name == "plain answer" and verdict == "fails":
             break  # nothing else can work
     return findings, probe
 
 
-def report(findings: Sequence[Finding], probe: Probe, choice: str, console: Console) -> None:
+def report(findings: Findings, probe: Probe, choice: str, console: Console) -> None:
     """Print the table and the settings."""
     table = Table(title=f"{probe.config.name} ({probe.config.provider})")
     for heading in ("check", "result", "what was seen"):
         table.add_column(heading)
-    for finding in findings:
-        table.add_row(finding.check, finding.verdict, Text(printable(finding.detail)))
+    for name, (verdict, detail) in findings.items():
+        table.add_row(name, verdict, Text(printable(detail)))
     console.print(table)
-    for note in probe.client.adjustments:
+    for note in dict.fromkeys(probe.client.adjustments):
         console.print(Text(f"adjusted: {printable(note)}"))
     console.print(
         "matsmith can use it."
@@ -291,50 +274,26 @@ def report(findings: Sequence[Finding], probe: Probe, choice: str, console: Cons
     settings = {"model": choice, "model.name": probe.config.name}
     if probe.config.base_url:
         settings["model.base_url"] = probe.config.base_url
-    settings |= probe.settings
-    line = " ".join(f"{key}={value}" for key, value in settings.items())
+    line = " ".join(f"{key}={value}" for key, value in (settings | probe.settings).items())
     console.print("\nsettings:", style="bold")
     console.print(Text(f"  {line}"), soft_wrap=True)
 
 
-def is_usable(findings: Sequence[Finding]) -> bool:
+def is_usable(findings: Findings) -> bool:
     """Whether everything works that matsmith needs."""
-    found = {finding.check: finding.verdict for finding in findings}
-    return all(found.get(name) in {"works", "differs"} for name in NEEDED)
-
-
-def _human(text: str) -> BaseMessage:
-    from langchain_core.messages import HumanMessage  # noqa: PLC0415 - slow to import
-
-    return HumanMessage(text)
-
-
-def _red(size: int = 32) -> bytes:
-    """A red square as PNG."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        body = kind + data
-        return struct.pack(">I", len(data)) + body + struct.pack(">I", zlib.crc32(body))
-
-    header = struct.pack(">IIBBBBB", size, size, 8, 2, 0, 0, 0)
-    rows = (b"\0" + b"\xff\0\0" * size) * size
-    data = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
-    return b"\x89PNG\r\n\x1a\n" + data
+    return all(findings.get(name, ("fails",))[0] in {"works", "differs"} for name in NEEDED)
 
 
 async def _action(options: Options) -> int:
     config = read_config(options.model.read("model"))
-    if not config.llm:
-        raise UsageError("model=rules has no endpoint; choose another model")
+    if config.provider in {"recorded", "none"}:
+        raise UsageError(f"model={config.provider} has no endpoint; choose another model")
     findings, probe = await examine(config, limit=LIMIT)
     report(findings, probe, options.model.name, Console())
     return 0 if is_usable(findings) else 1
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Command line; see ``--help``."""
-    program = "python -m agents.conformance"
-    return run(program, _ABOUT, Options, _action, arguments, errors=(ValueError,))
+main = Command("matsmith endpoint", _ABOUT, Options, _action, (ValueError,))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""One question being worked on: the parts, the meter and the record.
+"""One question being worked on: the equipment, the meter and the record.
 
 Every architecture is a short function over an :class:`Episode`, so that all of them count,
 record and fail in the same way.
@@ -6,51 +6,47 @@ record and fail in the same way.
 
 from __future__ import annotations
 
-import time
+import sysconfig
 import traceback
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from langchain_core.documents import Document
-from langchain_core.messages import BaseMessage
 
 from agents import prompts
-from agents.answer import Answer, UnreadableError, read_answer, read_need
+from agents.answer import Answer, UnreadableError, read_answer, read_need, read_words
 from agents.answer_formats import CODE, Reading
-from agents.base import Question, Step, StopReason, Trajectory
+from agents.base import Agent, Question, Step, StopReason, Trajectory
 from agents.budget import EXECUTION_LIMITS, Budget, BudgetExceeded, Meter
-from agents.models import ContextError, Fault, ModelClient, ModelError, Reply, ToolCall
-from agents.models.content import plain_message
-from retrieval.base import RetrievalError, Retriever
+from agents.checks import SHOWN_CHARACTERS, returned
+from agents.models import ContextError, Fault, Message, ModelClient, ModelError, Place, Reply
+from agents.models.calls import plain_message
+from matsmith.core.errors import ActionableError
+from retrieval.base import MAP, QuestionRetriever, RetrievalError, Retriever
 from retrieval.budget import shorten
-from sandbox.base import Execution, Mount, Outcome, Sandbox, SandboxError
-from sandbox.representation import represent, type_name
+from sandbox.base import Execution, Mount, Sandbox, SandboxError
 
-if TYPE_CHECKING:  # it imports this module
-    from agents.toolbox import Toolbox
-
-SHOWN_CHARACTERS = 4000  # of stdout, of a traceback, of the returned values in a record
+ROOT = Path(__file__).resolve().parents[1]
+STANDARD = sysconfig.get_paths()["stdlib"]
+LINKS, FRAMES = 4, 8  # of a chain of errors, and of each
+_FAILURES: dict[type[Exception], StopReason] = {
+    ModelError: "model_error",
+    SandboxError: "sandbox_error",
+    RetrievalError: "retrieval_error",
+}
 
 
 @dataclass(frozen=True)
-class Parts:
+class Context:
     """What an architecture works with.
 
-    Attributes
-    ----------
-    execution_timeout
-        Seconds for one run of a draft.
-    strict
-        Accept only the answer contract, without repair.
-    packages
-        Import names of the libraries that the questions are about; the model's role names them.
-    sources
-        Folders that hold the installed packages, for a tool that shows source code.
-    on_step
-        Told of every step as it begins and as it is recorded; for progress, never for control.
+    ``execution_timeout`` is in seconds of one run of a draft; ``packages`` are import names of the
+    libraries that questions are about, which the model's role names. ``on_step`` is told of every
+    step as it begins and as it is recorded; for progress, never for control.
     """
 
     model: ModelClient
@@ -60,59 +56,49 @@ class Parts:
     execution_timeout: float = 60.0
     strict: bool = False
     packages: Sequence[str] = ("pymatgen",)
-    sources: Sequence[Path] = ()
+    k: int | None = None
     on_step: Callable[[Question, Step], None] | None = None
 
 
-class NeedsInputError(Exception):
-    """The model asked for what only the user can give; not a failure."""
+class RepliedError(Exception):
+    """The model asked for what only the user can give, or answered in words; no failure."""
 
 
 class Episode:
     """One question, one seed."""
 
-    def __init__(self, parts: Parts, question: Question, seed: int) -> None:
-        self.parts = parts
+    def __init__(self, context: Context, question: Question, seed: int) -> None:
+        self.context = context
         self.question = question
         self.seed = seed
-        self.meter = Meter(parts.budget)
+        self.meter = Meter(context.budget)
         self.steps: list[Step] = []
         self.answer: Answer | Reading | None = None
         self.reply = ""
         self.fault: Fault | None = None
-        self._asked = 0
+        self._unreadable = ""  # why the last reply was
+        self._asked: Counter[str] = Counter()
 
     async def retrieve(self, query: str, k: int) -> list[Document]:
         """Return the ``k`` best documents; none without a retriever."""
-        retriever = self.parts.retriever
+        retriever = self.context.retriever
         if retriever is None or k == 0 or not query.strip():
             return []
-        self._begin("retrieve", query)
-        try:
-            from agents.asking_chat import AskingChat  # noqa: PLC0415 - LangChain is slow
-
-            chat = AskingChat(ask=partial(self.ask, "rerank"))
-            found = await retriever.search(query, k=k, chat=chat)
-        except RetrievalError as error:
-            # One that reranks with the model meets the model's limits and failures.
-            if isinstance(error.__cause__, BudgetExceeded | ModelError):
-                raise error.__cause__ from None
-            raise
-        documents = self._short(found)
-        hits = [
-            {
-                "id": document.metadata.get("id"),
-                "name": document.metadata.get("qualname"),
-                "score": document.metadata.get("score"),
-            }
-            for document in documents
-        ]
+        self.begin("retrieve", query)
+        documents = self._short(await retriever.search(query, k=k))
+        keys = {"id": "id", "name": "qualname", "score": "score"}
+        hits = [{name: d.metadata.get(key) for name, key in keys.items()} for d in documents]
         self._record("retrieve", retriever=retriever.name, query=query, hits=hits)
         return documents
 
+    def found(self, retriever: str, query: str, names: Sequence[str]) -> None:
+        """Record symbols of which a prompt says what is known."""
+        hits = [{"name": name} for name in names]
+        self._record("retrieve", retriever=retriever, query=query, hits=hits)
+
     async def lookup(self, names: Sequence[str], limit: int) -> list[Document]:
         """Documents of symbols by name, as far as the corpus knows them."""
-        retriever = self.parts.retriever
+        retriever = self.context.retriever
         if retriever is None:
             return []
         found: dict[str, Document] = {}
@@ -126,123 +112,117 @@ class Episode:
         return self._short(list(found.values()))
 
     def _short(self, documents: Sequence[Document]) -> list[Document]:
-        limit = self.parts.model.config.document_characters
-        return shorten(documents, self.question.query, limit)
+        limit = self.context.model.config.document_characters
+        maps = int(bool(documents) and documents[0].metadata.get("kind") == MAP)
+        return [*documents[:maps], *shorten(documents[maps:], self.question.query, limit)]
 
-    async def ask(self, purpose: str, messages: Sequence[BaseMessage]) -> str:
+    async def ask(self, purpose: str, messages: Sequence[Message]) -> str:
         """Return the text of the model's reply, within the budget."""
         return (await self.converse(purpose, messages)).text
 
     async def converse(
         self,
         purpose: str,
-        messages: Sequence[BaseMessage],
+        messages: Sequence[Message],
         *,
         tools: Sequence[Mapping[str, Any]] = (),
         earlier: int = 0,
     ) -> Reply:
         """Return the model's reply, within the budget.
 
-        Parameters
-        ----------
-        tools
-            What the model may call; see :meth:`agents.models.ModelClient.ask`.
-        earlier
-            Number of messages that the steps before this one hold already: a long conversation is
-            recorded once.
+        Of a long conversation each message is recorded once: ``earlier`` ones stand in the steps
+        before this one.
         """
         new = len(messages) - earlier
         if self.question.answer == CODE:
             shown = prompts.with_pictures(self.question, messages)
-            messages = [prompts.role(self.parts.packages), *shown]
+            messages = [prompts.role(self.context.packages), *shown]
         self.meter.check()
-        sample = f"{self.seed}:{self._asked}"
-        self._asked += 1
+        sample = f"{self.seed}:{self._asked.total()}"
+        turn = self._asked[purpose]
+        self._asked[purpose] += 1
+        place = Place(self.question.id, self.seed, purpose, turn, self.question.prompt)
         sent = [plain_message(message) for message in (messages[-new:] if earlier else messages)]
-        calls = self.parts.budget.calls
-        extend = calls is None or self.meter.usage.calls + 1 < calls
-        self._begin("model", purpose)
+        self.begin("model", purpose)
         try:
-            reply = await self.parts.model.ask(messages, sample=sample, extend=extend, tools=tools)
+            reply = await self.context.model.ask(messages, sample=sample, place=place, tools=tools)
         except ModelError as error:
-            context = {"fault": "context"} if isinstance(error, ContextError) else {}
-            self._record("model", purpose=purpose, messages=sent, error=str(error), **context)
+            about: dict[str, Any] = {"fault": "context"} if isinstance(error, ContextError) else {}
+            if self.context.model.recordings is not None and not about:
+                about["recorded"] = ["failed"]
+            self._record("model", purpose=purpose, messages=sent, error=str(error), **about)
             raise
         self.meter.usage += reply.usage
         self.fault = reply.fault
-        notes: dict[str, Any] = {
-            "reasoning": reply.reasoning,
-            "fault": reply.fault,
-            "adjusted": reply.adjusted,
-        }
+        notes = {name: getattr(reply, name) for name in ("reasoning", "fault", "adjusted")}
         if tools:
             called = [{"name": c.name, "arguments": dict(c.arguments)} for c in reply.tool_calls]
             notes |= {"calls": called, "earlier": earlier}
-        # JSON can name half a character; no prompt, file or hash could hold it.
-        text = reply.text.encode("utf-8", "replace").decode()
         self._record(
             "model",
             purpose=purpose,
             messages=sent,
-            reply=text,
+            reply=reply.text,
             usage=asdict(reply.usage),
             cached=reply.cached,
             seconds=reply.seconds,
             **{name: note for name, note in notes.items() if note},
+            **({} if reply.changed is None else {"recorded": list(reply.changed)}),
         )
-        if self.question.asks and not reply.tool_calls and (needs := read_need(text)):
-            self.reply = text
-            raise NeedsInputError(needs)
-        return replace(reply, text=text)
+        if self.question.asks and not reply.tool_calls and (needs := read_need(reply.text)):
+            self.reply = reply.text
+            raise RepliedError(needs)
+        if self.question.writes and not reply.tool_calls and (words := read_words(reply.text)):
+            self.reply = words
+            raise RepliedError
+        return reply
 
-    async def conclude(self, messages: Sequence[BaseMessage]) -> StopReason:
+    async def conclude(self, messages: Sequence[Message]) -> StopReason:
         """Ask for the answer in the form that the question wants, and stop."""
         if self.question.answer == CODE:
             return "answered" if await self.draft(messages) else "format_error"
-        self.reply = await self.ask("generate", messages)
-        return "answered" if self.read() else "format_error"
+        for number in range(self.question.tries):
+            again = [prompts.again(self.question)] if number else []
+            self.reply = await self.ask("again" if number else "generate", [*messages, *again])
+            if self.read():
+                return "answered"
+        return "format_error"
 
     def read(self) -> bool:
         """Take the answer out of the last reply; whether it holds one."""
-        if self.question.answer == CODE:
-            self.answer = self._read()[0]
-        else:
-            self.answer = self.question.answer.read(self.reply)
-            self._record("parse", status=self.answer.status if self.answer else "error")
-        return self.answer is not None
+        found: Answer | Reading | None
+        try:
+            if self.question.answer == CODE:
+                found = read_answer(self.reply, strict=self.context.strict)
+            else:
+                found = self.question.answer.read(self.reply)
+        except UnreadableError as error:
+            self._unreadable = str(error)
+            self._record("parse", status="error", reason=self._unreadable)
+            return False
+        self._record("parse", status=found.status if found else "error")
+        self.answer = found or self.answer
+        return found is not None
 
-    async def draft(self, messages: Sequence[BaseMessage]) -> Answer | None:
+    async def draft(self, messages: Sequence[Message]) -> Answer | None:
         """Ask for code; one repair prompt when nothing can be read from the reply."""
         self.reply = await self.ask("generate", messages)
-        answer, reason = self._read()
-        if answer is None and not self.parts.strict and self.fault != "refusal":
-            self.reply = await self.ask(
-                "repair", prompts.repair(self.question.prompt, self.reply, reason)
-            )
-            answer, _ = self._read()
-        if answer is not None:
-            self.answer = answer
-        return answer
-
-    def _read(self) -> tuple[Answer | None, str]:
-        """The answer in the last reply, or why there is none."""
-        try:
-            answer = read_answer(self.reply, strict=self.parts.strict)
-        except UnreadableError as error:
-            self._record("parse", status="error", reason=str(error))
-            return None, str(error)
-        self._record("parse", status=answer.status)
-        return answer, ""
+        read = self.read()
+        if not read and not self.context.strict and self.fault != "refusal":
+            repair = prompts.repair(self.question.prompt, self.reply, self._unreadable)
+            self.reply = await self.ask("repair", repair)
+            read = self.read()
+        return self.answer if read and isinstance(self.answer, Answer) else None
 
     async def run(self, code: str, entry: str, mounts: Sequence[Mount] = ()) -> Execution:
         """Run code in the sandbox, within the budget; not recorded. ``mounts``: further inputs."""
-        if self.parts.sandbox is None:
+        if self.context.sandbox is None:
             raise SandboxError("this architecture executes its drafts and was given no sandbox")
         self.meter.check(EXECUTION_LIMITS)
-        execution = await self.parts.sandbox.run(
+        execution = await self.context.sandbox.run(
             code,
             entry,
-            timeout=self.parts.execution_timeout,
+            timeout=self.context.execution_timeout,
             mounts=[*mounts_of(self.question), *mounts],
             collect=self.question.writes,
         )
@@ -251,7 +231,7 @@ class Episode:
 
     async def execute(self, answer: Answer) -> Execution:
         """Run a draft in the sandbox."""
-        self._begin("execute", answer.entry)
+        self.begin("execute", answer.entry)
         execution = await self.run(answer.code, answer.entry)
         self._record(
             "execute",
@@ -265,18 +245,12 @@ class Episode:
         )
         return execution
 
-    async def use(self, toolbox: Toolbox, call: ToolCall) -> str:
-        """Make the model's call of a tool; arguments that cannot be read are told to it."""
-        started = time.monotonic()
-        self._begin(call.name, " ".join(str(value) for value in call.arguments.values())[:200])
-        text = call.error or (await toolbox.call(call.name, call.arguments)).text
-        result = _cut(text, SHOWN_CHARACTERS)
-        self.note(call.name, call.arguments, result, time.monotonic() - started)
-        return text
-
-    def note(self, name: str, arguments: Mapping[str, Any], result: str, seconds: float) -> None:
+    def note(
+        self, name: str, arguments: Mapping[str, Any], result: str, seconds: float, **more: Any
+    ) -> None:
         """Record the use of a tool."""
-        self._record("tool", name=name, arguments=dict(arguments), result=result, seconds=seconds)
+        told = {"arguments": dict(arguments), "result": result, "seconds": seconds}
+        self._record("tool", name=name, **told, **more)
 
     def check(self, findings: Sequence[str]) -> None:
         """Record what a check found."""
@@ -285,12 +259,13 @@ class Episode:
     def _record(self, kind: Any, **detail: Any) -> None:
         step = Step(kind, detail)
         self.steps.append(step)
-        if self.parts.on_step is not None:
-            self.parts.on_step(self.question, step)
+        if self.context.on_step is not None:
+            self.context.on_step(self.question, step)
 
-    def _begin(self, kind: str, about: str) -> None:
-        if self.parts.on_step is not None:
-            self.parts.on_step(self.question, Step("begin", {"kind": kind, "about": about}))
+    def begin(self, kind: str, about: str) -> None:
+        """Say what begins now."""
+        if self.context.on_step is not None:
+            self.context.on_step(self.question, Step("begin", {"kind": kind, "about": about}))
 
     def finish(
         self,
@@ -323,33 +298,64 @@ class Episode:
         )
 
 
-async def run_episode(
-    parts: Parts,
-    question: Question,
-    seed: int,
-    architecture: Callable[[Episode], Awaitable[StopReason]],
-) -> Trajectory:
-    """Run ``architecture`` on a question; whatever fails, steps and usage are kept."""
-    episode = Episode(parts, question, seed)
-    try:
-        reason = await architecture(episode)
-    except NeedsInputError as missing:
-        episode.answer = None  # what was drafted before is no answer
-        return episode.finish("needs_input", needs=str(missing))
-    except BudgetExceeded as limit:
-        return episode.finish("budget", str(limit), limit=(limit.limit, limit.bound))
-    except ContextError as error:  # what was found until here is the answer
-        episode.fault = "context"
-        return episode.finish("context", str(error))
-    except ModelError as error:
-        return episode.finish("model_error", str(error))
-    except SandboxError as error:
-        return episode.finish("sandbox_error", str(error))
-    except RetrievalError as error:
-        return episode.finish("retrieval_error", str(error))
-    except Exception:  # noqa: BLE001 -- what was spent until here must stay on record
-        return episode.finish("agent_error", traceback.format_exc())
-    return episode.finish(reason)
+@dataclass
+class System(Agent):
+    """An architecture as a function over an :class:`Episode`.
+
+    It is a dataclass: its fields, but for ``context``, are the keys of its configuration.
+    """
+
+    context: Context
+
+    @abstractmethod
+    async def _steps(self, episode: Episode) -> StopReason:
+        """Work on the question until there is an answer, or no more to do."""
+
+    async def solve(self, question: Question, *, seed: int = 0) -> Trajectory:
+        """Work on a question; whatever fails, steps and usage are kept."""
+        episode = Episode(self.context, question, seed)
+        try:
+            text, retriever = question.searched, self.context.retriever
+            if text is not None and isinstance(retriever, QuestionRetriever):
+                own = await retriever.over(text.name, text.text)
+                episode.context = replace(self.context, retriever=own)
+            reason = await self._steps(episode)
+            if (recordings := self.context.model.recordings) is not None:
+                recordings.ended(question.id, seed)
+        except RepliedError as error:
+            needs = str(error) or None
+            if needs or any(step.kind == "execute" for step in episode.steps):
+                episode.answer = None  # what was drafted before, or given up; with tools, what ran
+            return episode.finish("needs_input" if needs else "answered", needs=needs)
+        except BudgetExceeded as limit:
+            return episode.finish("budget", str(limit), limit=(limit.limit, limit.bound))
+        except ContextError as error:  # what was found until here is the answer
+            episode.fault = "context"
+            return episode.finish("context", str(error))
+        except tuple(_FAILURES) as error:
+            failed = next(_FAILURES[kind] for kind in _FAILURES if isinstance(error, kind))
+            return episode.finish(failed, str(error))
+        except Exception as error:  # noqa: BLE001 -- what was spent until here must stay on record
+            return episode.finish("agent_error", f"the agent failed: {without_data(error)}")
+        return episode.finish(reason)
+
+
+@dataclass
+class Retrieving(System):
+    """An architecture that looks documents up.
+
+    Parameters
+    ----------
+    k
+        Documents per retrieval (published: 5; ``None``: as many as the model is configured for).
+    """
+
+    k: int | None = None
+
+    @property
+    def documents(self) -> int:
+        """Documents per retrieval."""
+        return self.k or self.context.k or self.context.model.config.documents
 
 
 def mounts_of(question: Question) -> list[Mount]:
@@ -357,33 +363,24 @@ def mounts_of(question: Question) -> list[Mount]:
     return [Mount(Path(source), target) for target, source in question.mounts.items()]
 
 
-def returned(execution: Execution, limit: int = SHOWN_CHARACTERS) -> str:
-    """What a run returned, as :func:`show` shows it; a run that failed returned nothing."""
-    if execution.outcome != Outcome.OK:
-        return prompts.NOTHING
-    return show(execution.result, limit)
+def without_data(error: BaseException) -> str:
+    """One line about an error that may quote what a model wrote: its type, and where it passed.
 
-
-def show(value: Any, limit: int = SHOWN_CHARACTERS) -> str:
-    """Value as a prompt or a record shows it: one line per key of a dict, cut at ``limit``."""
-    if not isinstance(value, Mapping):
-        return _cut(_short(value, limit), limit)
-    each = max(200, limit // max(1, len(value)))
-    lines: list[str] = []
-    size = 0
-    for key, item in value.items():
-        lines.append(f"{_cut(represent(key, each), each)}: {_short(item, each)}")
-        size += len(lines[-1]) + 1
-        if size > limit + 1:
-            break
-    return _cut("\n".join(lines), limit)
-
-
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[:limit] + " ..."
-
-
-def _short(value: Any, limit: int) -> str:
-    name = type_name(value)
-    text = f"{represent(value, limit)} ({name})"
-    return text if len(text) <= limit else f"{text[:limit]} ... ({name})"
+    That is our own files and those of a user's agent, with their lines, the innermost first. The
+    message stays only of an error that is worded for a user.
+    """
+    links: list[str] = []
+    link: BaseException | None = error
+    while link is not None and len(links) < LINKS:
+        said = f" ({str(link)[:300]})" if isinstance(link, ActionableError) else ""
+        places = []
+        for frame in reversed(traceback.extract_tb(link.__traceback__)):
+            path = Path(frame.filename)
+            ours = path.is_relative_to(ROOT)
+            path = path.relative_to(ROOT) if ours else path
+            if not path.is_relative_to(STANDARD) and "site-packages" not in path.parts:
+                places.append(f"{path if ours else path.name}:{frame.lineno}")
+        where = f" in {' < '.join(places[:FRAMES])}" if places else ""
+        links.append(f"{type(link).__name__[:100]}{said}{where}")
+        link = link.__cause__ or link.__context__
+    return " from ".join(links)

@@ -9,14 +9,12 @@ from itertools import zip_longest
 from langchain_core.documents import Document
 
 from agents import prompts
-from agents.base import Question
-from agents.checks import caught_findings
+from agents.checks import caught_findings, returned
 from agents.drafts import Draft
-from agents.episode import Episode, returned
+from agents.episode import Episode
 from agents.prompts import Attempt
-from agents.toolbox import library_of
 from docgen.reading import last_tagged, spoken
-from retrieval.config import SMALL_PACKAGE
+from retrieval.base import MAP
 from sandbox.base import Execution
 
 MAX_QUERY = 1000  # characters of a search query that a model writes
@@ -26,12 +24,6 @@ _MARKED = re.compile(r"`\s{0,9}([A-Za-z_][\w.]*+)[^`\n]{0,200}`")
 # What is no word of a language: dotted, with an underscore, with a capital inside.
 _SHAPED = re.compile(r"[A-Za-z_][\w.]*+")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*+(?:\.\w++)+|[A-Za-z]\w*_\w*|_\w+|\w*[a-z0-9][A-Z]\w*")
-_DEPTH = 3  # inputs of inputs of inputs
-
-
-def formats_of(question: Question, *, checked: bool) -> dict[str, str]:
-    """Property names with the formats that are checked; a format of no text fits everything."""
-    return dict(question.formats) if checked else dict.fromkeys(question.formats, "")
 
 
 def attempt_of(
@@ -53,7 +45,6 @@ def attempt_of(
         returned=returned(execution, _TAIL) if values else "",
         printed=printed[-_TAIL:] if values else "",
         checks=(*draft.findings, *caught_findings(execution)) if checks else (),
-        library=tuple(str(miss) for miss in draft.misses),
     )
 
 
@@ -80,10 +71,7 @@ def same_again(tried: Sequence[Draft]) -> bool:
     """Whether the last draft failed as the one before it did: being told did not help."""
     if len(tried) < 2:
         return False
-    one, other = (
-        (draft.findings, [miss.text for miss in draft.misses], _last_line(draft.execution))
-        for draft in tried[-2:]
-    )
+    one, other = ((draft.findings, _last_line(draft.execution)) for draft in tried[-2:])
     return one == other
 
 
@@ -92,49 +80,22 @@ def _last_line(execution: Execution) -> str:
 
 
 def concerned(draft: Draft) -> list[str]:
-    """Dotted names whose documents a correction needs: what was misused, or what raised."""
-    misused = [miss.owner for miss in draft.misses if miss.owner]
+    """Dotted names whose documents a correction needs: those that its exception is about."""
     words = set(re.findall(r"\w+", (draft.execution.error or "")[-_TAIL:]))
-    raised = [n for n in used_names(draft.answer.code) if n.rpartition(".")[2] in words]
-    return list(dict.fromkeys(misused or raised))
+    used = [n for n in used_names(draft.answer.code) if n.rpartition(".")[2] in words]
+    owners = re.findall(r"'(\w+)' object has no", _last_line(draft.execution))
+    short = {name.rpartition(".")[2] for name in used}
+    return [*used, *(owner for owner in owners if owner not in short)]
 
 
-async def look_up(
-    episode: Episode, queries: Sequence[str], k: int, *, also: Sequence[str] = ()
-) -> list[Document]:
-    """Exact documents of ``also`` and of the names in the queries first, then the searches'."""
+async def look_up(episode: Episode, queries: Sequence[str], k: int) -> list[Document]:
+    """Exact documents of the names in the queries first, then the searches'."""
     named = [name for query in queries for name in names_in(query)]
-    exact = await episode.lookup(with_inputs(episode, [*also, *named]), k)
+    exact = await episode.lookup(named, k)
     found = [await episode.retrieve(query, k) for query in queries]
-    return merge(exact, in_turn(found)[:k])[: 2 * k]
-
-
-def small_packages(episode: Episode) -> list[str]:
-    """Packages that the question names and that are small enough for nobody to know them."""
-    library = library_of(episode.parts.retriever)
-    if library is None:
-        return []
-    words = set(re.findall(r"\w+", episode.question.query))
-    top = {entry.name.partition(".")[0] for entry in library.entries} & words
-    return sorted(name for name in top if len(library.contents(name)) <= SMALL_PACKAGE)
-
-
-def with_inputs(episode: Episode, names: Sequence[str]) -> list[str]:
-    """Names, then what those in a small package of the question say that their inputs are."""
-    library = library_of(episode.parts.retriever)
-    packages = small_packages(episode)
-    if library is None or not packages:
-        return list(names)
-    entries = [entry for name in names if (entry := library.find(name)) is not None]
-    trees = [library.tree(e.name, _DEPTH) for e in entries if e.name.partition(".")[0] in packages]
-    levels = sorted((level, link.name) for tree in trees for level, link in tree[1:])
-    return list(dict.fromkeys([*names, *(name for _, name in levels)]))
-
-
-def in_turn(lists: Sequence[Sequence[Document]]) -> list[Document]:
-    """One document of each list in turn, best first, none twice."""
-    turns = zip_longest(*lists)
-    return merge([], [document for turn in turns for document in turn if document is not None])
+    turns = [one for turn in zip_longest(*found) for one in turn if one is not None]
+    rest = [one for one in merge([], turns) if one.metadata.get("kind") != MAP]
+    return merge(exact, rest[:k])[: 2 * k]
 
 
 def names_in(query: str) -> list[str]:
@@ -147,22 +108,14 @@ def names_in(query: str) -> list[str]:
 
 def used_names(code: str) -> list[str]:
     """Dotted names that a draft imports, then what it calls on them, in order."""
-    imported = imported_names(code)
+    imported = []
+    for module, targets in re.findall(r"^[ \t]*from ([\w.]+) import ([\w, ]+)", code, re.MULTILINE):
+        names = (target.split(" as ")[0].strip() for target in targets.split(","))
+        imported += [f"{module}.{name}" for name in names if name]
     short = {name.rpartition(".")[2]: name for name in imported}
     called = re.findall(r"\b([A-Za-z_]\w*)\.([a-z_]\w*)\(", code)
     methods = [f"{short[owner]}.{method}" for owner, method in called if owner in short]
     return list(dict.fromkeys([*imported, *methods]))
-
-
-def imported_names(code: str) -> list[str]:
-    """Dotted names that the import statements of ``code`` bring in, in order."""
-    names = []
-    for module, targets in re.findall(r"^[ \t]*from ([\w.]+) import ([\w, ]+)", code, re.MULTILINE):
-        for target in targets.split(","):
-            name = target.split(" as ")[0].strip()
-            if name:
-                names.append(f"{module}.{name}")
-    return list(dict.fromkeys(names))
 
 
 def merge(first: Sequence[Document], second: Sequence[Document]) -> list[Document]:

@@ -6,46 +6,41 @@ Runs, the assistant and its MCP server are built here and nowhere else.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from langchain_core.language_models import BaseChatModel
+from langchain_core.documents import Document
 
-from agents.base import Agent, Question, Step, Usage
+from agents.base import Agent
 from agents.budget import Meter
-from agents.config import RuntimeConfig, load_class
-from agents.episode import Parts
-from agents.models import ModelClient, ModelConfig, build_model, find_price
-from agents.models.chat import MeteredChat
-from agents.models.pace import Reserve
-from indexes.embedding import EmbeddingError, build_embedding
-from retrieval.base import Retriever
+from agents.config import RuntimeConfig, load_system
+from agents.episode import Context
+from agents.models import ModelClient, ModelConfig, Scene, build_model, find_price
+from agents.models.config import Reserve
+from matsmith.core.errors import UsageError
+from retrieval.base import RetrievalError, Retriever
 from sandbox import environments
 from sandbox.base import Sandbox, SandboxConfig
-from sandbox.command import UsageError
-from sandbox.factory import get_sandbox
+
+if TYPE_CHECKING:
+    from agents.models.chat import Chat
+    from sandbox.pool import PooledSandbox
 
 Say = Callable[[str], None]
+Made = TypeVar("Made")
+SENT = 1.0  # seconds within which a first request is sent, before its answer is prepared for
 
 
 @dataclass(frozen=True)
 class Runtime:
     """Everything that works on the questions of one environment.
 
-    Attributes
-    ----------
-    agent
-        The architecture, with its model, retriever and sandbox.
-    sandbox
-        Runs the code of models: drafts and final answers; ``None`` where there is no code.
-    verifier
-        Runs the verification, never a model's code; ``None`` where nothing is verified.
-    timeout
-        Seconds of processor time for one execution.
-    versions
-        Installed versions by distribution name; empty where the environment is not used.
+    ``sandbox`` runs the code of models, drafts and final answers; ``verifier`` the verification,
+    never a model's code; ``None`` where there is none. ``timeout`` is in seconds of processor time
+    for one execution; ``versions`` are those installed, by distribution name.
     """
 
     agent: Agent
@@ -64,12 +59,12 @@ async def open_runtime(
     packages: Sequence[str],
     *,
     client: ModelClient,
-    writer: BaseChatModel,
+    writer: Chat | None,
     say: Say,
     executes: bool | None = None,
     verifies: str | None = None,
-    on_step: Callable[[Question, Step], None] | None = None,
     warm: bool = True,
+    late: bool = False,
 ) -> AsyncIterator[Runtime]:
     """Build the parts for one environment, and stop the sandboxes at the end.
 
@@ -77,41 +72,49 @@ async def open_runtime(
     ----------
     environment
         Sandbox environment that holds ``packages``, the import names that questions are about.
-    client, writer
-        The model under test, and the one that writes documentation and builds graphs.
-    say
-        Told what is being built.
+    writer
+        Writes documentation and builds graphs, if anybody does.
     executes
         Whether code runs at all; ``None``: where the architecture writes code.
     verifies
         What a second sandbox, for verification, imports once (Python source; may be empty);
         ``None``: nothing is verified.
-    on_step
-        Told of every step of an answer.
     warm
         Start the sandbox now; otherwise the first execution does.
-
-    Raises
-    ------
-    SandboxError, RetrievalError
-        When the environment, the isolation or the documents are not available; the message says
-        what to do.
+    late
+        Wait for neither the sandbox nor, where only tools need them, the documents: they become
+        ready meanwhile, and what is wrong is said to whoever needs them.
     """
-    system = load_class(config.system.target, key="system")
+    system = load_system(config)
     if executes is None:
-        executes = getattr(system, "executes", getattr(system, "writes_code", True))
+        executes = system.executes
     limits = config.sandbox.model_copy(update={"env": environment})
-    retriever = None
+    retriever: Retriever | None = None
     versions: Mapping[str, str] = {}
-    if executes or config.retrieval.source != "none":
-        await asyncio.to_thread(environments.build, environment, say=say)
-        versions = environments.installed_versions(environment)
-        retriever = await open_retriever(config, packages, limits, writer=writer)
-    # Where no drafts run, verification is all the work; elsewhere one worker keeps up with it.
-    verifiers = 1 if getattr(system, "writes_code", True) else limits.workers
-    opened = _sandboxes(limits, verifiers, executes=executes, verifies=verifies, warm=warm)
-    async with opened as (sandbox, verifier):
-        parts = Parts(
+    async with AsyncExitStack() as stack:
+        if executes or config.retrieval.source != "none":
+            await asyncio.to_thread(environments.build, environment, say=say)
+            versions = environments.installed_versions(environment)
+            making = partial(open_retriever, config, packages, limits, writer=writer)
+            if late and config.retrieval.source != "none" and config.system.name == "tools":
+                wanted = asyncio.Event()
+                later = _later(making, wanted)
+                retriever = Late(await stack.enter_async_context(_meanwhile(later)), wanted)
+            else:
+                retriever = await making()
+        # Where no drafts run, verification is all the work; elsewhere one worker keeps up with it.
+        verifiers = 1 if system.writes_code else limits.workers
+        sandbox: Sandbox | None = None
+        verifier: Sandbox | None = None
+        if executes:
+            sandbox = await _opened(stack, limits, warm=warm and not late)
+        if executes and verifies is not None:  # compares data, without the environment's imports
+            changes = {"workers": verifiers, "options": {**limits.options, "warmup": verifies}}
+            verifier = await _opened(stack, limits.model_copy(update=changes), warm=True)
+        if sandbox is not None and warm and late:
+            starting = sandbox.run("", "", timeout=limits.timeout)
+            await stack.enter_async_context(_meanwhile(starting))
+        context = Context(
             model=client,
             retriever=retriever,
             sandbox=sandbox,
@@ -119,33 +122,74 @@ async def open_runtime(
             execution_timeout=limits.timeout,
             strict=config.strict,
             packages=tuple(packages),
-            sources=environments.source_folders(environment) if versions else (),
-            on_step=on_step,
+            k=config.retrieval.k,
         )
-        agent = system(parts, **config.system.params)
+        build: Callable[..., Agent] = system
+        agent = build(context, **config.system.params)
         yield Runtime(agent, client, retriever, sandbox, verifier, limits.timeout, versions)
 
 
+class Late:
+    """A `Retriever` that is being made while the model thinks.
+
+    Who needs more than to search waits for `ready` (:func:`agents.toolbox.settled`).
+    """
+
+    name = "late"
+
+    def __init__(self, making: asyncio.Task[Retriever | None], wanted: asyncio.Event) -> None:
+        self.making = making
+        self.wanted = wanted
+
+    async def ready(self) -> Retriever:
+        """The documents; raises `RetrievalError` when they cannot be made."""
+        self.wanted.set()
+        try:
+            made = await asyncio.shield(self.making)
+        except UsageError as error:
+            raise RetrievalError(str(error)) from error
+        assert made is not None
+        return made
+
+    async def search(self, query: str, *, k: int) -> Sequence[Document]:
+        """See :class:`retrieval.base.Retriever`."""
+        return await (await self.ready()).search(query, k=k)
+
+    async def lookup(self, name: str) -> Document | None:
+        """See :class:`retrieval.base.Retriever`."""
+        return await (await self.ready()).lookup(name)
+
+
+async def _later(work: Callable[[], Coroutine[Any, Any, Made]], wanted: asyncio.Event) -> Made:
+    """Work that begins when it is wanted, or when the first request had time to be sent."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(wanted.wait(), SENT)
+    return await work()
+
+
 @asynccontextmanager
-async def _sandboxes(
-    limits: SandboxConfig, verifiers: int, *, executes: bool, verifies: str | None, warm: bool
-) -> AsyncIterator[tuple[Sandbox | None, Sandbox | None]]:
-    if not executes:
-        yield None, None
-        return
-    async with AsyncExitStack() as stack:
-        sandbox = get_sandbox(limits)
-        stack.push_async_callback(sandbox.close)
-        if warm:
-            await stack.enter_async_context(sandbox)
-        if verifies is None:
-            yield sandbox, None
-            return
-        # Verification compares data, without the imports of the environment.
-        options = {**limits.options, "warmup": verifies}
-        plain = limits.model_copy(update={"workers": verifiers, "options": options})
-        async with get_sandbox(plain) as verifier:
-            yield sandbox, verifier
+async def _meanwhile(work: Coroutine[Any, Any, Made]) -> AsyncIterator[asyncio.Task[Made]]:
+    """Work beside what is done inside; what goes wrong is said to whoever waits for it."""
+    task = asyncio.create_task(work)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+        if not task.cancelled():
+            task.exception()
+
+
+async def _opened(stack: AsyncExitStack, limits: SandboxConfig, *, warm: bool) -> Sandbox:
+    sandbox = _sandbox(limits)
+    stack.push_async_callback(sandbox.close)
+    return await stack.enter_async_context(sandbox) if warm else sandbox
+
+
+def _sandbox(limits: SandboxConfig) -> PooledSandbox:
+    from sandbox.factory import get_sandbox  # noqa: PLC0415 -- Docker's client is slow to import
+
+    return get_sandbox(limits)
 
 
 async def open_retriever(
@@ -153,23 +197,16 @@ async def open_retriever(
     packages: Sequence[str],
     limits: SandboxConfig,
     *,
-    writer: BaseChatModel,
+    writer: Chat | None,
 ) -> Retriever | None:
     """The retriever, and its documents where they do not exist yet; ``None`` for none.
 
-    Parameters
-    ----------
-    limits
-        Of the sandbox whose environment holds ``packages``; documents by introspection start it.
-
-    Raises
-    ------
-    UsageError, RetrievalError
-        When it cannot be made.
+    ``limits`` are those of the sandbox whose environment holds ``packages``.
     """
     if config.retrieval.source == "none":
         return None
-    # Its libraries (Chroma, LightRAG, scikit-learn) take seconds to import: not for --help.
+    # Their libraries (Chroma, LightRAG, scikit-learn) take seconds to import: not for --help.
+    from indexes.embedding import EmbeddingError, build_embedding  # noqa: PLC0415
     from retrieval.factory import get_retriever  # noqa: PLC0415
 
     try:
@@ -181,65 +218,43 @@ async def open_retriever(
         packages=packages,
         site_packages=environments.site_packages(limits.env),
         writer=writer,
-        writer_name=str(writer.name),
         embedding=embedding,
         cache=environments.cache_folder(),
         progress=True,
-        open_sandbox=partial(get_sandbox, limits),
+        open_sandbox=partial(_sandbox, limits),
     )
 
 
 def open_client(
-    config: ModelConfig, *, concurrency: int = 8, role: str = "", reserve: Reserve | None = None
+    config: ModelConfig,
+    *,
+    concurrency: int = 8,
+    role: str = "",
+    reserve: Reserve | None = None,
+    scene: Scene = Scene(),  # noqa: B008 -- frozen
 ) -> ModelClient:
-    """The client of a model, with the reply cache of the project.
-
-    Parameters
-    ----------
-    role
-        What a message about it begins with (``judge: ``).
-    reserve
-        Where requests are counted, if not in this process.
-
-    Raises
-    ------
-    UsageError
-        When it cannot be made (no key, no such class).
-    """
+    """The client of a model, with the project's reply cache; ``role`` begins what is said of it."""
     try:
         cache = environments.cache_folder()
-        return build_model(config, concurrency=concurrency, cache=cache, reserve=reserve)
+        return build_model(
+            config, concurrency=concurrency, cache=cache, reserve=reserve, scene=scene
+        )
     except ValueError as error:
         raise UsageError(f"{role}{error}") from error
 
 
-def open_writer(config: RuntimeConfig, client: ModelClient, meter: Meter) -> MeteredChat:
-    """The model that writes documentation and builds graphs.
+def open_writer(config: RuntimeConfig, client: ModelClient, meter: Meter) -> Chat | None:
+    """Who writes documentation, within ``meter``; ``None`` for documents by facts."""
+    if config.writer == "facts":
+        return None
+    from agents.models.chat import Chat  # noqa: PLC0415 -- only runs that write need it
 
-    What the model under test is asked for them counts against ``meter``.
-    """
-    if config.writer == "rules":
-        return MeteredChat(client=build_model(ModelConfig(provider="rules", name="rules")))
-
-    def count(usage: Usage) -> None:
-        meter.usage += Usage(calls=usage.calls, prompt_tokens=usage.tokens, cost_usd=usage.cost_usd)
-
-    def refuse() -> str | None:
-        exceeded = meter.exceeded()
-        return None if exceeded is None else str(exceeded)
-
-    return MeteredChat(client=client, refuse=refuse, on_usage=count)
+    return Chat(client, meter)
 
 
 def check_price(limit: float | None, model: ModelConfig | None, *, group: str, role: str) -> None:
-    """Refuse a limit in dollars that cannot be kept; what a recording cost stands in it.
-
-    Raises
-    ------
-    UsageError
-        When nobody knows what the model costs.
-    """
-    if limit is None or model is None or not model.llm or model.replay:
+    """Refuse a limit in dollars that cannot be kept; what a recording cost stands in it."""
+    if limit is None or model is None or model.provider in {"recorded", "none"}:
         return
     if find_price(model) is None:
         raise UsageError(

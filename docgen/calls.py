@@ -1,12 +1,12 @@
-"""Which symbols a body uses: calls and property reads, with light inference of types."""
+"""What a body uses: calls and property reads, with light inference of types; constants, imports."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from docgen.definitions import Class, Function, Module, last_part
-from docgen.names import Definition, Names, arguments
+from docgen.definitions import Class, Constant, Function, Module, last_part
+from docgen.names import Definition, Names, arguments, receiver
 
 
 def used_symbols(function: Function, names: Names) -> list[str]:
@@ -17,7 +17,7 @@ def used_symbols(function: Function, names: Names) -> list[str]:
     """
     scope = _Scope(function, names)
     found: dict[str, None] = {}
-    for node in _body(function.node):
+    for node in _walk(function.node.body):
         try:
             used = list(scope.visit(node))
         except RecursionError:
@@ -28,13 +28,46 @@ def used_symbols(function: Function, names: Names) -> list[str]:
     return list(found)
 
 
-def _body(node: ast.AST) -> Iterator[ast.AST]:
-    """Nodes of the body in source order; decorators and annotations are not part of it."""
-    stack: list[ast.AST] = list(reversed(getattr(node, "body", [])))
+def references(
+    nodes: Iterable[ast.AST], module: Module, names: Names, owner: Class | None = None
+) -> tuple[dict[str, Constant], dict[str, str]]:
+    """Constants and attributes of the library by qualified name, in order of appearance.
+
+    And names from outside of it, each with the dotted path that it was imported from (only where
+    the import does not show the path itself, as ``import numpy`` does).
+    """
+    constants: dict[str, Constant] = {}
+    outside: dict[str, str] = {}
+    for node in _walk(nodes, but=("annotation", "returns")):
+        found: object = None
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            origin = module.bindings.get(node.id, "")
+            if origin or node.id in module.constants or module.stars:
+                found = names.in_module(module, node.id)
+            if found is None and "." in origin and not origin.startswith(f"{module.name}."):
+                outside.setdefault(node.id, origin)
+        elif isinstance(node, ast.Attribute):
+            own = isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}
+            holder = owner if own and owner else names.expression(node.value, module)
+            if isinstance(holder, Class):
+                above = (c.constants.get(node.attr) for c in names.mro(holder))
+                found = next(filter(None, above), None)
+            elif isinstance(holder, Module):
+                found = names.in_module(holder, node.attr)
+        if isinstance(found, Constant) and found.node not in nodes:
+            constants.setdefault(found.qualname, found)
+    return constants, outside
+
+
+def _walk(nodes: Iterable[ast.AST], but: tuple[str, ...] = ()) -> Iterator[ast.AST]:
+    """Every node in source order, some fields left out; deep code cannot overflow this."""
+    stack = list(nodes)[::-1]
     while stack:
-        current = stack.pop()
-        yield current
-        stack.extend(reversed(list(ast.iter_child_nodes(current))))
+        node = stack.pop()
+        yield node
+        fields = (value for name, value in ast.iter_fields(node) if name not in but)
+        inner = (c for value in fields for c in (value if isinstance(value, list) else [value]))
+        stack += [child for child in inner if isinstance(child, ast.AST)][::-1]
 
 
 class _Scope:
@@ -45,10 +78,8 @@ class _Scope:
         self.names = names
         self.locals: dict[str, Class | None] = {}
         self.imports: dict[str, Definition | None] = {}
-        spec = function.node.args
-        if function.owner is not None and function.role != "staticmethod":
-            for receiver in (spec.posonlyargs + spec.args)[:1]:
-                self.locals[receiver.arg] = function.owner
+        if first := receiver(function):
+            self.locals[first] = function.owner
         for argument in arguments(function):
             self.locals[argument.arg] = names.annotation(argument.annotation, function)
 

@@ -4,43 +4,34 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING
+from pydoc import locate
+from typing import Any
 
-from hydra.utils import get_method
-from omegaconf import OmegaConf
-
-from sandbox.command import CONF, Group, UsageError
+from docgen.replies import Chat
+from matsmith.core.command import Group
+from matsmith.core.configuration import CONF, load
+from matsmith.core.errors import UsageError
 from sandbox.environments import cache_folder
-
-if TYPE_CHECKING:  # slow to import
-    from langchain_core.language_models import BaseChatModel
 
 
 @asynccontextmanager
-async def open_model(
+async def open_writer(
     model: Group, *, concurrency: int = 8, priced: bool = False
-) -> AsyncIterator[BaseChatModel]:
-    """The chat model that ``model`` chooses, open for as long as the context lasts.
+) -> AsyncIterator[Chat | None]:
+    """The chat model that ``model`` chooses, ``None`` where it names none.
 
-    Its ``name`` is the one under which its texts are stored. ``conf/chat.yaml`` says who builds
-    it: chat models live in ``agents``, which is not imported from here.
-
-    Parameters
-    ----------
-    priced
-        Whether its cost is to be limited, for which its price must be known.
-
-    Raises
-    ------
-    UsageError
-        When there is no such configuration, or nothing can be built from it.
+    It is open for as long as the context lasts. ``conf/chat.yaml`` says who builds it: chat models
+    live in ``agents``, which is not imported from here. With ``priced`` its price must be known.
+    What cannot be built is a `UsageError`.
     """
-    config = model.read("model")
-    build = get_method(str(OmegaConf.select(OmegaConf.load(CONF / "chat.yaml"), "_target_")))
-    opened = build(config, concurrency=concurrency, cache=cache_folder(), priced=priced)
     async with AsyncExitStack() as stack:
-        try:
-            chat: BaseChatModel = await stack.enter_async_context(opened)
-        except ValueError as error:
-            raise UsageError(f"model={model.name}: {error}") from error
+        chat: Chat | None = None
+        if model.name:
+            build: Any = locate(load(CONF / "chat.yaml")["_target_"])
+            config, cache = model.read("model"), cache_folder()
+            opened = build(config, concurrency=concurrency, cache=cache, priced=priced)
+            try:
+                chat = await stack.enter_async_context(opened)
+            except ValueError as error:
+                raise UsageError(f"model={model.name}: {error}") from error
         yield chat

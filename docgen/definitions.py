@@ -5,54 +5,116 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
 from typing import Literal
 
-from docgen.constants import Constant, constants
 from docgen.sources import SourceFile
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
-_PROPERTIES = frozenset(
-    {"property", "cached_property", "abstractproperty", "lazy_property", "lazyproperty"}
-)
+Role = Literal["function", "method", "classmethod", "staticmethod", "property"]
+_GENERATED = frozenset(
+    {"dataclass", "define", "frozen", "NamedTuple", "TypedDict", "BaseModel"}
+)  # decorators and bases that make a constructor from fields
+#: Calls whose result is nothing that a user of the library computes with.
+_PLUMBING = frozenset({"getLogger", "TypeVar", "TypeVarTuple", "ParamSpec", "NewType"})
+_LONGEST = 200  # characters of a value that are shown
 
 
 @dataclass
-class Function:
+class Defined:
+    """What a module, or the class ``owner`` in it, defines."""
+
+    name: str
+    node: FunctionNode | ast.ClassDef | ast.Assign | ast.AnnAssign
+    module: Module
+    owner: Class | None
+
+    @cached_property
+    def qualname(self) -> str:
+        """Dotted path."""
+        return f"{self.owner.qualname if self.owner else self.module.name}.{self.name}"
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        """First and last line, with decorators."""
+        decorators = getattr(self.node, "decorator_list", ())
+        first = min([self.node.lineno, *(d.lineno for d in decorators)])
+        return first, self.node.end_lineno or self.node.lineno
+
+
+@dataclass
+class Constant(Defined):
+    """A name that the top level of a module or the body of a class assigns.
+
+    ``told`` is what a string literal after the assignment or its comments say.
+    """
+
+    node: ast.Assign | ast.AnnAssign
+    told: str
+
+    @property
+    def value(self) -> ast.expr | None:
+        """``None`` for an annotation alone (a field without a default)."""
+        return self.node.value
+
+    @property
+    def line(self) -> str:
+        """The assignment on one line, cut when long; an attribute's with its class."""
+        prefix = f"{self.owner.name}." if self.owner else ""
+        return prefix + _cut(" ".join(ast.unparse(self.node).split()))
+
+    @property
+    def documented(self) -> bool:
+        """Whether it is something to look up: a logger or a type variable is not."""
+        if self.name.startswith("_") or (self.value is None and self.owner is None):
+            return False
+        return not isinstance(self.value, ast.Call) or last_part(self.value.func) not in _PLUMBING
+
+    @property
+    def literal(self) -> str:
+        """The value as source text, cut when long; empty when the source gives no literal."""
+        try:
+            ast.literal_eval(self.value or "")
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            return ""
+        return _cut(ast.unparse(self.value)) if self.value is not None else ""
+
+
+@dataclass
+class Function(Defined):
     """A function, method or property."""
 
-    qualname: str
     node: FunctionNode
-    role: Literal["function", "method", "classmethod", "staticmethod", "property"]
+    role: Role
     modifiers: tuple[str, ...]
-    module: Module
-    owner: Class | None = None
+
+
+@dataclass(kw_only=True)
+class _Scope:
+    """What holds definitions."""
+
+    functions: dict[str, Function] = field(default_factory=dict)
+    classes: dict[str, Class] = field(default_factory=dict)
+    constants: dict[str, Constant] = field(default_factory=dict)
 
 
 @dataclass
-class Class:
+class Class(Defined, _Scope):
     """A class; ``constants`` are the names that its body assigns, ``fields`` the annotated ones."""
 
-    qualname: str
     node: ast.ClassDef
-    module: Module
-    functions: dict[str, Function] = field(default_factory=dict)
-    classes: dict[str, Class] = field(default_factory=dict)
     fields: dict[str, ast.AnnAssign] = field(default_factory=dict)
-    constants: dict[str, Constant] = field(default_factory=dict)
 
     @property
     def generated_constructor(self) -> bool:
         """Whether the constructor is made from the fields (dataclass, NamedTuple, TypedDict)."""
-        decorated = any(
-            decorator_name(d) in {"dataclass", "define", "frozen"} for d in self.node.decorator_list
-        )
-        return decorated or any(
-            last_part(base) in {"NamedTuple", "TypedDict", "BaseModel"} for base in self.node.bases
-        )
+        made = (*self.node.decorator_list, *self.node.bases)
+        return any(last_part(one) in _GENERATED for one in made)
 
 
 @dataclass
-class Module:
+class Module(_Scope):
     """A module: what it defines and what its import statements bind.
 
     ``bindings`` maps a local name to the dotted path it stands for; ``stars`` lists modules
@@ -61,11 +123,8 @@ class Module:
     """
 
     source: SourceFile
-    tree: ast.Module
+    node: ast.Module
     lines: list[str]
-    functions: dict[str, Function] = field(default_factory=dict)
-    classes: dict[str, Class] = field(default_factory=dict)
-    constants: dict[str, Constant] = field(default_factory=dict)
     bindings: dict[str, str] = field(default_factory=dict)
     stars: list[str] = field(default_factory=list)
     all: frozenset[str] | None = None
@@ -75,6 +134,8 @@ class Module:
     def name(self) -> str:
         """Dotted name."""
         return self.source.module
+
+    qualname = name
 
     def star_exports(self, name: str) -> bool:
         """Whether ``from this import *`` may bind ``name``."""
@@ -97,30 +158,34 @@ def read_module(source: SourceFile) -> Module:
     """
     try:
         tree = ast.parse(source.text)
-        found = list(statements(tree.body))
+        found = list(statements(list(_imported(tree.body))))
     except ValueError as error:  # null bytes
         raise SyntaxError(str(error)) from error
     except (RecursionError, MemoryError) as error:  # how the parser refuses generated code
         raise SyntaxError("nested too deeply") from error
     # not splitlines(): a form feed ends no line of Python
     module = Module(source, tree, source.text.removesuffix("\n").split("\n"))
+    _fill(module, found, module, None)
     for node in found:
         if isinstance(node, ast.Import | ast.ImportFrom):
             _bind(module, node)
-        elif isinstance(node, FunctionNode):
-            function = _function(module, None, node)
-            if function is not None:
-                module.functions[node.name] = function
-        elif isinstance(node, ast.ClassDef):
-            module.classes[node.name] = _class(module, f"{module.name}.{node.name}", node)
         elif isinstance(node, ast.Assign):
             _alias(module, node)
-    module.constants = {c.name: c for c in constants(found, module)}
     if module.all is not None and _mentions(tree, "__all__") > 1:
         module.all = None  # it is changed later on
     if "__getattr__" not in module.functions:  # with it, such names are usually loaded lazily
         module.typing_only = frozenset(_typing_only(tree))
     return module
+
+
+def _imported(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """What an import runs: not what stands under ``if __name__ == "__main__":``."""
+    for node in body:
+        match node:
+            case ast.If(test=ast.Compare(left=ast.Name(id="__name__"), ops=[ast.Eq()])):
+                yield from node.orelse
+            case _:
+                yield node
 
 
 def docstring_of(node: FunctionNode | ast.ClassDef | ast.Module) -> str:
@@ -170,58 +235,72 @@ def last_part(node: ast.expr) -> str:
     return ""
 
 
-decorator_name = last_part
+def _fill(
+    scope: Module | Class, body: Sequence[ast.stmt], module: Module, owner: Class | None
+) -> None:
+    """Functions, classes, constants and fields of a body."""
+    for node, after in pairwise([*body, ast.Pass()]):
+        if isinstance(node, FunctionNode):
+            if (function := _function(module, owner, node)) is not None:
+                scope.functions[node.name] = function
+        elif isinstance(node, ast.ClassDef):
+            inner = scope.classes[node.name] = Class(node.name, node, module, owner)
+            _fill(inner, list(statements(node.body)), module, inner)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                if isinstance(target, ast.Name):
+                    told = _told(node, after, module.lines)
+                    constant = Constant(target.id, node, module, owner, told)
+                    scope.constants[target.id] = constant
+                    if isinstance(scope, Class) and isinstance(node, ast.AnnAssign):
+                        scope.fields[target.id] = node
 
 
-def _class(module: Module, qualname: str, node: ast.ClassDef) -> Class:
-    found = Class(qualname, node, module)
-    body = list(statements(node.body))
-    for item in body:
-        if isinstance(item, FunctionNode):
-            function = _function(module, found, item)
-            if function is not None:
-                found.functions[item.name] = function
-        elif isinstance(item, ast.ClassDef):
-            found.classes[item.name] = _class(module, f"{qualname}.{item.name}", item)
-        elif isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
-            found.fields[item.target.id] = item
-    found.constants = {c.name: c for c in constants(body, module, found)}
-    return found
+def _told(node: ast.stmt, after: ast.stmt, lines: Sequence[str]) -> str:
+    match after:
+        case ast.Expr(value=ast.Constant(value=str(text))):
+            return " ".join(text.encode(errors="replace").decode().split())
+    end = node.end_lineno or node.lineno
+    behind = lines[end - 1].encode()[node.end_col_offset or 0 :].decode(errors="replace").strip()
+    above: list[str] = []
+    for line in reversed(lines[max(0, node.lineno - 1 - 10) : node.lineno - 1]):
+        if not line.strip().startswith("#"):
+            break
+        above.insert(0, line)
+    comments = [*above, *([behind] if behind.startswith("#") else [])]
+    marked = [c for c in comments if c.strip().startswith("#:")]
+    words = (c.strip().lstrip("#:").strip() for c in marked or comments)
+    return " ".join(w for w in words if any(map(str.isalnum, w)) and not w.startswith("noqa"))
 
 
 def _function(module: Module, owner: Class | None, node: FunctionNode) -> Function | None:
     """A definition, or ``None`` for an overload stub or a property's setter."""
-    names = [decorator_name(d) for d in node.decorator_list]
-    if {"overload", "setter", "deleter"}.intersection(names):
+    names = {last_part(d) for d in node.decorator_list}
+    if {"overload", "setter", "deleter"} & names:
         return None
-    role: Literal["function", "method", "classmethod", "staticmethod", "property"] = "function"
+    role: Role = "function" if owner is None else "method"
     if owner is not None:
-        role = "method"
-        if _PROPERTIES.intersection(names):
+        if any(name.endswith("property") for name in names):  # cached, lazy, a library's own
             role = "property"
         elif "classmethod" in names:
             role = "classmethod"
         elif "staticmethod" in names:
             role = "staticmethod"
-    modifiers: list[str] = [role] if role in {"classmethod", "staticmethod"} else []
-    if {"abstractmethod", "abstractproperty"}.intersection(names):
-        modifiers.append("abstract")
-    if isinstance(node, ast.AsyncFunctionDef):
-        modifiers.append("async")
-    if "deprecated" in names:
-        modifiers.append("deprecated")
-    prefix = owner.qualname if owner else module.name
-    return Function(f"{prefix}.{node.name}", node, role, tuple(modifiers), module, owner)
+    modifiers = {
+        role: role in {"classmethod", "staticmethod"},
+        "abstract": {"abstractmethod", "abstractproperty"} & names,
+        "async": isinstance(node, ast.AsyncFunctionDef),
+        "deprecated": "deprecated" in names,
+    }
+    on = tuple(word for word, holds in modifiers.items() if holds)
+    return Function(node.name, node, module, owner, role, on)
 
 
 def _bind(module: Module, node: ast.Import | ast.ImportFrom) -> None:
     if isinstance(node, ast.Import):
         for name in node.names:
-            if name.asname:
-                module.bindings[name.asname] = name.name
-            else:
-                root = name.name.partition(".")[0]
-                module.bindings[root] = root
+            root = name.name.partition(".")[0]
+            module.bindings[name.asname or root] = name.name if name.asname else root
         return
     base = node.module or ""
     if node.level:
@@ -235,22 +314,19 @@ def _bind(module: Module, node: ast.Import | ast.ImportFrom) -> None:
             module.bindings[name.asname or name.name] = f"{base}.{name.name}"
 
 
-def _texts(node: ast.expr) -> frozenset[str] | None:
-    """The strings of a list display, ``None`` for anything that is more than that."""
-    if not isinstance(node, ast.List | ast.Tuple):
-        return None
-    texts = [e.value for e in node.elts if isinstance(e, ast.Constant) and isinstance(e.value, str)]
-    return frozenset(texts) if len(texts) == len(node.elts) else None
-
-
 def _alias(module: Module, node: ast.Assign) -> None:
     """``Old = New`` at module level binds ``Old`` to ``New``; ``__all__ = [...]`` is kept."""
-    if any(isinstance(target, ast.Name) and target.id == "__all__" for target in node.targets):
-        module.all = _texts(node.value)
-        return
-    value = node.value
-    if isinstance(value, ast.Name | ast.Attribute):
+    value, targets = node.value, [t.id for t in node.targets if isinstance(t, ast.Name)]
+    if "__all__" in targets:
+        texts = [getattr(e, "value", None) for e in getattr(value, "elts", [None])]
+        plain = [text for text in texts if isinstance(text, str)]
+        module.all = frozenset(plain) if plain == texts else None
+    elif isinstance(value, ast.Name | ast.Attribute):
         dotted = ast.unparse(value)
-        for target in node.targets:
-            if isinstance(target, ast.Name) and target.id != dotted:
-                module.bindings.setdefault(target.id, f"{module.name}.{dotted}")
+        for target in targets:
+            if target != dotted:
+                module.bindings.setdefault(target, f"{module.name}.{dotted}")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."

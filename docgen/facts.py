@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from docgen.symbols import Member, Symbol
 
 SEPARATOR = "---"
 _MEMBER_CHARACTERS = 24_000  # beyond this, members are listed by name only
+
+#: ``written``: as it was written; ``facts``: docstring and signature; ``examples``: with examples
+#: that ran; ``prose``: what a model wrote, without its example; ``all``: with examples that ran.
+Content = Literal["written", "facts", "examples", "prose", "all"]
 
 
 def render_facts(symbol: Symbol) -> str:

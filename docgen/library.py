@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
-from docgen.calls import used_symbols
-from docgen.constants import Constant
+from docgen.calls import references, used_symbols
 from docgen.definitions import (
     Class,
+    Constant,
     Function,
     Module,
     docstring_of,
@@ -18,9 +19,7 @@ from docgen.definitions import (
     statements,
 )
 from docgen.docstrings import described_names, first_sentence
-from docgen.exports import find_aliases, import_paths, short_name
-from docgen.names import Names, arguments
-from docgen.references import references
+from docgen.names import Names, arguments, exports
 from docgen.signatures import (
     annotation_text,
     attribute_type,
@@ -29,19 +28,13 @@ from docgen.signatures import (
     value_type,
 )
 from docgen.sources import SourceFile, distribution_versions, read_sources, sources_digest
-from docgen.symbols import Library, Member, MemberKind, Symbol
+from docgen.symbols import Library, Member, Symbol
 
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})
 
 
 def read_library(packages: Sequence[str], folder: Path) -> Library:
-    """Read every symbol of ``packages`` below ``folder``; tests are left out.
-
-    Raises
-    ------
-    docgen.sources.SourceError
-        When a package has no source there.
-    """
+    """Read every symbol of ``packages`` below ``folder`` (or `SourceError`); tests are left out."""
     return build_library(read_sources(packages, folder))
 
 
@@ -56,10 +49,8 @@ def build_library(sources: Sequence[SourceFile]) -> Library:
             place = f", line {error.lineno}" if error.lineno else ""
             unreadable[source.path] = f"{error.msg}{place}"
     names = Names(modules)
-    aliases = find_aliases(modules, names)
-    shortest = import_paths(modules, names)
-    builder = _Builder(names, shortest)
-    symbols = {symbol.qualname: symbol for symbol in builder.all()}
+    aliases, shortest = exports(names)
+    symbols = {symbol.qualname: symbol for symbol in _Builder(names, shortest).all()}
     return Library(
         symbols={name: symbols[name] for name in sorted(symbols)},
         aliases={a: q for a, q in sorted(aliases.items()) if q in symbols and a not in symbols},
@@ -81,115 +72,101 @@ class _Builder:
         for cls in self.names.classes.values():
             yield self._class(cls)
         for function in self.names.functions.values():
-            if function.owner is None or not _special(function.node.name):
+            if function.owner is None or not _special(function.name):
                 yield self._function(function)
-        for constant in self._constants():
-            yield self._constant(constant)
-
-    def _constants(self) -> Iterator[Constant]:
-        """Constants and attributes that are no other name for a class or function."""
         for module in self.names.modules.values():
-            for constant in module.constants.values():
-                if constant.documented and self.names.in_module(module, constant.name) is constant:
-                    yield constant
+            yield from map(self._constant, self._constants(module))
         for cls in self.names.classes.values():
             for name, constant in cls.constants.items():
                 value = constant.value or ast.Constant(None)
                 target = self.names.expression(value, cls.module)
                 renamed = isinstance(target, Class | Function) or (
                     isinstance(value, ast.Name) and value.id in cls.functions
-                )
+                )  # another name for a class or function
                 if constant.documented and name not in cls.functions and not renamed:
-                    yield constant
+                    yield self._constant(constant)
+
+    def _constants(self, module: Module) -> Iterator[Constant]:
+        for constant in module.constants.values():
+            if constant.documented and self.names.in_module(module, constant.name) is constant:
+                yield constant
 
     def _module(self, module: Module) -> Symbol:
         own: list[Class | Function] = [*module.classes.values(), *module.functions.values()]
         own.sort(key=lambda definition: definition.node.lineno)
-        members = [self._member(d, "") for d in own if not d.node.name.startswith("_")]
+        members = [self._member(d, "") for d in own if not d.name.startswith("_")]
         members += [
             Member(c.name, "constant", self._typed(c), self._told(c), c.qualname)
-            for c in module.constants.values()
-            if c.documented and self.names.in_module(module, c.name) is c
+            for c in self._constants(module)
         ]
         if Path(module.source.path).name == "__init__.py":
             members += self._modules(module.name)
-        return Symbol(
-            qualname=module.name,
+        return self._symbol(
+            module,
+            (1, max(1, len(module.lines))),
             kind="module",
             signature="",
-            docstring=docstring_of(module.tree),
+            docstring=docstring_of(module.node),
             source="",
-            package=module.source.package,
-            version=module.source.version,
-            path=module.source.path,
-            first_line=1,
-            last_line=max(1, len(module.lines)),
             members=tuple(members),
             import_path=module.name,
         )
 
     def _modules(self, package: str) -> Iterator[Member]:
         """The public modules of a package: what each is for, and what it defines."""
-        for name in sorted(self.names.modules):
+        for name, module in sorted(self.names.modules.items()):
             parent, _, last = name.rpartition(".")
-            if parent != package or last.startswith("_"):
-                continue
-            module = self.names.modules[name]
-            told = first_sentence(docstring_of(module.tree))
-            defined = [n for n in (*module.classes, *module.functions) if not n.startswith("_")]
-            summary = " ".join(
-                filter(None, [told, f"Defines {', '.join(defined)}." if defined else ""])
-            )
-            yield Member(last, "module", "", summary, name)
+            if parent == package and not last.startswith("_"):
+                told = first_sentence(docstring_of(module.node))
+                defined = [n for n in (*module.classes, *module.functions) if not n.startswith("_")]
+                listed = f"Defines {', '.join(defined)}." if defined else ""
+                yield Member(last, "module", "", f"{told} {listed}".strip(), name)
 
     def _class(self, cls: Class) -> Symbol:
-        init = next(
-            (c.functions["__init__"] for c in self.names.mro(cls) if "__init__" in c.functions),
-            None,
-        )
+        inits = [c.functions["__init__"] for c in self.names.mro(cls) if "__init__" in c.functions]
         own_init = cls.functions.get("__init__")
         docstring = docstring_of(cls.node)
-        if init is not None and (init_doc := docstring_of(init.node)):
+        if inits and (init_doc := docstring_of(inits[0].node)):
             docstring = f"{docstring}\n\nConstructor: {init_doc}".strip()
         calls = [base.qualname for base in self.names.bases(cls)]
-        if own_init is not None:
-            calls += [c for c in used_symbols(own_init, self.names) if c not in calls]
-        deprecated = any(last_part(d) == "deprecated" for d in cls.node.decorator_list)
-        abstract = any("abstract" in f.modifiers for f in cls.functions.values())
+        calls += used_symbols(own_init, self.names) if own_init is not None else []
+        modifiers = {
+            "abstract": any("abstract" in f.modifiers for f in cls.functions.values()),
+            "deprecated": any(last_part(d) == "deprecated" for d in cls.node.decorator_list),
+        }
         return self._symbol(
             cls,
+            cls.lines,
             kind="class",
             signature=class_signature(cls, self.names),
             docstring=docstring,
             source=_class_source(cls),
-            modifiers=tuple(
-                word for word, on in (("abstract", abstract), ("deprecated", deprecated)) if on
-            ),
+            modifiers=tuple(word for word, on in modifiers.items() if on),
             bases=tuple(self._base_name(base, cls) for base in cls.node.bases),
             raises=_raised(own_init) if own_init is not None else (),
             members=tuple(self._members(cls)),
-            calls=tuple(calls),
+            calls=tuple(dict.fromkeys(calls)),
             types=self._constructor_types(cls),
+            import_path=self.shortest.get(cls.qualname, cls.qualname),
             **self._references(_class_nodes(cls), cls),
         )
 
     def _function(self, function: Function) -> Symbol:
-        kind = function.role if function.role in {"function", "property"} else "method"
+        used = used_symbols(function, self.names)
+        returned = self.names.annotation(function.node.returns, function)
         return self._symbol(
             function,
-            kind=kind,
-            signature=function.node.name + function_signature(function),
+            function.lines,
+            kind=function.role if function.role in {"function", "property"} else "method",
+            signature=function.name + function_signature(function),
             docstring=docstring_of(function.node),
-            source=function.module.segment(_first_line(function), _last_line(function)),
+            source=function.module.segment(*function.lines),
             modifiers=function.modifiers,
             raises=_raised(function),
-            calls=tuple(
-                name
-                for name in used_symbols(function, self.names)
-                if not _special(name.rpartition(".")[2])
-            ),
+            calls=tuple(name for name in used if not _special(name.rpartition(".")[2])),
             types=self._parameter_types(function),
-            returns=self._returned(function),
+            returns=returned.qualname if returned is not None else "",
+            import_path=self._import_path(function),
             **self._references([function.node], function),
         )
 
@@ -197,11 +174,13 @@ class _Builder:
         typed = self._typed(constant)
         return self._symbol(
             constant,
+            constant.lines,
             kind="attribute" if constant.owner else "constant",
             signature=f"{constant.name} {typed}" if typed else "",
             docstring=self._told(constant),
-            source=constant.module.segment(_first_line(constant), _last_line(constant)),
+            source=constant.module.segment(*constant.lines),
             value=constant.literal,
+            import_path=self._import_path(constant),
             **self._references([constant.node], constant),
         )
 
@@ -218,12 +197,16 @@ class _Builder:
         """What is said about a constant beside it and in the docstring of what holds it."""
         holder = constant.owner or constant.module
         described = self._described_in(holder).get(constant.name, "")
-        return " ".join(dict.fromkeys(filter(None, [described, constant.docstring])))
+        return " ".join(dict.fromkeys(filter(None, [described, constant.told])))
 
     def _described_in(self, holder: Class | Module) -> dict[str, str]:
-        key = holder.qualname if isinstance(holder, Class) else holder.name
+        """What docstrings say about names; a class has the last word over its constructor."""
+        key = holder.qualname
         if key not in self._described:  # a base class is read for all its subclasses
-            self._described[key] = _described(holder)
+            told = described_names(docstring_of(holder.node))
+            init = holder.functions.get("__init__") if isinstance(holder, Class) else None
+            above = described_names(docstring_of(init.node)) if init is not None else {}
+            self._described[key] = {**above, **told}
         return self._described[key]
 
     def _references(
@@ -256,28 +239,25 @@ class _Builder:
         found = [c for hint in hints for c in self.names.annotated_classes(hint, function)]
         return _qualnames(found, but=function.owner)
 
-    def _returned(self, function: Function) -> str:
-        cls = self.names.annotation(function.node.returns, function)
-        return cls.qualname if cls is not None else ""
-
-    def _symbol(self, definition: Class | Function | Constant, **facts: object) -> Symbol:
-        source = definition.module.source
+    def _symbol(
+        self, definition: Module | Class | Function | Constant, lines: tuple[int, int], **facts: Any
+    ) -> Symbol:
+        module = definition if isinstance(definition, Module) else definition.module
         return Symbol(
             qualname=definition.qualname,
-            package=source.package,
-            version=source.version,
-            path=source.path,
-            first_line=_first_line(definition),
-            last_line=_last_line(definition),
-            import_path=self._import_path(definition),
-            **facts,  # type: ignore[arg-type]
+            package=module.source.package,
+            version=module.source.version,
+            path=module.source.path,
+            first_line=lines[0],
+            last_line=lines[1],
+            **facts,
         )
 
-    def _import_path(self, definition: Class | Function | Constant) -> str:
+    def _import_path(self, definition: Function | Constant) -> str:
         """Shortest public path; of a method or attribute, that of its class and the name."""
-        if isinstance(definition, Function | Constant) and definition.owner is not None:
+        if definition.owner is not None:
             owner = definition.owner.qualname
-            return f"{self.shortest.get(owner, owner)}.{short_name(definition)}"
+            return f"{self.shortest.get(owner, owner)}.{definition.name}"
         return self.shortest.get(definition.qualname, definition.qualname)
 
     def _base_name(self, base: ast.expr, cls: Class) -> str:
@@ -287,47 +267,36 @@ class _Builder:
     def _members(self, cls: Class) -> Iterator[Member]:
         seen: set[str] = set()
         for owner in self.names.mro(cls):
-            origin = "" if owner is cls else owner.node.name
-            methods = sorted(owner.functions.values(), key=lambda f: f.node.lineno)
+            origin = "" if owner is cls else owner.name
             attributes = self.names.attributes(owner)
             told = self._described_in(owner) if attributes else {}
-            for function in methods:
-                name = function.node.name
-                if not name.startswith("_") and name not in seen:
-                    seen.add(name)
-                    yield self._member(function, origin, receiver=cls.node.name)
-            for name, hint in attributes.items():
-                if not name.startswith("_") and name not in seen:
-                    seen.add(name)
+            methods = sorted(owner.functions.values(), key=lambda f: f.node.lineno)
+            for name, hint in [*((f.name, f) for f in methods), *attributes.items()]:
+                if name.startswith("_") or name in seen:
+                    continue
+                seen.add(name)
+                if isinstance(hint, Function):
+                    yield self._member(hint, origin, receiver=cls.name)
+                else:
                     kind = attribute_type(name, hint, owner, self.names)
-                    signature = f"-> {kind}" if kind else ""
-                    qualname = f"{owner.qualname}.{name}"
-                    text = told.get(name, "")
-                    yield Member(name, "attribute", signature, text, qualname, origin)
+                    signature, qualname = f"-> {kind}" if kind else "", f"{owner.qualname}.{name}"
+                    yield Member(name, "attribute", signature, told.get(name, ""), qualname, origin)
 
     def _member(
         self, definition: Class | Function, origin: str, *, receiver: str | None = None
     ) -> Member:
-        summary = first_sentence(docstring_of(definition.node))
         if isinstance(definition, Class):
-            signature = class_signature(definition, self.names)
-            signature = signature.removeprefix(definition.node.name)
-            role: MemberKind = "class"
+            signature = class_signature(definition, self.names).removeprefix(definition.name)
         else:
             signature = function_signature(definition, receiver)
-            role = definition.role
         return Member(
-            definition.node.name, role, signature.strip(), summary, definition.qualname, origin
+            definition.name,
+            "class" if isinstance(definition, Class) else definition.role,
+            signature.strip(),
+            first_sentence(docstring_of(definition.node)),
+            definition.qualname,
+            origin,
         )
-
-
-def _described(holder: Class | Module) -> dict[str, str]:
-    """What docstrings say about single names; a class has the last word over its constructor."""
-    if isinstance(holder, Module):
-        return described_names(docstring_of(holder.tree))
-    init = holder.functions.get("__init__")
-    constructor = described_names(docstring_of(init.node)) if init is not None else {}
-    return {**constructor, **described_names(docstring_of(holder.node))}
 
 
 def _qualnames(classes: Sequence[Class], *, but: Class | None) -> tuple[str, ...]:
@@ -338,26 +307,14 @@ def _special(name: str) -> bool:
     return name.startswith("__") and name.endswith("__")
 
 
-def _first_line(definition: Class | Function | Constant) -> int:
-    if isinstance(definition, Constant):
-        return definition.node.lineno
-    decorators = [d.lineno for d in definition.node.decorator_list]
-    return min([definition.node.lineno, *decorators])
-
-
-def _last_line(definition: Class | Function | Constant) -> int:
-    return definition.node.end_lineno or definition.node.lineno
-
-
 def _class_source(cls: Class) -> str:
     """The class without its methods and inner classes, except the methods that construct it."""
     left_out: set[int] = set()
-    inner: list[Class | Function] = [*cls.functions.values(), *cls.classes.values()]
-    for definition in inner:
-        if definition.node.name not in _CONSTRUCTORS:
-            left_out.update(range(_first_line(definition), _last_line(definition) + 1))
-    first, last = _first_line(cls), _last_line(cls)
-    lines = [cls.module.lines[n - 1] for n in range(first, last + 1) if n not in left_out]
+    for definition in (*cls.functions.values(), *cls.classes.values()):
+        if definition.name not in _CONSTRUCTORS:
+            left_out.update(range(definition.lines[0], definition.lines[1] + 1))
+    numbers = (n for n in range(cls.lines[0], cls.lines[1] + 1) if n not in left_out)
+    lines = [cls.module.lines[n - 1] for n in numbers]
     indent = " " * (len(lines[0]) - len(lines[0].lstrip())) if lines else ""
     return "\n".join(line.removeprefix(indent) for line in lines).rstrip()
 
@@ -370,10 +327,5 @@ def _class_nodes(cls: Class) -> list[ast.AST]:
 
 
 def _raised(function: Function) -> tuple[str, ...]:
-    names: dict[str, None] = {}
-    for node in ast.walk(function.node):
-        if isinstance(node, ast.Raise) and node.exc is not None:
-            name = last_part(node.exc)
-            if name and (name[0].isupper()):
-                names.setdefault(name)
-    return tuple(names)
+    raised = (n.exc for n in ast.walk(function.node) if isinstance(n, ast.Raise) and n.exc)
+    return tuple(name for name in dict.fromkeys(map(last_part, raised)) if name[:1].isupper())

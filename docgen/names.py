@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from docgen.constants import Constant
-from docgen.definitions import Class, Function, Module, decorator_name
+from docgen.definitions import Class, Constant, Function, Module, last_part
 
 Definition = Module | Class | Function | Constant
 _Seen = dict[tuple[str, str], Definition | None]
@@ -21,20 +20,16 @@ class Names:
         self.modules = {module.name: module for module in modules}
         self.classes: dict[str, Class] = {}
         self.functions: dict[str, Function] = {}
-        for module in modules:
-            for function in module.functions.values():
-                self.functions[function.qualname] = function
-            for cls in module.classes.values():
-                self._add_class(cls)
         self._mro: dict[str, list[Class]] = {}
         self._attributes: dict[str, dict[str, ast.expr | None]] = {}
+        for module in modules:
+            self._add(module)
 
-    def _add_class(self, cls: Class) -> None:
-        self.classes[cls.qualname] = cls
-        for function in cls.functions.values():
-            self.functions[function.qualname] = function
-        for inner in cls.classes.values():
-            self._add_class(inner)
+    def _add(self, scope: Module | Class) -> None:
+        self.functions.update({f.qualname: f for f in scope.functions.values()})
+        for cls in scope.classes.values():
+            self.classes[cls.qualname] = cls
+            self._add(cls)
 
     def path(self, dotted: str, hops: int = 0, seen: _Seen | None = None) -> Definition | None:
         """What an import path stands for, following re-exports."""
@@ -129,16 +124,11 @@ class Names:
         return [base for base in found if isinstance(base, Class) and base is not cls]
 
     def mro(self, cls: Class) -> list[Class]:
-        """Method resolution order over the classes of ours, ``cls`` first.
-
-        C3 as in Python; where bases contradict each other (conditional definitions), depth
-        first order without repetition.
-        """
+        """Method resolution order (C3) over the classes of ours, ``cls`` first."""
         if cls.qualname not in self._mro:
             self._mro[cls.qualname] = [cls]  # ends a cycle of malformed bases
             bases = self.bases(cls)
-            merged = _merge([*(list(self.mro(base)) for base in bases), list(bases)])
-            self._mro[cls.qualname] = [cls, *merged]
+            self._mro[cls.qualname] = [cls, *_merge([*map(self.mro, bases), bases])]
         return self._mro[cls.qualname]
 
     def member(self, cls: Class, name: str) -> Function | Class | None:
@@ -154,53 +144,51 @@ class Names:
 
         Annotated and assigned names of the class body, and ``self.x = ...`` in ``__init__``.
         """
-        if cls.qualname in self._attributes:
-            return self._attributes[cls.qualname]
-        found: dict[str, ast.expr | None] = {
-            name: node.annotation for name, node in cls.fields.items()
-        }
+        if (known := self._attributes.get(cls.qualname)) is not None:
+            return known
+        found: dict[str, ast.expr | None] = {n: f.annotation for n, f in cls.fields.items()}
         for name, constant in cls.constants.items():
             found.setdefault(name, constant.value)
         init = cls.functions.get("__init__")
         if init is not None:
             hints = {arg.arg: _unquoted(arg.annotation) for arg in arguments(init)}
             for name, annotation, assigned in _self_assignments(init):
-                known = _unquoted(annotation) or _hinted(assigned, hints)
                 if found.get(name) is None:
-                    found[name] = known or assigned
+                    found[name] = _unquoted(annotation) or _hinted(assigned, hints) or assigned
         self._attributes[cls.qualname] = found
         return found
+
+
+def receiver(function: Function) -> str:
+    """How a method calls its object or class; empty where there is none."""
+    spec = function.node.args
+    first = [*spec.posonlyargs, *spec.args][:1] if function.owner else []
+    return first[0].arg if first and function.role != "staticmethod" else ""
 
 
 def arguments(function: Function) -> list[ast.arg]:
     """Every named parameter, ``self`` or ``cls`` left out."""
     spec = function.node.args
-    named = [*spec.posonlyargs, *spec.args]
-    if function.owner is not None and function.role != "staticmethod":
-        named = named[1:]
-    return [*named, *spec.kwonlyargs]
+    return [*spec.posonlyargs, *spec.args][bool(receiver(function)) :] + spec.kwonlyargs
 
 
 def is_enum(cls: Class, names: Names) -> bool:
     """Whether a class is an enumeration (its constants are members, not defaults)."""
     return any(
-        decorator_name(base) in {"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"}
+        last_part(base) in {"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"}
         for owner in names.mro(cls)
         for base in owner.node.bases
     )
 
 
-def _dotted(node: ast.Attribute, module: Module) -> str | None:
-    """``np.linalg`` -> ``numpy.linalg`` by the imports of the module."""
+def _dotted(node: ast.expr, module: Module) -> str:
+    """``np.linalg`` -> ``numpy.linalg`` by the imports of the module, else empty."""
     parts: list[str] = []
-    current: ast.expr = node
-    while isinstance(current, ast.Attribute):
-        parts.append(current.attr)
-        current = current.value
-    if not isinstance(current, ast.Name):
-        return None
-    root = module.bindings.get(current.id)
-    return ".".join([root, *reversed(parts)]) if root else None
+    while isinstance(node, ast.Attribute):
+        parts.insert(0, node.attr)
+        node = node.value
+    root = module.bindings.get(node.id) if isinstance(node, ast.Name) else None
+    return ".".join([root, *parts]) if root else ""
 
 
 def _unquoted(node: ast.expr | None) -> ast.expr | None:
@@ -227,36 +215,25 @@ def _annotated(node: ast.expr | None) -> Iterator[ast.expr]:
                 yield from _annotated(choice)
 
 
-def _self_assignments(
-    init: Function,
-) -> Iterator[tuple[str, ast.expr | None, ast.expr | None]]:
-    receiver = (init.node.args.posonlyargs + init.node.args.args)[:1]
-    if not receiver:
-        return
-    name = receiver[0].arg
+def _self_assignments(init: Function) -> Iterator[tuple[str, ast.expr | None, ast.expr | None]]:
+    """Name, annotation and value of each ``self.name = value``."""
     for node in ast.walk(init.node):
-        targets: list[tuple[ast.expr, ast.expr | None]] = []
-        annotation = None
+        annotation: ast.expr | None = None
+        pairs: list[tuple[ast.expr, ast.expr | None]] = []
         if isinstance(node, ast.Assign):
             for target in node.targets:
-                if isinstance(target, ast.Tuple | ast.List):
-                    targets.extend((part, None) for part in target.elts)
-                else:
-                    targets.append((target, node.value))
+                parts = getattr(target, "elts", None)  # what is unpacked has no value of its own
+                pairs += [(target, node.value)] if parts is None else [(p, None) for p in parts]
         elif isinstance(node, ast.AnnAssign):
-            targets, annotation = [(node.target, node.value)], node.annotation
-        for target, value in targets:
+            annotation, pairs = node.annotation, [(node.target, node.value)]
+        for target, value in pairs:
             match target:
-                case ast.Attribute(value=ast.Name(id=owner), attr=attr) if owner == name:
+                case ast.Attribute(value=ast.Name(id=owner), attr=attr) if owner == receiver(init):
                     yield attr, annotation, value
 
 
 def _hinted(value: ast.expr | None, hints: dict[str, ast.expr | None]) -> ast.expr | None:
-    """The annotation of the parameter that a value passes on.
-
-    ``x``, ``x or y`` and ``x if test else y`` all hold what parameter ``x`` holds. A default of
-    ``None`` is replaced there, but the annotation is kept as it stands.
-    """
+    """The annotation of the parameter that ``x``, ``x or y`` or ``x if test else y`` passes on."""
     match value:
         case ast.Name(id=name):
             return hints.get(name)
@@ -276,3 +253,43 @@ def _merge(sequences: list[list[Class]]) -> list[Class]:
             result.append(head)
         queues = [rest for q in queues if (rest := [c for c in q if c is not head])]
     return result
+
+
+def exports(names: Names) -> tuple[dict[str, str], dict[str, str]]:
+    """Under which other paths definitions can be imported, and the shortest public path of each.
+
+    The first are by alias, members of classes included; the second by qualified name, through the
+    ``__init__`` of an enclosing package.
+    """
+    aliases: dict[str, str] = {}
+    shortest: dict[str, str] = {}
+    for module in names.modules.values():
+        for name in _exported(module, names):
+            found = names.in_module(module, name)
+            if not isinstance(found, Class | Function | Constant):
+                continue
+            path = f"{module.name}.{name}"
+            aliases.setdefault(path, found.qualname)
+            # under another name it is an alias, but not how to call it
+            plain = name == found.name and not name.startswith("_") and module.source.is_package
+            inside = found.qualname.startswith(f"{module.name}.")
+            if plain and inside and len(path) < len(shortest.get(found.qualname, found.qualname)):
+                shortest[found.qualname] = path
+    own = [(qualname, qualname) for qualname in names.classes]
+    for path, qualname in [*aliases.items(), *own]:
+        for owner in names.mro(names.classes[qualname]) if qualname in names.classes else ():
+            for name in (*owner.functions, *owner.constants):
+                aliases.setdefault(f"{path}.{name}", f"{owner.qualname}.{name}")
+    return {alias: name for alias, name in aliases.items() if alias != name}, shortest
+
+
+def _exported(module: Module, names: Names) -> list[str]:
+    """Names that can be imported from a module, ``import *`` followed one level."""
+    bound = [name for name in module.bindings if name not in module.typing_only]
+    own = [*bound, *module.classes, *module.functions, *module.constants]
+    for star in module.stars:
+        if (target := names.modules.get(star)) is not None:
+            offered = (*target.bindings, *target.classes, *target.functions, *target.constants)
+            own += [name for name in offered if target.star_exports(name)]
+            own = [name for name in own if name not in target.typing_only]
+    return sorted(set(own))

@@ -10,7 +10,8 @@ from dataclasses import replace
 from docgen.docstrings import first_sentence
 from docgen.facts import render_facts
 from docgen.replies import first_paragraph, section_of, summary_of
-from docgen.symbols import Library, Symbol, digest
+from docgen.symbols import Library, Symbol
+from docgen.texts import Text
 
 VERSION = "2"  # raise it when the instructions or sections below change what a writer knows
 
@@ -81,15 +82,10 @@ class Prompter:
         symbol = self._library.symbols[name]
         return symbol.kind not in {"class", "module"} and len(symbol.source) <= _SMALL
 
-    def build(self, names: Sequence[str], texts: Mapping[str, str]) -> str:
-        """The prompt for one or several symbols.
+    def build(self, names: Sequence[str], texts: Mapping[str, Text]) -> str:
+        """The prompt for some symbols, after the ``texts`` that are written so far.
 
         Code of helpers and bases, constants and imports that one of them needs are shown once.
-
-        Parameters
-        ----------
-        texts
-            Documentation written so far, by qualified name.
         """
         shown: set[str] = set()
         parts: list[str] = []
@@ -99,7 +95,7 @@ class Prompter:
                     parts.append(f"<{section}>\n{_escape(content)}\n</{section}>")
         return "\n".join(parts)
 
-    def _sections(self, name: str, texts: Mapping[str, str], shown: set[str]) -> dict[str, str]:
+    def _sections(self, name: str, texts: Mapping[str, Text], shown: set[str]) -> dict[str, str]:
         symbol, known = self._library.symbols[name], self._library.symbols
         bases = [base for base in symbol.bases if base in known]
         callees = [n for n in symbol.calls if n in known and n not in bases]
@@ -136,7 +132,7 @@ class Prompter:
             queue += [n for n in helper.calls if n in self._library.helpers and n not in queue]
 
     def _bases(
-        self, bases: Sequence[str], symbol: Symbol, texts: Mapping[str, str]
+        self, bases: Sequence[str], symbol: Symbol, texts: Mapping[str, Text]
     ) -> Iterator[str]:
         """What bases are, and their fields and constructor."""
         for name in bases[:_RELATED]:
@@ -145,7 +141,7 @@ class Prompter:
             if source.count("\n"):
                 yield _cut(source, _BASE)
 
-    def _overrides(self, symbol: Symbol, texts: Mapping[str, str]) -> list[str]:
+    def _overrides(self, symbol: Symbol, texts: Mapping[str, Text]) -> list[str]:
         """The same member of bases, and of an abstract one those that implement it."""
         owner, _, name = symbol.qualname.rpartition(".")
         above = self._library.symbols.get(owner)
@@ -163,16 +159,16 @@ class Prompter:
             found += [n for n in self._subclasses.get(name, ()) if n not in found]
         return found
 
-    def _members(self, names: Sequence[str], texts: Mapping[str, str]) -> str:
+    def _members(self, names: Sequence[str], texts: Mapping[str, Text]) -> str:
         lines = []
         for name in names:
             symbol = self._library.symbols[name]
-            summary = summary_of(texts[name]) if name in texts else symbol.docstring
-            told = _short(first_sentence(summary), _TEXT)
+            summary = summary_of(texts[name].text) if name in texts else symbol.docstring
+            told = short(first_sentence(summary), _TEXT)
             lines.append(f"{symbol.name} [{symbol.kind}] — {told}")
         return _cut("\n".join(lines), _MEMBERS)
 
-    def _callees(self, names: Sequence[str], symbol: Symbol, texts: Mapping[str, str]) -> str:
+    def _callees(self, names: Sequence[str], symbol: Symbol, texts: Mapping[str, Text]) -> str:
         more = ("Returns", "Raises")
         lines = [self._told(name, symbol, texts, more) for name in names[:_RELATED]]
         if len(names) > _RELATED:
@@ -180,15 +176,15 @@ class Prompter:
         return "\n".join(lines)
 
     def _told(
-        self, name: str, user: Symbol, texts: Mapping[str, str], more: Sequence[str] = ()
+        self, name: str, user: Symbol, texts: Mapping[str, Text], more: Sequence[str] = ()
     ) -> str:
         """One line about a symbol: how it is called, and what was written about it."""
         symbol = self._library.symbols[name]
-        text = texts.get(name, "")
-        told = [_short(summary_of(text) or first_sentence(symbol.docstring), _TEXT)]
+        text = texts[name].text if name in texts else ""
+        told = [short(summary_of(text) or first_sentence(symbol.docstring), _TEXT)]
         bodies = ((title, first_paragraph(section_of(text, title))) for title in more)
-        told += [f"{title}: {_short(body, _TEXT)}" for title, body in bodies if body]
-        return f"{_seen_from(user, symbol)}{_arguments(symbol)} [{symbol.kind}] — {' '.join(told)}"
+        told += [f"{title}: {short(body, _TEXT)}" for title, body in bodies if body]
+        return f"{seen_from(user, symbol)}{_arguments(symbol)} [{symbol.kind}] — {' '.join(told)}"
 
     def _calls(self, symbol: Symbol) -> Iterator[str]:
         """Who uses the symbol, each with the line that does."""
@@ -198,41 +194,9 @@ class Prompter:
             caller = self._library.symbols.get(name) or self._library.helpers[name]
             lines = _without_docstrings(caller.source).splitlines()[1:]
             line = next((li.strip() for li in lines if named.search(li)), "")
-            yield f"{_seen_from(symbol, caller)} — {_short(line, _LINE)}"
+            yield f"{seen_from(symbol, caller)} — {short(line, _LINE)}"
         if len(callers) > _CALLERS:
             yield f"and {len(callers) - _CALLERS} more"
-
-
-def read_prompt(text: str) -> list[dict[str, str]]:
-    """The marked sections of a prompt, symbol by symbol; empty when it is another prompt."""
-    found: list[dict[str, str]] = []
-    name, start = "", 0
-    for tag in _TAG.finditer(text):
-        if not name and not tag[1].startswith("</"):
-            name, start = tag[1].strip("<>"), tag.end() + 1
-        elif name and tag[1] == f"</{name}>":
-            if name == "symbol":
-                found.append({})
-            if found:
-                found[-1][name] = text[start : tag.start()].rstrip("\n")
-            name = ""
-    return [sections for sections in found if {"symbol", "facts"} <= sections.keys()]
-
-
-def source_hash(symbol: Symbol) -> str:
-    """Hash of the symbol's own source: another release with the same text has the same hash.
-
-    Of a class the names of its members count too, of a module its docstring and those names.
-    What other symbols are or say does not, nor how we lay out what is known.
-    """
-    own = f"{symbol.qualname}."
-    members = sorted(m.name for m in symbol.members if m.qualname.startswith(own))
-    return digest(symbol.kind, symbol.source or symbol.docstring, *members)
-
-
-def item_hash(symbol: Symbol, version: str = VERSION) -> str:
-    """Hash of the symbol's source and of the version of the prompt."""
-    return digest(version, source_hash(symbol))
 
 
 def _facts(symbol: Symbol) -> str:
@@ -246,27 +210,36 @@ def _facts(symbol: Symbol) -> str:
         if member.origin:
             inherited.setdefault(member.origin, []).append(member.name)
     for origin, names in inherited.items():
-        lines.append(_short(f"from {origin}: {', '.join(names)}", 2 * _TEXT))
+        lines.append(short(f"from {origin}: {', '.join(names)}", 2 * _TEXT))
     return "\n".join(lines)
 
 
-def _seen_from(user: Symbol, symbol: Symbol) -> str:
+def seen_from(user: Symbol, symbol: Symbol) -> str:
     """The name of a symbol, without its module where that is the user's."""
     module = symbol.path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
     same = symbol.path == user.path and symbol.kind != "module"
     return symbol.qualname.removeprefix(f"{module}.") if same else symbol.qualname
 
 
+def definition(symbol: Symbol) -> ast.FunctionDef | None:
+    """A signature as syntax: parameters and return type; ``None`` when there is neither."""
+    if "(" not in symbol.signature and "->" not in symbol.signature:
+        return None
+    head, arrow, result = symbol.signature.partition(" -> ")
+    text = symbol.signature if "(" in head else f"{head}(){arrow}{result}"
+    try:
+        (node,) = ast.parse(f"def {text}: ...").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return node if isinstance(node, ast.FunctionDef) else None
+
+
 def _arguments(symbol: Symbol) -> str:
     """``(names, with=defaults) -> type`` of a signature, without the types of parameters."""
-    _, bracket, _ = symbol.signature.partition("(")
-    if not bracket:
+    if "(" not in symbol.signature:
         return ""
-    try:
-        node = ast.parse(f"def {symbol.signature}: ...").body[0]
-    except SyntaxError:
-        return "(...)"
-    if not isinstance(node, ast.FunctionDef):
+    node = definition(symbol)
+    if node is None:
         return "(...)"
     for inner in ast.walk(node.args):
         if isinstance(inner, ast.arg):
@@ -306,7 +279,8 @@ def _escape(content: str) -> str:
     return _TAG.sub(r" \1", content)
 
 
-def _short(text: str, limit: int) -> str:
+def short(text: str, limit: int) -> str:
+    """The text, cut between words where it is longer than ``limit`` characters."""
     return text if len(text) <= limit else f"{text[:limit].rpartition(' ')[0]} ..."
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
+from typing import Any, Protocol
 
+from docgen.docstrings import unit_of
 from docgen.reading import spoken
 
 SECTIONS = (
@@ -21,8 +24,39 @@ SECTIONS = (
 )
 _FIRST = f"## {SECTIONS[0]}"
 _HEADING = re.compile(r"^## (\S.*)$", re.MULTILINE)
+#: A parameter at the beginning of a line: ``name (type): ...`` or ``- `name`: ...``.
+_ITEM = re.compile(r"^(?:[-*] {1,3})?\*{0,2}`{0,2}([A-Za-z_]\w*)\b", re.MULTILINE)
 #: The name of a symbol, right above its first heading: a comment in an example is none.
 _NAME = re.compile(rf"^# `?([\w.]+)`?[ \t]*+\n\s*+(?={_FIRST})", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Said:
+    """A reply of a chat model, and what it took; ``None`` is unknown.
+
+    ``fault`` says how it ended, where it is not all of what the model had to say; ``cached``
+    whether it was paid for earlier.
+    """
+
+    text: str
+    fault: str | None = None
+    cached: bool = False
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost_usd: float | None = None
+
+
+class Chat(Protocol):
+    """A chat model that writes."""
+
+    @property
+    def name(self) -> str:
+        """Under which its texts are stored."""
+        ...
+
+    async def ask(self, prompt: str, instructions: str = "") -> Said:
+        """Ask; raises whatever its provider raises when it fails."""
+        ...
 
 
 def split_reply(text: str, names: Sequence[str]) -> dict[str, str]:
@@ -35,7 +69,7 @@ def split_reply(text: str, names: Sequence[str]) -> dict[str, str]:
     marks = list(_NAME.finditer(whole))
     if len(names) == 1 and not any(mark[1] in names for mark in marks):
         return {names[0]: whole}
-    return {name: text for name, text in _behind(marks, whole) if name in names}
+    return {name: text for name, text in behind(marks, whole) if name in names}
 
 
 def check_reply(text: str) -> str | None:
@@ -62,8 +96,30 @@ def summary_of(text: str) -> str:
 
 def section_of(text: str, title: str) -> str:
     """What stands under a heading of a written document, empty when it has none of that name."""
-    found = _behind(list(_HEADING.finditer(text)), text)
-    return next((body.strip() for heading, body in found if heading.strip() == title), "")
+    return sections_of(text).get(title, "")
+
+
+def sections_of(text: str) -> dict[str, str]:
+    """What stands under each heading of a written document."""
+    found: dict[str, str] = {}
+    for heading, body in behind(list(_HEADING.finditer(text)), text):
+        found.setdefault(heading.strip(), body.strip())
+    return found
+
+
+def structure(text: str) -> dict[str, Any]:
+    """A written document as data: read here once, for everything that follows documents.
+
+    These are ``sections`` by heading, and ``inputs``: parameters and attributes by name, each with
+    the lines that describe it and the unit that they name (empty where they name none).
+    """
+    sections = sections_of(text)
+    inputs: dict[str, dict[str, str]] = {}
+    for title in ("Parameters", "Attributes"):
+        body = sections.get(title, "")
+        for name, lines in behind(list(_ITEM.finditer(body)), body, whole=True):
+            inputs.setdefault(name, {"text": lines.strip(), "unit": unit_of(lines)})
+    return {"sections": sections, "inputs": inputs}
 
 
 def first_paragraph(body: str) -> str:
@@ -71,10 +127,13 @@ def first_paragraph(body: str) -> str:
     return " ".join(body.strip().partition("\n\n")[0].split())
 
 
-def _behind(marks: Sequence[re.Match[str]], text: str) -> Iterator[tuple[str, str]]:
-    """What each mark names, and the text from it to the next one."""
+def behind(
+    marks: Sequence[re.Match[str]], text: str, *, whole: bool = False
+) -> Iterator[tuple[str, str]]:
+    """What each mark names, and the text from behind it (``whole``: from it) to the next one."""
     for mark, after in zip_longest(marks, marks[1:]):
-        yield mark[1], text[mark.end() : after.start() if after else len(text)]
+        start = mark.start() if whole else mark.end()
+        yield mark[1], text[start : after.start() if after else len(text)]
 
 
 def _unfenced(text: str) -> str:

@@ -1,94 +1,72 @@
-"""Which symbols are documented next: what builds on nothing unfinished, small ones together."""
+"""Which symbols are documented next: what a symbol uses comes before it, small ones together."""
 
 from __future__ import annotations
 
-import bisect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Container, Mapping, Sequence
 
-from docgen.order import documentation_order
+import networkx as nx
+
 from docgen.prompts import ROOM, TOGETHER, Prompter
-from docgen.symbols import Library
+from docgen.symbols import Library, Symbol
 
 
-class Schedule:
-    """The frontier of symbols whose dependencies are finished.
+def uses(symbol: Symbol, library: Library) -> list[str]:
+    """What a symbol's documentation builds on: its callees and bases; of a module its members."""
+    names = [m.qualname for m in symbol.members] if symbol.kind == "module" else symbol.calls
+    return [n for n in dict.fromkeys(names) if n in library.symbols and n != symbol.qualname]
 
-    Parameters
-    ----------
-    kept
-        Whether a symbol need not be asked for, because its text is there.
+
+def documentation_order(library: Library) -> dict[str, tuple[str, ...]]:
+    """Every symbol -> those that must be documented before it, callees first.
+
+    Mutually recursive symbols stand together, and need of each other only those that stand
+    earlier. Ties are broken by name, so the order depends on the source only.
     """
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    graph.add_nodes_from(library.symbols)
+    for symbol in library.symbols.values():
+        graph.add_edges_from((symbol.qualname, callee) for callee in uses(symbol, library))
+    condensed = nx.condensation(graph)
+    members: dict[int, Sequence[str]] = {
+        node: sorted(data["members"], key=lambda n: _position(library.symbols[n]))
+        for node, data in condensed.nodes(data=True)
+    }
+    ranked = nx.lexicographical_topological_sort(
+        condensed.reverse(copy=False), key=lambda node: min(members[node])
+    )
+    needs: dict[str, tuple[str, ...]] = {}
+    for name in (name for node in ranked for name in members[node]):
+        needs[name] = tuple(n for n in uses(library.symbols[name], library) if n in needs)
+    return needs
 
-    def __init__(self, library: Library, prompter: Prompter, kept: Callable[[str], bool]) -> None:
-        self.order = documentation_order(library)
-        self._library, self._prompter, self._kept = library, prompter, kept
-        self._rank = {name: rank for rank, name in enumerate(self.order.sequence)}
-        self._waiting = {name: len(needs) for name, needs in self.order.needs.items()}
-        self._dependants: dict[str, list[str]] = {}
-        for name, needs in self.order.needs.items():
-            for need in needs:
-                self._dependants.setdefault(need, []).append(name)
-        self._neighbours: dict[str, list[str]] = {}
-        for name in self.order.sequence:
-            self._neighbours.setdefault(library.symbols[name].path, []).append(name)
-        self._ready: list[tuple[bool, int, str]] = []
-        self._done: set[str] = set()
-        self._taken: set[str] = set()
-        self._alone: set[str] = set()
 
-    def __bool__(self) -> bool:
-        """Whether something can be asked for."""
-        return bool(self._ready)
+def _position(symbol: Symbol) -> tuple[str, int, str]:
+    return symbol.path, symbol.first_line, symbol.qualname
 
-    def start(self) -> list[str]:
-        """The symbols that build on nothing."""
-        return [name for name in self.order.sequence if not self.order.needs[name]]
 
-    def add(self, names: Iterable[str]) -> None:
-        """Symbols can be asked for. Small ones come last, when most that go with them are there."""
-        for name in names:
-            if name not in self._taken:
-                bisect.insort(self._ready, (self._prompter.small(name), self._rank[name], name))
+def batches(
+    library: Library, needs: Mapping[str, Sequence[str]], prompter: Prompter, wanted: Container[str]
+) -> list[list[str]]:
+    """What is asked for together: one symbol, or small ones of the same module.
 
-    def finish(self, name: str) -> list[str]:
-        """A symbol has its text; returns those that now have everything they build on."""
-        self._done.add(name)
-        released: list[str] = []
-        for dependant in self._dependants.get(name, ()):
-            self._waiting[dependant] -= 1
-            if self._waiting[dependant] == 0 and dependant not in self._done:
-                released.append(dependant)
-        return released
-
-    def next(self) -> list[str]:
-        """The next symbols to ask for: one, or small ones of the same module.
-
-        Such a group may hold a symbol that builds on another one of it: the prompt shows both.
-        """
-        *_, first = self._ready[0]
-        group = [first]
-        if self._prompter.small(first) and first not in self._alone:
-            for name in self._neighbours[self._library.symbols[first].path]:
-                if len(group) < TOGETHER and name != first and self._may_join(name, group):
-                    group.append(name)
-        self._ready = [item for item in self._ready if item[-1] not in group]
-        self._taken.update(group)
-        return group
-
-    def ask_alone(self, names: Sequence[str]) -> None:
-        """Put back what a request for several symbols did not document."""
-        self._alone.update(names)
-        self._taken.difference_update(names)
-        self.add(name for name in names if not self._waiting[name])
-
-    def _may_join(self, name: str, group: Sequence[str]) -> bool:
-        symbols = self._library.symbols
-        return (
-            self._prompter.small(name)
-            and name not in self._taken
-            and name not in self._alone
-            and name not in self._done
-            and sum(len(symbols[n].source) for n in (*group, name)) <= ROOM
-            and all(n in self._done or n in group for n in self.order.needs[name])
-            and not self._kept(name)
-        )
+    Each builds on earlier ones only, so that they can wait for one another; inside of one a symbol
+    may build on another one: the prompt shows both.
+    """
+    found: list[list[str]] = []
+    number: dict[str, int] = {}
+    growing: dict[str, int] = {}  # by module
+    for name in (name for name in needs if name in wanted):
+        symbol, last = library.symbols[name], len(found)
+        if prompter.small(name):
+            last = growing.get(symbol.path, last)
+            group = found[last] if last < len(found) else []
+            room = ROOM - sum(len(library.symbols[n].source) for n in (*group, name))
+            later = any(number.get(need, -1) > last for need in needs[name])
+            if later or len(group) == TOGETHER or (group and room < 0):
+                last = len(found)
+            growing[symbol.path] = last
+        if last == len(found):
+            found.append([])
+        found[last].append(name)
+        number[name] = last
+    return found

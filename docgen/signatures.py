@@ -39,7 +39,7 @@ def function_signature(function: Function, receiver: str | None = None) -> str:
 
 def class_signature(cls: Class, names: Names) -> str:
     """``Name(parameters)`` of the constructor; only the name when it takes none we can see."""
-    name = cls.node.name
+    name = cls.name
     if is_enum(cls, names):
         return name
     for owner in names.mro(cls):
@@ -75,7 +75,7 @@ def value_type(value: ast.expr | None, place: Class | Module, names: Names) -> s
 def _called_type(func: ast.expr, module: Module, names: Names) -> str:
     called = names.expression(func, module)
     if isinstance(called, Class):
-        return called.node.name
+        return called.name
     if isinstance(called, Function):
         return annotation_text(called.node.returns)
     return last_part(func) if last_part(func) in _BUILTINS else ""
@@ -106,42 +106,43 @@ def _is_annotation(node: ast.expr) -> bool:
 
 def _returns(function: Function, receiver: str | None) -> str:
     text = annotation_text(function.node.returns)
-    owner = receiver or (function.owner.node.name if function.owner else "")
+    owner = receiver or (function.owner.name if function.owner else "")
     if owner:
         text = re.sub(r"\bSelf\b", owner, text)
     return f" -> {text}" if text else ""
 
 
-def _parameters(spec: ast.arguments, *, drop_first: bool) -> Iterator[str]:
+def _parameters(spec: ast.arguments, *, drop_first: bool) -> list[str]:
     positional = [*spec.posonlyargs, *spec.args]
-    defaults: list[ast.expr | None] = [None] * (len(positional) - len(spec.defaults))
-    defaults += spec.defaults
-    pairs = list(zip(positional, defaults, strict=True))[1 if drop_first else 0 :]
-    last_positional_only = len(spec.posonlyargs) - (1 if drop_first else 0)
-    for index, (argument, default) in enumerate(pairs, start=1):
-        yield _parameter(argument, default)
-        if index == last_positional_only:
-            yield "/"
+    without = len(positional) - len(spec.defaults)
+    shown = [
+        _parameter(a.arg, a.annotation, default)
+        for a, default in zip(positional, [*[None] * without, *spec.defaults], strict=True)
+    ]
+    if len(spec.posonlyargs) > drop_first:
+        shown.insert(len(spec.posonlyargs), "/")
+    shown = shown[drop_first:]
     if spec.vararg is not None:
-        yield f"*{_parameter(spec.vararg, None)}"
+        shown.append(f"*{_parameter(spec.vararg.arg, spec.vararg.annotation, None)}")
     elif spec.kwonlyargs:
-        yield "*"
-    for argument, keyword_default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):
-        yield _parameter(argument, keyword_default)
+        shown.append("*")
+    for argument, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):
+        shown.append(_parameter(argument.arg, argument.annotation, default))
     if spec.kwarg is not None:
-        yield f"**{_parameter(spec.kwarg, None)}"
+        shown.append(f"**{_parameter(spec.kwarg.arg, spec.kwarg.annotation, None)}")
+    return shown
 
 
-def _parameter(argument: ast.arg, default: ast.expr | None) -> str:
-    text = argument.arg
-    if argument.annotation is not None:
-        text += f": {annotation_text(argument.annotation)}"
-    if default is not None:
-        shown = ast.unparse(default)
-        if len(shown) > _MAX_DEFAULT:
-            shown = "..."
-        text += f" = {shown}" if argument.annotation is not None else f"={shown}"
-    return text
+def _parameter(name: str, annotation: ast.expr | None, default: ast.expr | None) -> str:
+    text = name if annotation is None else f"{name}: {annotation_text(annotation)}"
+    if default is None:
+        return text
+    shown = ast.unparse(default)
+    return (
+        text
+        + ("=" if annotation is None else " = ")
+        + (shown if len(shown) <= _MAX_DEFAULT else "...")
+    )
 
 
 def _fields(cls: Class, names: Names) -> Iterator[str]:
@@ -150,33 +151,13 @@ def _fields(cls: Class, names: Names) -> Iterator[str]:
     for owner in reversed(names.mro(cls)):
         fields.update(owner.fields)
     for name, node in fields.items():
-        if last_part(node.annotation) == "ClassVar" or _not_in_init(node.value):
-            continue
-        if last_part(node.annotation) == "KW_ONLY":
+        default, options = node.value, {}
+        if isinstance(default, ast.Call) and last_part(default) in {"field", "Field"}:
+            options = {keyword.arg: keyword.value for keyword in default.keywords}
+            first = default.args[0] if default.args else ast.Constant(...)  # made by a factory
+            default = options.get("default", first)
+        kind = last_part(node.annotation)
+        if kind == "KW_ONLY":
             yield "*"
-            continue
-        text = f"{name}: {annotation_text(node.annotation)}"
-        if node.value is not None:
-            shown = _field_default(node.value)
-            text += f" = {shown if len(shown) <= _MAX_DEFAULT else '...'}"
-        yield text
-
-
-def _not_in_init(value: ast.expr | None) -> bool:
-    match value:
-        case ast.Call(keywords=keywords) if last_part(value) in {"field", "Field"}:
-            return any(
-                k.arg == "init" and isinstance(k.value, ast.Constant) and k.value.value is False
-                for k in keywords
-            )
-    return False
-
-
-def _field_default(value: ast.expr) -> str:
-    """The default of ``field(default=...)`` or ``Field(...)``; ``...`` when made by a factory."""
-    if isinstance(value, ast.Call) and last_part(value) in {"field", "Field"}:
-        for keyword in value.keywords:
-            if keyword.arg == "default":
-                return ast.unparse(keyword.value)
-        return ast.unparse(value.args[0]) if value.args else "..."
-    return ast.unparse(value)
+        elif kind != "ClassVar" and getattr(options.get("init"), "value", True) is not False:
+            yield _parameter(name, node.annotation, default)

@@ -16,8 +16,10 @@ from dataclasses import dataclass
 from email.parser import HeaderParser
 from pathlib import Path
 
+from matsmith.core.errors import ActionableError
 
-class SourceError(Exception):
+
+class SourceError(ActionableError):
     """A package cannot be read; says where it was looked for and what to do next."""
 
 
@@ -59,19 +61,15 @@ def read_sources(packages: Sequence[str], folder: Path) -> list[SourceFile]:
     """Read the modules of ``packages`` (import names, dotted ones allowed), sorted by name.
 
     A namespace package is read with everything that add-ons install into it. Of a project with
-    a ``src`` folder, that is where its packages are looked for.
-
-    Raises
-    ------
-    SourceError
-        When a package has no Python file under ``folder``.
+    a ``src`` folder, that is where its packages are looked for. A `SourceError` says that there is
+    no Python file.
     """
     found: dict[str, SourceFile] = {}
     for package in packages:
         if not all(part.isidentifier() for part in package.split(".")):
             raise SourceError(f"package={package}: not an import name, such as pymatgen.core")
         root = _root(package, folder)
-        owners, project = _owners(root), _project(root)
+        owners, project = owners_of(root), _project(root)
         paths = list(_python_files(package, root))
         if not paths:
             raise SourceError(
@@ -86,12 +84,7 @@ def read_sources(packages: Sequence[str], folder: Path) -> list[SourceFile]:
             unknown = project or (package.partition(".")[0], None)
             owner, version = owners.get(relative.as_posix(), unknown)
             found[module] = SourceFile(
-                module=module,
-                path=relative.as_posix(),
-                package=owner,
-                version=version,
-                text=_text(path),
-                is_package=is_package,
+                module, relative.as_posix(), owner, version, _text(path), is_package
             )
     return [found[module] for module in sorted(found)]
 
@@ -150,7 +143,7 @@ def _text(path: Path) -> str:
     return path.read_text(encoding=encoding, errors="replace")
 
 
-def _owners(folder: Path) -> dict[str, tuple[str, str | None]]:
+def owners_of(folder: Path) -> dict[str, tuple[str, str | None]]:
     """Relative path of an installed file -> (distribution, version), from the RECORD files."""
     owners: dict[str, tuple[str, str | None]] = {}
     for info in sorted(folder.glob("*.dist-info")):

@@ -8,17 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 Kind = Literal["module", "class", "function", "method", "property", "constant", "attribute"]
-MemberKind = Literal[
-    "module",
-    "class",
-    "function",
-    "method",
-    "classmethod",
-    "staticmethod",
-    "property",
-    "attribute",
-    "constant",
-]
+MemberKind = Kind | Literal["classmethod", "staticmethod"]
 
 
 @dataclass(frozen=True)
@@ -54,13 +44,9 @@ class Symbol:
 
     Attributes
     ----------
-    qualname
-        Dotted path of the definition, ``pymatgen.core.structure.IStructure.from_file``.
     signature
         ``from_file(filename: PathLike, ...) -> Structure``; empty for a module. For a class it
         is the constructor's; for a constant or attribute ``name -> type``, empty when unknown.
-    modifiers
-        ``classmethod``, ``staticmethod``, ``abstract``, ``async``, ``deprecated``.
     source
         Source text of the definition; of a class without its methods, except those that construct
         it; of a module nothing.
@@ -68,27 +54,22 @@ class Symbol:
         Distribution, and its version when known.
     path, first_line, last_line
         Source file relative to the folder that holds the package; lines count from 1.
+    modifiers
+        ``classmethod``, ``staticmethod``, ``abstract``, ``async``, ``deprecated``.
     bases
         Direct bases, resolved to qualified names where they belong to the read packages.
-    raises
-        Exceptions that the body raises by name.
     members
         Public members, own ones first, inherited ones in method resolution order; of a package
         also its modules.
-    calls
-        Qualified names of the symbols that the body uses (resolved ones only).
-    types
-        Qualified names of the library's classes that the parameters' annotations name.
-    returns
-        Class of the library that the return annotation names, else empty.
+    calls, refers, types, returns
+        Qualified names of what the body uses, the constants and class attributes that it refers
+        to, the classes that annotations of parameters name, and the class of the result.
     import_path
         Shortest public import path when re-exported by a package, else ``qualname``.
     value
         Of a constant or attribute, where the source gives a literal; long ones are cut.
-    refers
-        Qualified names of the constants and class attributes that the code refers to.
     context
-        One line of source for each of those, and for each name that is imported from elsewhere.
+        One line of source for each of ``refers``, and for each name imported from elsewhere.
     helpers
         In :meth:`Library.public`, the private functions, methods and classes that the body uses.
     """
@@ -181,10 +162,6 @@ class Library:
             aliases={a: name for a, name in self.aliases.items() if name in kept},
             helpers={name: s for name, s in self.symbols.items() if name not in kept},
         )
-
-    def find(self, name: str) -> Symbol | None:
-        """The symbol of a qualified name or alias, else ``None``."""
-        return self.symbols.get(name) or self.symbols.get(self.aliases.get(name, ""))
 
 
 def digest(*parts: str) -> str:

@@ -10,20 +10,23 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from docgen.prompts import source_hash
-from docgen.symbols import Library, digest
+from docgen.symbols import Library, Symbol, digest
+from matsmith.core.errors import ActionableError
+from matsmith.core.jsonl import JsonLines, read_lines
 
 SHIPPED = Path(__file__).parent / "written"
+EXAMPLES = SHIPPED / "examples"  # files of the same form, with nothing but an example
 SUFFIX = ".jsonl.gz"
 Verdict = Literal["runs", "inputs", "fails", "none"]
 
 
-class TextsError(Exception):
+class TextsError(ActionableError):
     """A file of texts cannot be used; says which, why and what to do."""
 
 
@@ -34,7 +37,7 @@ class Text:
     Attributes
     ----------
     source_hash
-        See :func:`docgen.prompts.source_hash`.
+        See :func:`source_hash`.
     prompt
         Version of the prompt that it was written from.
     writer, date
@@ -53,34 +56,63 @@ class Text:
     example: Verdict | None = None
 
 
-@dataclass(frozen=True)
-class Prewritten:
-    """Texts that need not be written any more.
+class Checkpoint:
+    """A JSONL file of texts, later lines win; what a killed run had finished stays finished.
 
-    Attributes
-    ----------
-    texts
-        By qualified name, of symbols whose source is what the text was written about.
-    outdated
-        Qualified names of symbols that are there, but have changed since.
+    Several may append to it. A damaged line is written again.
     """
 
-    texts: Mapping[str, Text] = field(default_factory=dict)
-    outdated: Sequence[str] = ()
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._done: dict[tuple[str, str, str], Text] = {}
+        self._names: set[tuple[str, str]] = set()
+        for _, line in read_lines(path) if path.exists() else ():
+            try:
+                self._remember(_checked(json.loads(line)))
+            except (ValueError, TypeError):
+                continue
+
+    def done(self, qualname: str, source_hash: str, writer: str) -> Text | None:
+        """The last text about this source, ``None`` when it must be written."""
+        return self._done.get((qualname, source_hash, writer))
+
+    def changed(self, qualname: str, source_hash: str, writer: str) -> bool:
+        """Whether only texts about another source of this symbol were written before."""
+        known = (qualname, writer) in self._names
+        return known and (qualname, source_hash, writer) not in self._done
+
+    def texts(self) -> list[Text]:
+        """Every text."""
+        return list(self._done.values())
+
+    def add(self, text: Text) -> None:
+        """Keep a text; it is in the file when this returns."""
+        with closing(JsonLines(self.path)) as lines:
+            lines.append(asdict(text))
+        self._remember(text)
+
+    def _remember(self, text: Text) -> None:
+        self._done[text.qualname, text.source_hash, text.writer] = text
+        self._names.add((text.qualname, text.writer))
+
+
+def source_hash(symbol: Symbol) -> str:
+    """Hash of the symbol's own source: another release with the same text has the same hash.
+
+    Of a class the names of its members count too, of a module its docstring and those names.
+    What other symbols are or say does not, nor how we lay out what is known.
+    """
+    own = f"{symbol.qualname}."
+    members = sorted(m.name for m in symbol.members if m.qualname.startswith(own))
+    return digest(symbol.kind, symbol.source or symbol.docstring, *members)
 
 
 def read_texts(path: Path) -> list[Text]:
-    """The texts of a file, compressed or not.
-
-    Raises
-    ------
-    TextsError
-        When it is damaged.
-    """
+    """The texts of a file, compressed or not; a damaged one is a `TextsError`."""
     try:
         data = path.read_bytes()
         plain = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-        return [_parse(line) for line in plain.decode().splitlines()]
+        return [_checked(json.loads(line)) for line in plain.decode().splitlines()]
     except (OSError, EOFError, zlib.error, ValueError, TypeError) as error:
         what = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise TextsError(
@@ -120,19 +152,42 @@ def files_digest(files: Sequence[Path]) -> str:
     return digest(*parts) if parts else ""
 
 
-def prewritten(library: Library, files: Sequence[Path]) -> Prewritten:
+def prewritten(library: Library, files: Sequence[Path]) -> tuple[dict[str, Text], list[str]]:
     """What some files hold about a library; the last one has the last word.
 
-    Raises
-    ------
-    TextsError
-        When a file is damaged.
+    Returns
+    -------
+    tuple
+        Texts of symbols whose source is what the text was written about, and the names of those
+        that are there, but have changed since.
     """
     known = {(t.qualname, t.source_hash): t for path in files for t in read_texts(path)}
     names = {name for name, _ in known} & library.symbols.keys()
     hashes = {name: source_hash(library.symbols[name]) for name in sorted(names)}
     fitting = {n: known[n, h] for n, h in hashes.items() if (n, h) in known}
-    return Prewritten(fitting, [n for n in hashes if n not in fitting])
+    return fitting, [n for n in hashes if n not in fitting]
+
+
+def best(texts: Iterable[Text], names: Iterable[str]) -> dict[str, Text]:
+    """The example of each symbol: one that runs, of several the shortest."""
+    known: dict[str, Text] = {}
+    for text in sorted(texts, key=lambda t: (t.example != "runs", len(t.text), t.writer)):
+        known.setdefault(text.qualname, text)
+    return {name: known[name] for name in names if name in known}
+
+
+def examples(library: Library, files: Sequence[Path]) -> dict[str, Text]:
+    """What files of examples hold about a library; one about another source counts as failed."""
+    known = (t for path in files for t in read_texts(path) if t.qualname in library.symbols)
+    return best(
+        (
+            text
+            if text.source_hash == source_hash(library.symbols[text.qualname])
+            else replace(text, example="fails")
+            for text in known
+        ),
+        library.symbols,
+    )
 
 
 def render_text(text: Text) -> str:
@@ -143,8 +198,8 @@ def render_text(text: Text) -> str:
     return f"{head}{heading}(This example fails when it is run.)\n{rest}"
 
 
-def _parse(line: str) -> Text:
-    text = Text(**json.loads(line))
+def _checked(row: dict[str, Any]) -> Text:
+    text = Text(**row)
     if not all(isinstance(getattr(text, f.name), str) for f in fields(Text)[:-1]):
         raise ValueError("a field of a line is not text")
     return text

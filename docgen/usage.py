@@ -30,12 +30,8 @@ class CodeResolver:
         """The library's symbols that ``code`` uses, in order of appearance, with their kind.
 
         Classes, functions, methods and properties; a receiver's class is inferred as in
-        :func:`docgen.calls.used_symbols`. Code outside functions counts too.
-
-        Raises
-        ------
-        SyntaxError
-            When ``code`` is not Python.
+        :func:`docgen.calls.used_symbols`. Code outside functions counts too. What is no Python is
+        a SyntaxError.
         """
         source = SourceFile(_MODULE, f"{_MODULE}.py", _MODULE, None, code, is_package=False)
         module = read_module(source)
@@ -74,13 +70,13 @@ class CodeResolver:
     def _named(self, module: Module) -> Iterator[str]:
         """Classes and functions that the code names (``Structure`` of ``Structure.from_file``)."""
         imported: dict[str, str] = {}
-        for node in ast.walk(module.tree):
+        for node in ast.walk(module.node):
             if isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 for item in node.names:
                     imported[item.asname or item.name] = f"{node.module}.{item.name}"
             elif isinstance(node, ast.Import):
                 imported.update({i.asname: i.name for i in node.names if i.asname})
-        for node in ast.walk(module.tree):
+        for node in ast.walk(module.node):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                 definition = self._names.path(imported.get(node.id, ""))
                 if isinstance(definition, Class | Function):
@@ -88,20 +84,12 @@ class CodeResolver:
 
     def _functions(self, module: Module) -> Iterator[Function]:
         """Every definition of the code, its top level as a function of its own."""
-        top = [n for n in module.tree.body if not isinstance(n, ast.FunctionDef | ast.ClassDef)]
+        top = [n for n in module.node.body if not isinstance(n, ast.FunctionDef | ast.ClassDef)]
         node = ast.parse("def _top(): ...").body[0]
         if isinstance(node, ast.FunctionDef) and top:
             node.body = top
-            yield Function(f"{_MODULE}._top", node, "function", (), module)
-        yield from module.functions.values()
-        for cls in module.classes.values():
-            yield from _methods(cls)
-
-
-def _methods(cls: Class) -> Iterator[Function]:
-    yield from cls.functions.values()
-    for inner in cls.classes.values():
-        yield from _methods(inner)
+            yield Function("_top", node, module, None, "function", ())
+        yield from Names([module]).functions.values()
 
 
 def _without_constructor(name: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import json
 import math
-import sys
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,23 +18,22 @@ from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from experiments.report.runs import Run, load_runs
-from sandbox.command import UsageError, Word, run
-from sandbox.terminal import printable
+from matsmith.core.command import Command, Word
+from matsmith.core.errors import UsageError
+from matsmith.core.terminal import printable
 
 #: Question, seed, name of the mark.
 Key = tuple[str, int, str]
 
 
-class Options(BaseModel):
-    """Arguments of ``python -m experiments.agreement``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class Options(BaseModel, extra="forbid", frozen=True):
+    """Arguments of ``matsmith agreement``."""
 
     judges: Annotated[tuple[Path, ...], Word()] = Field(description="run folders and CSV files")
     marks: bool = Field(False, description="also print every pair of marks that differs")
@@ -58,20 +57,8 @@ class Marks:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Two judges on one kind of mark.
+    """Two judges on one kind of mark; ``spearman`` and ``kappa`` are ``None`` where undefined."""
 
-    Attributes
-    ----------
-    spearman
-        Rank correlation; ``None`` where one of them never varies.
-    mae
-        Mean absolute difference of the marks.
-    kappa
-        Cohen's, of equal marks; ``None`` where chance alone explains everything.
-    """
-
-    first: str
-    second: str
     name: str
     count: int
     spearman: float | None
@@ -80,42 +67,51 @@ class Agreement:
 
 
 def marks_of_run(found: Run) -> Marks:
-    """What the judge of a run said: numbers of its verdicts, and counts where it listed texts."""
+    """What the judge of a run said: numbers of its verdicts, and counts where it listed texts.
+
+    Marks that follow from verdicts (F1) are among them; what no judge touches is not.
+    """
     by_key: dict[Key, Mark] = {}
     for row in found.rows:
-        judged = found.trajectory(row).get("judged", [])
-        for verdict in judged:
-            for name, value in _numbers(verdict["value"], str(verdict["name"])):
+        for verdict in found.trajectory(row).get("judged", []):
+            about = str(verdict["name"]).removeprefix(f"{row.question_id}:")
+            for name, value in _numbers(verdict["value"], about):
                 by_key[row.question_id, row.seed, name] = Mark(value, verdict["judged"])
-        texts = "".join(verdict["judged"] for verdict in judged)
-        for name, number in row.values.items():
-            if judged and number is not None:
-                by_key[row.question_id, row.seed, name] = Mark(number, texts)
     label = f"{found.summary['judge']} ({found.folder.name})"
     return Marks(label, by_key)
 
 
 def _numbers(value: Any, name: str) -> Iterator[tuple[str, float]]:
+    """Marks by name: numbers, how many texts are listed, and whether any entry is named.
+
+    No marks are texts beside numbers, which explain them, the index of an entry, and probabilities.
+    """
     if isinstance(value, bool | int | float):
         yield name, float(value)
     elif isinstance(value, dict):
+        marked = any(not isinstance(each, str) for inner in value.values()
+                     if isinstance(inner, list) for each in inner)  # fmt: skip
         for key, inner in value.items():
-            yield from _numbers(inner, f"{name}.{key}")
+            explains = marked and isinstance(inner, list) and all(isinstance(i, str) for i in inner)
+            if key not in {"index", "logprobs"} and not explains:
+                yield from _numbers(inner, f"{name}.{key}")
     elif isinstance(value, list):
-        if value and all(isinstance(item, str) for item in value):
+        if all(isinstance(item, str) for item in value):
             yield name, float(len(value))
-        for index, inner in enumerate(value, 1):
-            yield from _numbers(inner, f"{name}[{index}]")
+        elif all(isinstance(item, dict) for item in value):
+            yield name, 1.0  # none is an empty list: 0
+        for number, inner in enumerate(value, 1):
+            place = inner.get("index", number) if isinstance(inner, dict) else number
+            yield from _numbers(inner, f"{name}[{place}]")
+
+
+def kind_of(name: str) -> str:
+    """Marks of one kind: all points of a rubric, all entries of a list, all fields of entries."""
+    return re.sub(r"\[[^\]]*\]|:\d+(?=[.:\[]|$)|(?<=\.fields)\..*", "", name)
 
 
 def marks_of_file(path: Path) -> Marks:
-    """Marks that people gave.
-
-    Raises
-    ------
-    UsageError
-        When the file is no such table.
-    """
+    """Marks that people gave."""
     by_key: dict[Key, Mark] = {}
     try:
         with path.open(encoding="utf-8", newline="") as file:
@@ -139,24 +135,23 @@ def pairs(one: Marks, other: Marks) -> dict[str, list[tuple[Key, float, float]]]
     for key in sorted(one.by_key.keys() & other.by_key.keys()):
         first, second = one.by_key[key], other.by_key[key]
         if first.text is None or second.text is None or first.text == second.text:
-            found[key[2].partition("[")[0]].append((key, first.value, second.value))
+            found[kind_of(key[2])].append((key, first.value, second.value))
     return dict(found)
 
 
 def compare(one: Marks, other: Marks) -> list[Agreement]:
-    """One line for each kind of mark that both gave."""
-    return [
-        Agreement(
-            one.judge, other.judge, name, len(values),
-            _spearman([a for _, a, _ in values], [b for _, _, b in values]),
-            sum(abs(a - b) for _, a, b in values) / len(values),
-            _kappa([(a, b) for _, a, b in values]),
-        )
-        for name, values in pairs(one, other).items()
-    ]  # fmt: skip
+    """One line for each kind of mark that both gave; MAE is the mean absolute difference."""
+    found = []
+    for name, values in pairs(one, other).items():
+        both = [(a, b) for _, a, b in values]
+        mae = sum(abs(a - b) for a, b in both) / len(both)
+        found.append(Agreement(name, len(both), _spearman(both), mae, _kappa(both)))
+    return found
 
 
-def _spearman(one: Sequence[float], other: Sequence[float]) -> float | None:
+def _spearman(marks: Sequence[tuple[float, float]]) -> float | None:
+    """Rank correlation; ``None`` where one of the judges never varies."""
+    one, other = zip(*marks, strict=True)
     if len(set(one)) < 2 or len(set(other)) < 2:
         return None
     from scipy.stats import spearmanr  # noqa: PLC0415 -- slow
@@ -165,7 +160,7 @@ def _spearman(one: Sequence[float], other: Sequence[float]) -> float | None:
 
 
 def _kappa(marks: Sequence[tuple[float, float]]) -> float | None:
-    """Cohen (1960), marks taken as categories."""
+    """Cohen (1960), marks taken as categories; ``None`` where chance explains everything."""
     count = len(marks)
     seen = sum(a == b for a, b in marks) / count
     first, second = Counter(a for a, _ in marks), Counter(b for _, b in marks)
@@ -179,26 +174,23 @@ def _action(options: Options) -> int:
     files = [path for path in options.judges if path.is_file()]
     runs = load_runs([path for path in options.judges if path not in files])
     judges = [*map(marks_of_run, runs), *map(marks_of_file, files)]
-    for marks in judges:
-        if not marks.by_key:
-            raise UsageError(f"{marks.judge}: has no marks; was it run with a judge?")
+    for judge in judges:
+        if not judge.by_key:
+            raise UsageError(f"{judge.judge}: has no marks; was it run with a judge?")
     console = Console()
     table = Table(title="Agreement of judges", caption="MAE in the unit of the marks")
     for heading in ("judges", "mark", "n", "Spearman", "MAE", "kappa"):
         table.add_column(heading, justify="left" if heading in {"judges", "mark"} else "right")
-    shared = False
     for one, other in combinations(judges, 2):
+        names = Text(printable(f"{one.judge}\n{other.judge}"))
         for line in compare(one, other):
-            shared = True
             numbers = (_shown(line.spearman), f"{line.mae:.3f}", _shown(line.kappa))
-            names = Text(printable(f"{line.first}\n{line.second}"))
             table.add_row(names, Text(printable(line.name)), str(line.count), *numbers)
-        if options.marks:
-            for values in pairs(one, other).values():
-                for key, a, b in values:
-                    if a != b:
-                        console.print(Text(printable(f"{json.dumps(key)}: {a:g}, {b:g}")))
-    if not shared:
+        for marks in pairs(one, other).values() if options.marks else ():
+            for key, a, b in marks:
+                if a != b:
+                    console.print(Text(printable(f"{json.dumps(key)}: {a:g}, {b:g}")))
+    if not table.rows:
         raise UsageError("these judges have no mark in common: other questions, or other answers")
     console.print(table)
     return 0
@@ -208,10 +200,4 @@ def _shown(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Command line; see ``--help``."""
-    return run("python -m experiments.agreement", str(__doc__), Options, _action, arguments)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = Command("matsmith agreement", str(__doc__), Options, _action)

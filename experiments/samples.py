@@ -6,14 +6,18 @@ package, so no import path leads from an agent to an expected value.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import json
+import zipfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
 
 from agents.base import Question
-
-if TYPE_CHECKING:
-    from experiments.scorers.base import Scorer
+from sandbox.environments import cache_folder
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,7 @@ class Property:
     name, description, format
         As they stand in the prompt.
     expected
-        The gold value as tagged JSON (``sandbox.wire``), as text.
+        The gold value as tagged JSON (``sandbox.inside.tagged``), as text.
     compare
         ``equal`` (same value; ``True`` is not ``1``; sequences compare by content, a tuple or
         array may stand for a list) or ``close`` (same shape, numbers within
@@ -68,6 +72,9 @@ class Sample:
         is reported, never scored.
     private
         Nothing of it but digests and verdicts is kept in a run folder.
+    reference
+        A right answer, for `experiments.baselines`: the value that a reply should give, or an
+        `agents.answer.Answer` where it is code; ``None``: nobody knows one.
     """
 
     question: Question
@@ -78,31 +85,43 @@ class Sample:
     target: Any = None
     cluster: str = ""
     private: bool = False
+    reference: Any = field(default=None, repr=False)
 
 
-class Benchmark(Protocol):
-    """A set of samples. One file and one config.
+def data_of(module: str, name: str = "") -> Any:
+    """The YAML file of ours beside a module: of its name, or of another one."""
+    file = Path(module)
+    path = file.with_name(f"{name}.yaml") if name else file.with_suffix(".yaml")
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
 
-    Attributes
-    ----------
-    packages
-        Import names whose documents an architecture may retrieve.
-    scorer
-        Judges the answers, and says which metrics a run reports.
+
+def json_entries(file: Path | zipfile.Path) -> Iterator[tuple[str, Any]]:
+    """Every entry of a JSON array, or of a file with JSON in each line, after where it stands.
+
+    Raises
+    ------
+    ValueError
+        With the place, for what is no JSON.
     """
+    text = file.read_text(encoding="utf-8")
+    whole, line = text.lstrip().startswith("["), 0
+    try:
+        if whole:
+            yield from ((f"{file}, item {n}", item) for n, item in enumerate(json.loads(text), 1))
+            return
+        for line, each in enumerate(text.split("\n"), 1):
+            if each.strip():
+                yield f"{file}:{line}", json.loads(each)
+    except json.JSONDecodeError as error:
+        place = error.lineno if whole else line
+        raise ValueError(f"{file}:{place}: is no JSON ({error.msg})") from error
 
-    name: str
 
-    @property
-    def packages(self) -> Sequence[str]:
-        """See above."""
-        ...
-
-    @property
-    def scorer(self) -> Scorer:
-        """See above."""
-        ...
-
-    def load(self) -> Sequence[Sample]:
-        """All samples, in a stable order."""
-        ...
+def kept(benchmark: str, data: bytes, suffix: str) -> Path:
+    """An input file on the host, in the cache of a benchmark, named by its content."""
+    digest = hashlib.sha256(data).hexdigest()[:16]
+    path = cache_folder() / "questions" / benchmark / f"{digest}{suffix}"
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return path

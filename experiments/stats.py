@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,13 @@ from numpy.typing import NDArray
 from scipy import stats
 
 RESAMPLES = 9_999
+CONFIDENCE = 0.95
 
 #: From this many clusters the normal approximation is as good, and much faster.
 LARGE = 1_000
+
+#: Clusters below which limits say nothing, and are not shown.
+FEWEST = 5
 
 #: Resamples held in memory at once.
 _BATCH = 500
@@ -31,6 +36,12 @@ class Interval:
     estimate: float
     low: float
     high: float
+    clusters: int = FEWEST
+
+    @property
+    def limits(self) -> tuple[float, float] | None:
+        """What a table shows; ``None`` of fewer than `FEWEST` clusters."""
+        return (self.low, self.high) if self.clusters >= FEWEST else None
 
 
 @dataclass(frozen=True)
@@ -41,34 +52,18 @@ class Tally:
     total: float
 
 
-@dataclass(frozen=True)
-class Spread:
-    """Mean over seeds; ``deviation`` (of a sample, n - 1) is ``None`` for a single seed."""
-
-    mean: float
-    deviation: float | None
-
-
-def ratio_interval(tallies: Sequence[Tally], *, confidence: float = 0.95) -> Interval | None:
-    """Interval of a ratio of sums over clusters; see `_interval`.
-
-    Returns
-    -------
-    Interval or None
-        ``None`` without any data. Below 0 where a score is below its baseline.
-    """
+def ratio_interval(tallies: Sequence[Tally]) -> Interval | None:
+    """Interval of a ratio of sums over clusters; below 0 where a score is below its baseline."""
     data = np.array([(t.passed, t.total) for t in tallies if t.passed or t.total], dtype=float)
     if not data.size or data[:, 1].sum() <= 0:
         return None
     passed, total = data.T
     residuals = (passed - passed.sum() / total.sum() * total) / total.sum()
     least = -1.0 if passed.min() < 0 else 0.0
-    return _interval((passed, total), _ratio, residuals, (least, 1.0), confidence)
+    return _interval((passed, total), _ratio, residuals, (least, 1.0))
 
 
-def paired_difference(
-    first: Mapping[str, Tally], second: Mapping[str, Tally], *, confidence: float = 0.95
-) -> Interval | None:
+def paired_difference(first: Mapping[str, Tally], second: Mapping[str, Tally]) -> Interval | None:
     """Interval of ``second - first`` over the clusters that both have; see `_interval`."""
     shared = [key for key in sorted(first.keys() & second.keys())
               if first[key].total > 0 and second[key].total > 0]  # fmt: skip
@@ -80,7 +75,7 @@ def paired_difference(
         one - one.sum() / first_total.sum() * first_total
     ) / first_total.sum()
     samples = (one, first_total, two, second_total)
-    return _interval(samples, _difference, residuals, (-1.0, 1.0), confidence)
+    return _interval(samples, _difference, residuals, (-1.0, 1.0))
 
 
 def _ratio(passed: NDArray[np.float64], total: NDArray[np.float64], axis: int = -1) -> Any:
@@ -104,7 +99,6 @@ def _interval(
     statistic: Callable[..., Any],
     residuals: NDArray[np.float64],
     bounds: tuple[float, float],
-    confidence: float,
 ) -> Interval:
     """Confidence interval of ``statistic`` over clusters.
 
@@ -118,29 +112,22 @@ def _interval(
     the share of clusters that would say otherwise; its exact binomial limit (Clopper and Pearson;
     the "rule of three"), with those at the far bound, gives the limits.
 
-    Parameters
-    ----------
-    samples
-        Arrays of one value per cluster, resampled together.
-    statistic
-        Of ``samples``, vectorised over ``axis``.
-    residuals
-        Linearised contribution of each cluster to ``statistic``; sums to zero.
-    bounds
-        What ``statistic`` can be at the least and at the most.
+    ``samples`` are arrays of one value per cluster, resampled together; ``residuals`` the
+    linearised contribution of each cluster to ``statistic``, summing to zero; ``bounds`` what it
+    can be at the least and at the most.
     """
     size = len(residuals)
     estimate = float(statistic(*samples))
     if np.allclose(residuals, 0.0, atol=1e-12):
-        other = stats.binomtest(0, size).proportion_ci(confidence, method="exact").high
+        other = stats.binomtest(0, size).proportion_ci(CONFIDENCE, method="exact").high
         low, high = (estimate + other * (bound - estimate) for bound in bounds)
-        return Interval(estimate, float(low), float(high))
+        return Interval(estimate, float(low), float(high), size)
     if size >= LARGE:
         error = float(np.sqrt(size / (size - 1) * np.sum(residuals**2)))
-        reach = float(stats.norm.ppf((1 + confidence) / 2)) * error
+        reach = float(stats.norm.ppf((1 + CONFIDENCE) / 2)) * error
         return Interval(estimate, max(bounds[0], estimate - reach),
-                        min(bounds[1], estimate + reach))  # fmt: skip
-    wide = (size / (size - 1)) ** 0.5 * stats.t.ppf((1 + confidence) / 2, size - 1)
+                        min(bounds[1], estimate + reach), size)  # fmt: skip
+    wide = (size / (size - 1)) ** 0.5 * stats.t.ppf((1 + CONFIDENCE) / 2, size - 1)
     found = stats.bootstrap(
         samples,
         statistic,
@@ -152,7 +139,7 @@ def _interval(
         confidence_level=1 - 2 * stats.norm.sf(wide),
         rng=np.random.default_rng(0),
     ).confidence_interval
-    return Interval(estimate, float(found.low), float(found.high))
+    return Interval(estimate, float(found.low), float(found.high), size)
 
 
 def paired_permutation(first: Mapping[str, Tally], second: Mapping[str, Tally]) -> float | None:
@@ -195,6 +182,19 @@ def _scaled(first: Tally, second: Tally) -> tuple[float, float]:
     return scale * first.passed / first.total, scale * second.passed / second.total
 
 
+def pass_at(k: int, right: int, tried: int) -> float:
+    """Chance that one of ``k`` answers is right, of ``tried`` with ``right`` right ones.
+
+    Without bias: Chen et al. 2021 (arXiv:2107.03374), equation 1.
+    """
+    return 1 - comb(tried - right, k) / comb(tried, k)
+
+
+def pass_all(k: int, right: int, tried: int) -> float:
+    """Chance that all of ``k`` answers are right (pass^k): Yao et al. 2024 (arXiv:2406.12045)."""
+    return comb(right, k) / comb(tried, k)
+
+
 def mcnemar(first: Mapping[str, bool], second: Mapping[str, bool]) -> float | None:
     """Exact two-sided McNemar test on pass/fail per question; ``None`` without shared ones."""
     shared = first.keys() & second.keys()
@@ -203,11 +203,3 @@ def mcnemar(first: Mapping[str, bool], second: Mapping[str, bool]) -> float | No
     gained = sum(second[key] and not first[key] for key in shared)
     lost = sum(first[key] and not second[key] for key in shared)
     return float(stats.binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
-
-
-def spread(values: Sequence[float]) -> Spread | None:
-    """Mean and standard deviation over seeds; ``None`` without values."""
-    if not values:
-        return None
-    deviation = float(np.std(values, ddof=1)) if len(values) > 1 else None
-    return Spread(float(np.mean(values)), deviation)

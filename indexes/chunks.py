@@ -6,7 +6,7 @@ Published settings: 1000 characters with an overlap of 50.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,21 +15,11 @@ from langchain_core.documents import Document
 
 from docgen.library import build_library
 from docgen.sources import SourceFile, distribution_versions, sources_digest
-from docgen.symbols import Library, digest
-from indexes.corpus import (
-    Corpus,
-    CorpusError,
-    Manifest,
-    building,
-    corpus_folder,
-    read_corpus,
-    write_corpus,
-)
+from docgen.symbols import Library
+from indexes.corpus import Corpus, Made, Manifest, stored
 from indexes.llm_doc import package_sources
-from indexes.pages import read_page
 
 CHUNK_SIZE, CHUNK_OVERLAP = 1000, 50
-_PAGES = (".html", ".rst", ".md", ".txt")
 
 
 @dataclass(frozen=True)
@@ -58,48 +48,43 @@ def code_corpus(packages: Sequence[str], folder: Path, *, cache: Path) -> Corpus
     CorpusError
         When a package is missing.
     """
-    sources = package_sources(packages, folder)
-    wanted = _manifest("code", packages, sources, {})
-    with building(corpus_folder(cache, wanted)):
-        cached = read_corpus(cache, wanted)
-        if cached is not None:
-            return cached
-        library = build_library(sources).public()
-        texts = [_code_text(source, library) for source in sources]
-        return write_corpus(cache, wanted, split(texts, "code"), library.aliases)
+    return _chunked("code", _code_text, packages, folder, cache, {})
 
 
-def official_doc_corpus(
-    packages: Sequence[str], folder: Path, *, cache: Path, pages: Path | None
-) -> Corpus:
-    """Chunks of the documentation that the authors of the package wrote.
-
-    Parameters
-    ----------
-    pages
-        Folder with the package's documentation (a checkout's ``docs``, or built Sphinx HTML);
-        every ``.html``, ``.rst``, ``.md`` and ``.txt`` below it is read. Without it, the API
-        reference is made from the docstrings, as Sphinx does.
+def official_doc_corpus(packages: Sequence[str], folder: Path, *, cache: Path) -> Corpus:
+    """Chunks of the API reference, made from the docstrings as Sphinx does.
 
     Raises
     ------
     CorpusError
-        When a package or ``pages`` is missing.
+        When a package is missing.
     """
+    return _chunked("official_doc", _docstring_text, packages, folder, cache, {"pages": None})
+
+
+def _chunked(  # noqa: PLR0917 -- all of it is needed
+    name: str,
+    text_of: Callable[[SourceFile, Library], Text],
+    packages: Sequence[str],
+    folder: Path,
+    cache: Path,
+    extra: Mapping[str, Any],
+) -> Corpus:
     sources = package_sources(packages, folder)
-    if pages is not None and not pages.is_dir():
-        raise CorpusError(f"documentation folder {pages} does not exist")
-    found = list(_pages(pages)) if pages is not None else []
-    if pages is not None and not found:
-        raise CorpusError(f"{pages} holds no {', '.join(_PAGES)} file")
-    wanted = _manifest("official_doc", packages, sources, {"pages": _pages_digest(found)})
-    with building(corpus_folder(cache, wanted)):
-        cached = read_corpus(cache, wanted)
-        if cached is not None:
-            return cached
+    wanted = Manifest(
+        source=name,
+        packages=tuple(packages),
+        versions=distribution_versions(sources),
+        sources_digest=sources_digest(sources),
+        writer=None,
+        settings={"chunk_size": CHUNK_SIZE, "chunk_overlap": CHUNK_OVERLAP, **extra},
+    )
+
+    def make() -> Made:
         library = build_library(sources).public()
-        texts = found or [_docstring_text(source, library) for source in sources]
-        return write_corpus(cache, wanted, split(texts, "official_doc"), library.aliases)
+        return split([text_of(source, library) for source in sources], name), library.aliases
+
+    return stored(cache, wanted, make)
 
 
 def split(texts: Iterable[Text], corpus: str) -> list[Document]:
@@ -139,19 +124,6 @@ def chunk_metadata(text: Text, corpus: str, number: int, start: int, end: int) -
     }
 
 
-def _manifest(
-    source: str, packages: Sequence[str], sources: Sequence[SourceFile], extra: Mapping[str, Any]
-) -> Manifest:
-    return Manifest(
-        source=source,
-        packages=tuple(packages),
-        versions=distribution_versions(sources),
-        sources_digest=sources_digest(sources),
-        writer=None,
-        settings={"chunk_size": CHUNK_SIZE, "chunk_overlap": CHUNK_OVERLAP, **extra},
-    )
-
-
 def _code_text(source: SourceFile, library: Library) -> Text:
     starts = [0]
     for line in source.text.splitlines(keepends=True):
@@ -176,18 +148,3 @@ def _docstring_text(source: SourceFile, library: Library) -> Text:
             heading = f"{symbol.qualname.rpartition('.')[0]}.{symbol.signature}"
         content += f"{heading}\n\n{symbol.docstring}\n\n".replace("\n\n\n\n", "\n\n")
     return Text(content, source.module, source.path, source.package, source.version, marks)
-
-
-def _pages(folder: Path) -> Iterator[Text]:
-    for path in sorted(folder.rglob("*")):
-        relative = path.relative_to(folder)
-        hidden = any(part.startswith((".", "_")) for part in relative.parts)
-        if path.suffix in _PAGES and path.is_file() and not hidden:
-            content, marks = read_page(path)
-            module = relative.with_suffix("").as_posix().replace("/", ".")
-            if content.strip():
-                yield Text(content, module, relative.as_posix(), folder.name, None, marks)
-
-
-def _pages_digest(pages: Sequence[Text]) -> str | None:
-    return digest(*(part for p in pages for part in (p.path, p.content))) if pages else None

@@ -9,7 +9,7 @@ import re
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -19,13 +19,15 @@ from typing import Any
 from filelock import AsyncFileLock, FileLock, Timeout
 from langchain_core.documents import Document
 
+from matsmith.core.errors import ActionableError
+
 _log = logging.getLogger(__name__)
 
-FORMAT = 4  # of the files below; another number is stale
+FORMAT = 5  # of the files below; another number is stale
 _DOCUMENTS, _MANIFEST = "documents.jsonl", "manifest.json"
 
 
-class CorpusError(Exception):
+class CorpusError(ActionableError):
     """A corpus cannot be built or read; says what to do next."""
 
 
@@ -169,6 +171,24 @@ def write_corpus(
             encoding="utf-8",
         )
     return Corpus(finished, list(documents), dict(aliases), folder)
+
+
+Made = tuple[Sequence[Document], Mapping[str, str]]
+"""Documents and aliases."""
+
+
+def stored(cache: Path, manifest: Manifest, make: Callable[[], Made]) -> Corpus:
+    """The cached corpus, or else the one that is made now."""
+    with building(corpus_folder(cache, manifest)):
+        return read_corpus(cache, manifest) or write_corpus(cache, manifest, *make())
+
+
+async def stored_together(
+    cache: Path, manifest: Manifest, make: Callable[[], Awaitable[Made]]
+) -> Corpus:
+    """Like :func:`stored`, for what is made by code that awaits."""
+    async with building_together(corpus_folder(cache, manifest)):
+        return read_corpus(cache, manifest) or write_corpus(cache, manifest, *await make())
 
 
 @contextmanager

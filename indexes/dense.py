@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from indexes.corpus import Corpus, building_together
 from indexes.embedding import EmbeddingError, embedding_name
 from indexes.store import index_folder, indexed_texts, stamp_of, start_over
-from sandbox.progress import meter
+from matsmith.core.progress import meter
 
 _COLLECTION = "documents"
 _BATCH = 64

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import math
 import os
@@ -13,14 +14,23 @@ from typing import Any, Literal
 import numpy as np
 from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, PositiveFloat, PositiveInt, SecretStr, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    FiniteFloat,
+    PositiveFloat,
+    PositiveInt,
+    ValidationError,
+)
 
 from indexes.tokens import tokens
+from matsmith.core.endpoint import OPENAI, Endpoint, tried
+from matsmith.core.errors import ActionableError, EndpointError
 
 DIMENSIONS = 1024  # of hashed vectors
 
 
-class EmbeddingError(Exception):
+class EmbeddingError(ActionableError):
     """An embedding cannot be made or failed; says what to do next."""
 
 
@@ -65,19 +75,58 @@ def build_embedding(config: Mapping[str, Any]) -> Embeddings | None:
         raise EmbeddingError(
             "embedding=openai needs OPENAI_API_KEY, or embedding.base_url of a local endpoint"
         )
-    from langchain_openai import OpenAIEmbeddings  # noqa: PLC0415 - takes seconds to import
+    return EndpointEmbedding(checked, key)
 
-    return OpenAIEmbeddings(
-        model=checked.name,
-        openai_api_base=checked.base_url,
-        openai_api_key=SecretStr(key or "none"),
-        dimensions=checked.dimensions,
-        request_timeout=checked.timeout,
-        max_retries=checked.max_retries,
-        chunk_size=checked.batch,
-        # texts are sent as text: token ids would need tables that are downloaded at first use
-        check_embedding_ctx_length=False,
-    )
+
+class EndpointEmbedding(Embeddings):
+    """Vectors of an OpenAI-compatible endpoint."""
+
+    def __init__(self, config: EmbeddingConfig, key: str | None) -> None:
+        self.model, self.dimensions = config.name, config.dimensions
+        self._config, self._key = config, key
+
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        """One vector per text; raises `EndpointError` when there are none to be had."""
+        config, found = self._config, list[list[float]]()
+        given = config.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
+        endpoint = Endpoint(given, "/embeddings", self._key)
+        try:
+            for start in range(0, len(texts), config.batch):
+                batch = texts[start : start + config.batch]
+                body: dict[str, Any] = {"model": config.name, "input": batch}
+                body |= {"dimensions": config.dimensions} if config.dimensions else {}
+
+                async def once(body: dict[str, Any] = body) -> _Vectors:
+                    return _Vectors.model_validate(await endpoint(body))
+
+                made = await tried(once, config.max_retries, config.timeout)
+                if len(made.data) != len(batch):
+                    raise EndpointError(f"{len(made.data)} vectors came for {len(batch)} texts")
+                found += [each.embedding for each in sorted(made.data, key=lambda v: v.index)]
+        finally:
+            await endpoint.close()
+        return found
+
+    async def aembed_query(self, text: str) -> list[float]:
+        """The vector of one text."""
+        return (await self.aembed_documents([text]))[0]
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """One vector per text, outside of an event loop."""
+        return asyncio.run(self.aembed_documents(texts))
+
+    def embed_query(self, text: str) -> list[float]:
+        """The vector of one text, outside of an event loop."""
+        return self.embed_documents([text])[0]
+
+
+class _Vector(BaseModel):
+    index: int = 0
+    embedding: list[FiniteFloat]
+
+
+class _Vectors(BaseModel):
+    data: list[_Vector]
 
 
 def embedding_name(embedding: Embeddings) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from matsmith.core.errors import ActionableError
 
-class GraphError(Exception):
+
+class GraphError(ActionableError):
     """The graph cannot be built or queried; says what to do next."""

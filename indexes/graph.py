@@ -1,7 +1,6 @@
 """Knowledge graph of a corpus: LightRAG with NetworkX storage, everything it needs injected.
 
-Built from the symbol graph without any model call (``symbols``), or by the model as in the paper
-(``model``: it extracts entities and relations from the documents, see :mod:`indexes.extraction`).
+Built from the symbol graph without any model call.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -18,26 +17,22 @@ import networkx as nx
 import numpy as np
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
-from langchain_core.language_models import BaseChatModel
 from lightrag import LightRAG, QueryParam
-from lightrag.constants import GRAPH_FIELD_SEP
 from lightrag.utils import EmbeddingFunc, Tokenizer
 from numpy.typing import NDArray
 
-from docgen.replies import summary_of
+from docgen.replies import first_paragraph
 from indexes.corpus import Corpus, building_together
 from indexes.embedding import EmbeddingError, embedding_name
 from indexes.errors import GraphError
-from indexes.extraction import DESCRIPTION, Extractor, extracted_graph
 from indexes.store import index_folder, stamp_of, start_over
-from sandbox.progress import meter
 
 for _chatty in ("lightrag", "nano-vectordb"):  # what a reply lacks is counted by us
     logging.getLogger(_chatty).setLevel(logging.ERROR)
 FORMAT = 2
 GraphMode = Literal["local", "global", "hybrid", "mix", "naive"]
-GraphBuild = Literal["symbols", "model"]
 
+_DESCRIPTION = 600  # characters of the description of a symbol
 _CHUNK = 6_000  # characters of a document that are kept as its chunk
 _CALLS = 12  # call relations per symbol
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*(?:\.\w+)+|[A-Za-z]+_\w+|[A-Z][a-z]+[A-Z]\w*")
@@ -112,37 +107,21 @@ class GraphIndex:
             raise GraphError(f"the graph query failed: {error}") from error
         data = answer.get("data") or {}
         relations = data.get("relationships", [])
-        ends = ((r[end], r) for r in relations for end in ("src_id", "tgt_id"))
         return Found(
-            self._symbols((e["entity_name"], e) for e in data.get("entities", [])),
-            self._symbols(ends),
-            self._symbols((c["content"].partition("\n")[0], {}) for c in data.get("chunks", [])),
+            self._symbols(entity["entity_name"] for entity in data.get("entities", [])),
+            self._symbols(r[end] for r in relations for end in ("src_id", "tgt_id")),
+            self._symbols(c["content"].partition("\n")[0] for c in data.get("chunks", [])),
         )
 
     async def close(self) -> None:
         """Write and release the storages."""
         await self._rag.finalize_storages()
 
-    def _symbols(self, found: Iterable[tuple[str, Mapping[str, str]]]) -> tuple[str, ...]:
-        """Symbols, and for an entity that is none those whose documents told of it."""
-        symbols: dict[str, None] = {}
-        for name, item in found:
-            sources = str(item.get("file_path", "")).split(GRAPH_FIELD_SEP)
-            for symbol in (name,) if name in self._names else sources:
-                if symbol in self._names:
-                    symbols[symbol] = None
-        return tuple(symbols)
+    def _symbols(self, found: Iterable[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for name in found if name in self._names))
 
 
-async def graph_index(
-    corpus: Corpus,
-    embedding: Embeddings,
-    *,
-    build: GraphBuild = "symbols",
-    model: BaseChatModel | None = None,
-    model_name: str = "",
-    show_progress: bool,
-) -> GraphIndex:
+async def graph_index(corpus: Corpus, embedding: Embeddings) -> GraphIndex:
     """The graph of a corpus, loaded when it fits, else built.
 
     Raises
@@ -153,19 +132,17 @@ async def graph_index(
         When the embedding fails.
     """
     name = embedding_name(embedding)
-    folder = graph_folder(corpus, embedding, build)
+    folder = graph_folder(corpus, embedding)
     stamp = {
         "format": FORMAT,
         "documents": corpus.manifest.documents_digest,
         "embedding": name,
-        "build": build,
-        "model": model_name if build == "model" else None,
     }
     async with building_together(folder):
         if stamp_of(folder) != stamp:
-            content = await _content(
-                corpus, build, model, model_name, folder, show_progress=show_progress
-            )
+            content = symbol_graph(corpus.documents)
+            if not content["entities"]:
+                raise GraphError(f"the graph of {corpus.folder.name} has no nodes: no documents")
             start_over(folder)
             rag = await _open(folder, embedding)
             try:
@@ -178,9 +155,9 @@ async def graph_index(
         return GraphIndex(await _open(folder, embedding), corpus)
 
 
-def graph_folder(corpus: Corpus, embedding: Embeddings, build: GraphBuild) -> Path:
+def graph_folder(corpus: Corpus, embedding: Embeddings) -> Path:
     """Where the graph of a corpus lies."""
-    return index_folder(corpus, f"graph-{build}-{embedding_name(embedding)}")
+    return index_folder(corpus, f"graph-symbols-{embedding_name(embedding)}")
 
 
 def stored_texts(folder: Path) -> list[Document]:
@@ -232,44 +209,14 @@ async def _open(folder: Path, embedding: Embeddings) -> LightRAG:
     return rag
 
 
-async def _content(
-    corpus: Corpus,
-    build: GraphBuild,
-    model: BaseChatModel | None,
-    model_name: str,
-    folder: Path,
-    *,
-    show_progress: bool,
-) -> dict[str, list[dict[str, Any]]]:
-    """Everything that the graph will hold, in LightRAG's custom form."""
-    documents = [d for d in corpus.documents if d.metadata["kind"] != "chunk"]
-    content = symbol_graph(documents)
-    if build == "model":
-        if model is None:
-            raise GraphError("retrieval.graph.build=model needs a chat model")
-        replies = folder.with_name(f"{folder.name}-replies.jsonl")
-        with meter("Extracting the graph", len(documents), show=show_progress) as progress:
-            content["entities"], content["relationships"] = await extracted_graph(
-                documents,
-                corpus.aliases,
-                Extractor(model, model_name, replies),
-                characters=_CHUNK,
-                advance=progress.advance,
-            )
-    if not content["entities"]:
-        raise GraphError(f"the graph of {corpus.folder.name} has no nodes: no documents")
-    return content
-
-
 def symbol_graph(documents: Sequence[Document]) -> dict[str, list[dict[str, Any]]]:
     """Entities, relations and chunks in LightRAG's custom form, from the facts of a corpus."""
     known = {str(d.metadata["qualname"]) for d in documents}
     chunks, entities = [], []
     for document in documents:
         name = str(document.metadata["qualname"])
-        facts, _, text = document.page_content.partition("\n---\n")
-        signature = next((x for x in facts.splitlines() if x.startswith("signature: ")), "")
-        description = f"{summary_of(text)}\n{signature}"[:DESCRIPTION]
+        what = first_paragraph(document.metadata["sections"].get("What it does", ""))
+        description = f"{what}\nsignature: {document.metadata['signature']}"[:_DESCRIPTION]
         origin = {"source_id": name, "file_path": name}
         chunks.append({"content": document.page_content[:_CHUNK], **origin})
         entities.append(

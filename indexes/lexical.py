@@ -1,13 +1,11 @@
-"""Lexical indexes over texts: TF-IDF and BM25 on identifier-aware tokens, saved without pickle."""
+"""TF-IDF over texts, on identifier-aware tokens, saved without pickle."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
 
-import bm25s
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -16,18 +14,6 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from indexes.tokens import tokens
 
 Scores = NDArray[np.float32]
-
-
-class LexicalIndex(Protocol):
-    """Scores every text of a corpus for a query."""
-
-    def scores(self, query: str) -> Scores:
-        """One score per text, shape ``(texts,)``; zero where nothing matches."""
-        ...
-
-    def save(self, folder: Path) -> None:
-        """Write the index into an existing folder."""
-        ...
 
 
 class TfidfIndex:
@@ -73,45 +59,6 @@ class TfidfIndex:
         """Cosine with every text, shape ``(texts,)``, in [0, 1]."""
         vector = self._vectorizer.transform([query])
         return np.asarray((self._matrix @ vector.T).toarray().ravel(), dtype=np.float32)
-
-
-class Bm25Index:
-    """Okapi BM25 (Lucene's form) by ``bm25s``."""
-
-    def __init__(self, engine: Any, size: int) -> None:
-        self._engine = engine
-        self._size = size
-
-    @classmethod
-    def build(cls, texts: Sequence[str]) -> Bm25Index:
-        """Index ``texts``, in their order."""
-        engine = bm25s.BM25()
-        engine.index([tokens(text) for text in texts], show_progress=False)
-        return cls(engine, len(texts))
-
-    @classmethod
-    def load(cls, folder: Path) -> Bm25Index:
-        """Read an index that :meth:`save` wrote.
-
-        Raises
-        ------
-        OSError, ValueError, KeyError
-            When a file is missing or damaged.
-        """
-        engine = bm25s.BM25.load(str(folder / "bm25"), load_corpus=False, allow_pickle=False)
-        return cls(engine, int(json.loads((folder / "bm25-size.json").read_text())))
-
-    def save(self, folder: Path) -> None:
-        """Write the index into an existing folder."""
-        self._engine.save(str(folder / "bm25"), show_progress=False)
-        (folder / "bm25-size.json").write_text(json.dumps(self._size))
-
-    def scores(self, query: str) -> Scores:
-        """BM25 of every text, shape ``(texts,)``, unbounded."""
-        known = [token for token in tokens(query) if token in self._engine.vocab_dict]
-        if not known:
-            return np.zeros(self._size, dtype=np.float32)
-        return np.asarray(self._engine.get_scores(known), dtype=np.float32)
 
 
 def _vectorizer(vocabulary: dict[str, int] | None) -> TfidfVectorizer:

@@ -23,20 +23,12 @@ from docgen.docstrings import first_sentence
 from docgen.facts import render_document, render_facts
 from docgen.sources import SourceFile, distribution_versions, is_test, sources_digest
 from docgen.symbols import Member, Symbol
-from indexes.corpus import (
-    Corpus,
-    CorpusError,
-    Manifest,
-    building_together,
-    corpus_folder,
-    read_corpus,
-    write_corpus,
-)
+from indexes.corpus import Corpus, CorpusError, Made, Manifest, stored_together
 from indexes.live_pages import PAGES, LiveSymbol, Page
 from indexes.llm_doc import package_sources, symbol_metadata
+from matsmith.core.progress import meter
 from sandbox.base import Mount, Outcome, Sandbox
 from sandbox.environments import STAMP
-from sandbox.progress import meter
 
 _log = logging.getLogger(__name__)
 PROBE = Path(__file__).parent / "introspection"
@@ -94,10 +86,8 @@ async def live_corpus(
         writer=None,
         settings={"probe": _probe_digest(), "compiled": _digest(m.digest for m in modules)},
     )
-    async with building_together(corpus_folder(cache, wanted)):
-        cached = read_corpus(cache, wanted)
-        if cached is not None:
-            return cached
+
+    async def make() -> Made:
         installed = len(folder.parents) > 2 and (folder.parents[2] / STAMP).is_file()
         mounts = [] if installed else _mounts(packages, folder)
         pages: list[Page] = []
@@ -106,8 +96,9 @@ async def live_corpus(
                 async for part in _read(sandbox, modules, packages, mounts):
                     pages += part
                     progress.advance(len(part))
-        documents, aliases = _documents(pages, {m.name: m for m in modules})
-        return write_corpus(cache, wanted, documents, aliases)
+        return _documents(pages, {m.name: m for m in modules})
+
+    return await stored_together(cache, wanted, make)
 
 
 def _modules(
@@ -294,7 +285,7 @@ def _text(symbol: LiveSymbol) -> str:
 def _document(symbol: Symbol, text: str) -> Document:
     return Document(
         page_content=render_document(render_facts(symbol), text),
-        metadata={**symbol_metadata(symbol, "live"), "writer": None},
+        metadata={**symbol_metadata(symbol, "live", text), "writer": None},
     )
 
 

@@ -6,17 +6,19 @@ What :mod:`docgen.texts` holds about the installed source is used, the rest is w
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from langchain_core.documents import Document
 
-from docgen import prompts, rules_writer
-from docgen.checkpoint import Checkpoint
-from docgen.facts import render_document, render_facts
+from docgen import prompts
+from docgen.content import contents
+from docgen.facts import Content, render_document, render_facts
+from docgen.facts_writer import NAME as FACTS
 from docgen.library import build_library
+from docgen.replies import Chat, structure
 from docgen.sources import (
     SourceError,
     SourceFile,
@@ -26,51 +28,48 @@ from docgen.sources import (
 )
 from docgen.symbols import Library, Symbol
 from docgen.texts import (
+    EXAMPLES,
     SHIPPED,
-    Prewritten,
+    Checkpoint,
     Text,
     TextsError,
+    examples,
     files_digest,
     prewritten,
     render_text,
     text_files,
 )
 from docgen.writer import WriteOptions, WriteReport, write_documentation
-from indexes.corpus import (
-    Corpus,
-    CorpusError,
-    Manifest,
-    building_together,
-    corpus_folder,
-    read_corpus,
-    write_corpus,
-)
-
-if TYPE_CHECKING:  # slow to import
-    from langchain_core.language_models import BaseChatModel
+from indexes.corpus import Corpus, CorpusError, Made, Manifest, stored_together
 
 _log = logging.getLogger(__name__)
+_Read = TypeVar("_Read")
 _LISTED = 5  # names that a message shows
 
 
 @dataclass(frozen=True)
 class Writer:
-    """The model that writes documentation.
+    """Who writes documentation.
 
     Attributes
     ----------
-    accept_missing
-        Whether symbols that the model failed to document get a document of facts only;
-        otherwise building the corpus fails.
+    model
+        ``None``: documents are made of facts, which needs no model and costs nothing.
     shipped
         Whether texts that were shipped or imported are used.
+    content
+        What documents hold; see :mod:`docgen.content`.
     """
 
-    model: BaseChatModel
-    name: str
+    model: Chat | None = None
     options: WriteOptions = field(default_factory=WriteOptions)
-    accept_missing: bool = False
     shipped: bool = True
+    content: Content = "written"
+
+    @property
+    def name(self) -> str:
+        """Under which texts are stored."""
+        return FACTS if self.model is None else self.model.name
 
 
 async def llm_doc_corpus(
@@ -87,36 +86,54 @@ async def llm_doc_corpus(
     sources = package_sources(packages, folder)
     versions = distribution_versions(sources)
     files = text_files(versions, written_folders(cache)) if writer.shipped else []
+    tried = text_files(versions, [EXAMPLES, cache / "examples"])
+    settings = {"prompt": prompts.VERSION, "written": files_digest(files)}
+    if writer.content != "written":
+        settings |= {"content": writer.content, "examples": files_digest(tried)}
     wanted = Manifest(
         source="llm_doc",
         packages=tuple(packages),
         versions=versions,
         sources_digest=sources_digest(sources),
         writer=writer.name,
-        settings={"prompt": prompts.VERSION, "written": files_digest(files)},
+        settings=settings,
     )
-    async with building_together(corpus_folder(cache, wanted)):
-        cached = read_corpus(cache, wanted)
-        if cached is not None:
-            return cached
+
+    async def make() -> Made:
         if show_progress:
             _log.info("reading the source of %s", ", ".join(packages))
         library = build_library(sources).public()
         given = _prewritten(library, files, writer.name)
-        free = writer.name == rules_writer.NAME
-        checkpoint = Checkpoint(None if free else checkpoint_path(cache, packages, writer.name))
-        report = await write_documentation(
-            library,
-            writer.model,
-            model_name=writer.name,
-            checkpoint=checkpoint,
-            options=writer.options,
-            given=given,
-            show_progress=show_progress,
-        )
-        _demand_complete(report, writer, checkpoint.path)
-        documents = symbol_documents(library, report.sources, corpus="llm_doc")
-        return write_corpus(cache, wanted, documents, library.aliases)
+        written: Mapping[str, Text] = given
+        if writer.model is not None:
+            written = await _written(library, writer, given, cache, packages, show_progress)
+        ran = {} if writer.content == "written" else _readable(examples, library, tried)
+        texts = contents(writer.content, library, written, ran)
+        return symbol_documents(library, texts, corpus="llm_doc"), library.aliases
+
+    return await stored_together(cache, wanted, make)
+
+
+async def _written(  # noqa: PLR0917 -- all of it is needed
+    library: Library,
+    writer: Writer,
+    given: Mapping[str, Text],
+    cache: Path,
+    packages: Sequence[str],
+    show_progress: bool,
+) -> Mapping[str, Text]:
+    assert writer.model is not None
+    checkpoint = Checkpoint(checkpoint_path(cache, packages, writer.name))
+    report = await write_documentation(
+        library,
+        writer.model,
+        checkpoint=checkpoint,
+        options=writer.options,
+        given=given,
+        show_progress=show_progress,
+    )
+    _demand_complete(report, checkpoint.path)
+    return report.texts
 
 
 def package_sources(packages: Sequence[str], folder: Path) -> list[SourceFile]:
@@ -132,17 +149,23 @@ def written_folders(cache: Path) -> list[Path]:
     return [SHIPPED, cache / "written"]
 
 
-def _prewritten(library: Library, files: Sequence[Path], writer: str) -> Prewritten:
+def _readable(
+    read: Callable[[Library, Sequence[Path]], _Read], library: Library, files: Sequence[Path]
+) -> _Read:
     try:
-        given = prewritten(library, files)
+        return read(library, files)
     except TextsError as error:
         raise CorpusError(str(error)) from error
-    if given.outdated:
-        shown = [*given.outdated[:_LISTED], *(["..."] if len(given.outdated) > _LISTED else [])]
+
+
+def _prewritten(library: Library, files: Sequence[Path], writer: str) -> Mapping[str, Text]:
+    given, outdated = _readable(prewritten, library, files)
+    if outdated:
+        shown = [*outdated[:_LISTED], *(["..."] if len(outdated) > _LISTED else [])]
         _log.warning(
             "%d of %d documented symbols have changed since and are written by %s: %s",
-            len(given.outdated),
-            len(given.outdated) + len(given.texts),
+            len(outdated),
+            len(outdated) + len(given),
             writer,
             ", ".join(shown),
         )
@@ -156,25 +179,25 @@ def checkpoint_path(cache: Path, packages: Sequence[str], writer: str) -> Path:
 
 
 def symbol_documents(library: Library, texts: Mapping[str, Text], *, corpus: str) -> list[Document]:
-    """One document per symbol; where no text was written the document says so."""
-    return [_document(symbol, texts.get(name), corpus) for name, symbol in library.symbols.items()]
+    """One document per symbol."""
+    return [_document(symbol, texts[name], corpus) for name, symbol in library.symbols.items()]
 
 
-def _document(symbol: Symbol, text: Text | None, corpus: str) -> Document:
-    content = render_text(text) if text is not None else "(no documentation was written)"
+def _document(symbol: Symbol, text: Text, corpus: str) -> Document:
+    content = render_text(text)
     return Document(
         page_content=render_document(render_facts(symbol), content),
         metadata={
-            **symbol_metadata(symbol, corpus),
-            "writer": text.writer if text is not None else None,
-            "written": text.date if text is not None else None,
-            "prompt": text.prompt if text is not None else None,
-            "example": text.example if text is not None else None,
+            **symbol_metadata(symbol, corpus, content),
+            "writer": text.writer,
+            "written": text.date,
+            "prompt": text.prompt,
+            "example": text.example,
         },
     )
 
 
-def symbol_metadata(symbol: Symbol, corpus: str) -> dict[str, Any]:
+def symbol_metadata(symbol: Symbol, corpus: str, text: str) -> dict[str, Any]:
     """What a document carries beside its text; see :class:`retrieval.base.Retriever`."""
     return {
         "id": f"{corpus}:{symbol.qualname}",
@@ -186,30 +209,27 @@ def symbol_metadata(symbol: Symbol, corpus: str) -> dict[str, Any]:
         "version": symbol.version,
         "corpus": corpus,
         "import_path": symbol.import_path,
+        "signature": symbol.signature,
+        "modifiers": list(symbol.modifiers),
+        "raises": list(symbol.raises),
         "bases": list(symbol.bases),
         "calls": list(symbol.calls),
         "types": list(symbol.types),
         "returns": symbol.returns,
         "members": [member.qualname for member in symbol.members],
+        **structure(text),
     }
 
 
-def _demand_complete(report: WriteReport, writer: Writer, checkpoint: Path | None) -> None:
+def _demand_complete(report: WriteReport, checkpoint: Path) -> None:
     if report.complete:
         return
     missing = len(report.failed) + len(report.blocked) + len(report.pending)
     name, reason = next(iter(report.failed.items()), ("", report.stopped or ""))
-    story = (
+    raise CorpusError(
         f"{missing} symbols are not documented: {len(report.failed)} failed, "
         f"{len(report.blocked)} build on those, {len(report.pending)} were not reached"
         + (f" ({report.stopped})" if report.stopped else "")
         + (f"; first failure: {name}: {reason}" if name else "")
-    )
-    if writer.accept_missing and report.stopped is None:
-        _log.warning("%s; they get only their facts", story)
-        return
-    raise CorpusError(
-        f"{story}. {len(report.texts)} are kept in {checkpoint}; "
-        "the same command resumes. To do without the missing ones: "
-        "retrieval.writer.accept_missing=true"
+        + f". {len(report.texts)} are kept in {checkpoint}; the same command resumes"
     )

@@ -16,17 +16,10 @@ from langchain_core.embeddings import Embeddings
 
 from docgen.facts import SEPARATOR
 from indexes.chunks import Text, chunk_metadata
-from indexes.corpus import (
-    Corpus,
-    Manifest,
-    building_together,
-    corpus_folder,
-    read_corpus,
-    write_corpus,
-)
+from indexes.corpus import Corpus, Made, Manifest, stored_together
 from indexes.embedding import EmbeddingError, embedding_name
 from indexes.llm_doc import Writer, llm_doc_corpus
-from sandbox.progress import meter
+from matsmith.core.progress import meter
 
 PERCENTILE = 95.0
 BUFFER = 1
@@ -67,17 +60,17 @@ async def semantic_corpus(
             "embedding": embedding_name(embedding),
         },
     )
-    async with building_together(corpus_folder(cache, wanted)):
-        cached = read_corpus(cache, wanted)
-        if cached is not None:
-            return cached
+
+    async def make() -> Made:
         texts = _module_texts(whole.documents)
         documents: list[Document] = []
         with meter("Semantic chunks", len(texts), show=show_progress) as progress:
             for text in texts:
                 documents += await _chunks(text, embedding)
                 progress.advance()
-        return write_corpus(cache, wanted, documents, whole.aliases)
+        return documents, whole.aliases
+
+    return await stored_together(cache, wanted, make)
 
 
 def sentences(text: str) -> list[str]:

@@ -6,32 +6,40 @@ import json
 import logging
 import re
 import shutil
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from indexes.corpus import Corpus, building, replaced_folder
 
 if TYPE_CHECKING:
-    from indexes.lexical import LexicalIndex
+    from indexes.lexical import TfidfIndex
 
 _log = logging.getLogger(__name__)
 FORMAT = 2  # of the indexed texts and tokens; raise it when either changes
 
 _RELATIONS = re.compile(r"^## Relations\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 
-Index = TypeVar("Index", bound="LexicalIndex")
-LexicalKind = Literal["tfidf", "bm25"]
 
-
-def lexical_index(corpus: Corpus, kind: LexicalKind) -> LexicalIndex:
+def lexical_index(corpus: Corpus) -> TfidfIndex:
     """The lexical index of a corpus, loaded when it fits, else built and stored."""
-    # scikit-learn takes seconds to import
-    from indexes.lexical import Bm25Index, TfidfIndex  # noqa: PLC0415
+    from indexes.lexical import TfidfIndex  # noqa: PLC0415 -- scikit-learn takes seconds
 
-    if kind == "tfidf":
-        return _load_or_build(corpus, kind, TfidfIndex.load, TfidfIndex.build)
-    return _load_or_build(corpus, kind, Bm25Index.load, Bm25Index.build)
+    folder = index_folder(corpus, "tfidf")
+    stamp = {"format": FORMAT, "documents": corpus.manifest.documents_digest}
+    with building(folder):
+        if folder.exists():
+            reason = "the corpus has changed"
+            if stamp_of(folder) == stamp:
+                try:
+                    return TfidfIndex.load(folder)
+                except (OSError, ValueError, KeyError, TypeError) as error:
+                    reason = f"damaged: {error}"
+            _log.warning("index %s is out of date (%s): rebuilding it", folder, reason)
+        index = TfidfIndex.build(indexed_texts(corpus))
+        with replaced_folder(folder) as fresh:
+            index.save(fresh)
+            (fresh / "stamp.json").write_text(json.dumps(stamp))
+        return index
 
 
 def index_folder(corpus: Corpus, name: str) -> Path:
@@ -61,27 +69,3 @@ def indexed_texts(corpus: Corpus) -> list[str]:
     A document that lists its callers is otherwise found for what they do.
     """
     return [_RELATIONS.sub("", document.page_content) for document in corpus.documents]
-
-
-def _load_or_build(
-    corpus: Corpus,
-    kind: LexicalKind,
-    load: Callable[[Path], Index],
-    build: Callable[[Sequence[str]], Index],
-) -> Index:
-    folder = index_folder(corpus, kind)
-    stamp = {"format": FORMAT, "documents": corpus.manifest.documents_digest}
-    with building(folder):
-        if folder.exists():
-            reason = "the corpus has changed"
-            if stamp_of(folder) == stamp:
-                try:
-                    return load(folder)
-                except (OSError, ValueError, KeyError, TypeError) as error:
-                    reason = f"damaged: {error}"
-            _log.warning("index %s is out of date (%s): rebuilding it", folder, reason)
-        index = build(indexed_texts(corpus))
-        with replaced_folder(folder) as fresh:
-            index.save(fresh)
-            (fresh / "stamp.json").write_text(json.dumps(stamp))
-        return index

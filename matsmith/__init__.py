@@ -5,10 +5,44 @@ settings as words of the command line (``"model.name=gpt-4o"``). In a notebook, 
 matsmith`` gives ``%%ask``.
 """
 
-from matsmith.assistant import Assistant, ask
-from matsmith.notebook import load_ipython_extension
-from matsmith.parts import Sandbox, get_retriever
+from __future__ import annotations
 
-open = Assistant  # noqa: A001 -- reads as `matsmith.open(...)`
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matsmith.assistant import Assistant, ask
+    from matsmith.notebook import load_ipython_extension
+    from matsmith.parts import Sandbox, get_retriever
+
+    open = Assistant  # noqa: A001 -- reads as `matsmith.open(...)`
 
 __all__ = ["Assistant", "Sandbox", "ask", "get_retriever", "load_ipython_extension", "open"]
+
+_PACKAGES = Path(__file__).with_name("_packages")  # of a wheel; a checkout has them beside this
+if _PACKAGES.is_dir() and str(_PACKAGES) not in sys.path:
+    for _name in ("agents", "experiments", "sandbox"):
+        if _name in sys.modules:
+            raise ImportError(
+                f"another package called {_name!r} is imported already "
+                f"({sys.modules[_name].__file__}): it and matsmith need a process each"
+            )
+    sys.path.insert(0, str(_PACKAGES))
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is used: ``matsmith.core`` lies below every package."""
+    if name in {"Assistant", "ask", "open"}:
+        from matsmith import assistant  # noqa: PLC0415
+
+        return assistant.Assistant if name == "open" else getattr(assistant, name)
+    if name in {"Sandbox", "get_retriever"}:
+        from matsmith import parts  # noqa: PLC0415
+
+        return getattr(parts, name)
+    if name == "load_ipython_extension":
+        from matsmith import notebook  # noqa: PLC0415
+
+        return notebook.load_ipython_extension
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

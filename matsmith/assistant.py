@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
+import queue
 from collections.abc import Sequence
-from functools import cache
+from contextlib import AbstractAsyncContextManager
+from functools import cache, partial
 from pathlib import Path
 
-from agents.assistant import Answer, Event, Session
+from agents.assistant import Answer, AssistantConfig, Event, Session, open_assistant
+from agents.assistant import Assistant as Parts
+from agents.assistant.config import needs_model
 from agents.base import Usage
-from matsmith.background import Heard, Listen, Opened, submit
+from matsmith.background import Listen, Opened, portal, wait
 
 Files = Sequence[str | Path]
 
 
-class Assistant(Opened):
+class Assistant(Opened[Parts]):
     """A conversation: every question sees the ones before it.
 
     The first question opens model, documents and sandbox, which takes seconds (the very first time
@@ -29,6 +32,12 @@ class Assistant(Opened):
 
     _session: Session | None = None
 
+    def _checked(self, config: AssistantConfig) -> AssistantConfig:
+        return needs_model(config)
+
+    def _open(self) -> AbstractAsyncContextManager[Parts]:
+        return open_assistant(self._config, say=self._say)
+
     def ask(
         self,
         question: str,
@@ -40,56 +49,16 @@ class Assistant(Opened):
         """Answer a question; see :meth:`agents.assistant.Session.ask`.
 
         An interrupt (Ctrl-C, a notebook's stop button) gives the question up, not the conversation.
-
-        Parameters
-        ----------
-        files
-            Inputs, files or folders: the code sees them read-only.
-        timeout
-            Seconds of wall time after which the question is given up.
-        listen
-            Told what happens, on the caller's thread.
-
-        Raises
-        ------
-        UsageError, SandboxError, RetrievalError
-            When an input does not exist, or something is not available.
+        The code sees ``files`` (also folders) read-only; ``timeout`` is in seconds of wall time;
+        ``listen`` is told what happens, on the caller's thread.
         """
-        heard = Heard(listen)
-        future = submit(self._ask(question, files, timeout, heard.put))
-
-        def cancel() -> None:
-            if self._session is None:  # still opening
-                future.cancel()
-            else:
-                self._session.cancel("interrupted")
-
-        return heard.until(future, cancel)
-
-    async def ask_async(
-        self,
-        question: str,
-        *,
-        files: Files = (),
-        timeout: float | None = None,
-        listen: Listen | None = None,
-    ) -> Answer:
-        """`ask` for ``async`` code; ``listen`` is called on the loop of the caller."""
-        mine = asyncio.get_running_loop()
-
-        def tell(event: Event) -> None:
-            if listen is not None:
-                mine.call_soon_threadsafe(listen, event)
-
-        return await asyncio.wrap_future(submit(self._ask(question, files, timeout, tell)))
-
-    async def _ask(
-        self, question: str, files: Files, timeout: float | None, listen: Listen
-    ) -> Answer:
-        parts = await self._parts()
         if self._session is None:
-            self._session = parts.session()
-        return await self._session.ask(question, files=files, timeout=timeout, listen=listen)
+            self._session = self._opened().session()
+        session = self._session
+        events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        asking = partial(session.ask, files=files, timeout=timeout, listen=events.put)
+        future = portal().start_task_soon(asking, question)
+        return wait(future, partial(session.cancel, "interrupted"), events, listen)
 
     @property
     def turns(self) -> tuple[Answer, ...]:

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from agents.assistant.config import open_documents
 from agents.assistant.files import attach
-from matsmith.background import Opened, submit, wait
+from matsmith.background import Opened, portal, wait
+from matsmith.core.errors import UsageError
+from retrieval.base import Retriever as Finder
+from sandbox import environments
 from sandbox.base import Execution, Mount
-from sandbox.command import UsageError
+from sandbox.base import Sandbox as Runs
+from sandbox.factory import get_sandbox
 
 if TYPE_CHECKING:  # slow to import
     from langchain_core.documents import Document
 
 
-class Sandbox(Opened):
+class Sandbox(Opened[Runs]):
     r"""Runs code that nobody vouches for: no network, read-only inputs, limits.
 
     Examples
@@ -26,77 +33,69 @@ class Sandbox(Opened):
     {'six': 6}
     """
 
-    _fixed = ("model=rules", "system=single", "retrieval=none")
+    @asynccontextmanager
+    async def _open(self) -> AsyncIterator[Runs]:
+        config = self._config
+        await asyncio.to_thread(environments.build, config.env, say=self._say)
+        limits = config.sandbox.model_copy(update={"env": config.env})
+        async with get_sandbox(limits) as made:
+            yield made
 
     def run(
         self, code: str, entry: str = "", *, timeout: float = 60.0, files: Sequence[str | Path] = ()
     ) -> Execution:
         """Execute a module, then call ``entry()``; see :meth:`sandbox.base.Sandbox.run`.
 
-        Parameters
-        ----------
-        timeout
-            Seconds of processor time.
-        files
-            Inputs, read-only under their own names in the working directory.
+        ``timeout`` is in seconds of processor time; ``files`` are inputs, read-only under their own
+        names in the working directory.
         """
-        return wait(self._run(code, entry, timeout, files))
+        mounts = [Mount(path, name) for name, path in attach({}, files).items()]
+        work = partial(self._opened().run, code, entry, timeout=timeout, mounts=mounts)
+        done: Execution = _done(work)
+        return done
 
     async def run_async(
         self, code: str, entry: str = "", *, timeout: float = 60.0, files: Sequence[str | Path] = ()
     ) -> Execution:
         """`run` for ``async`` code."""
-        return await asyncio.wrap_future(submit(self._run(code, entry, timeout, files)))
-
-    async def _run(
-        self, code: str, entry: str, timeout: float, files: Sequence[str | Path]
-    ) -> Execution:
-        sandbox = (await self._parts()).runtime.sandbox
-        assert sandbox is not None
-        mounts = [Mount(path, name) for name, path in attach({}, files).items()]
-        return await sandbox.run(code, entry, timeout=timeout, mounts=mounts)
+        return await asyncio.to_thread(self.run, code, entry, timeout=timeout, files=files)
 
 
-class Retriever(Opened):
-    """Finds the documents of the installed libraries; made by `get_retriever`."""
-
-    _fixed = ("model=rules", "system=rag")
-    _warm = False
-
-    def __init__(self, *settings: str, say: Callable[[str], None] = lambda _: None) -> None:
-        super().__init__(*settings, say=say)
-        if self._config.retrieval.source == "none":
-            raise UsageError("retrieval=none: there are no documents to search; choose another")
-
-    def search(self, query: str, k: int = 5) -> Sequence[Document]:
-        """The ``k`` best documents, best first."""
-        return wait(self._search(query, k))
-
-    async def search_async(self, query: str, k: int = 5) -> Sequence[Document]:
-        """`search` for ``async`` code."""
-        return await asyncio.wrap_future(submit(self._search(query, k)))
-
-    def lookup(self, name: str) -> Document | None:
-        """The document of one symbol by its name, ``None`` where there is none."""
-        return wait(self._lookup(name))
-
-    async def _search(self, query: str, k: int) -> Sequence[Document]:
-        retriever = (await self._parts()).runtime.retriever
-        assert retriever is not None
-        return await retriever.search(query, k=k)
-
-    async def _lookup(self, name: str) -> Document | None:
-        retriever = (await self._parts()).runtime.retriever
-        assert retriever is not None
-        return await retriever.lookup(name)
-
-
-def get_retriever(*settings: str) -> Retriever:
-    """Documents as ``retrieval=`` and its keys choose them (default: those of the assistant).
+class Retriever(Opened[Finder]):
+    """Finds documents as ``retrieval=`` and its keys choose them (default: the assistant's).
 
     Examples
     --------
     >>> get_retriever("retrieval=llm_doc").search("space group of a structure", k=3)
     ... # doctest: +SKIP
     """
-    return Retriever(*settings)
+
+    def __init__(self, *settings: str, say: Callable[[str], None] = lambda _: None) -> None:
+        super().__init__(*settings, say=say)
+        if self._config.retrieval.source == "none":
+            raise UsageError("retrieval=none: there are no documents to search; choose another")
+
+    def _open(self) -> AbstractAsyncContextManager[Finder]:
+        return open_documents(self._config, say=self._say)
+
+    def search(self, query: str, k: int = 5) -> Sequence[Document]:
+        """The ``k`` best documents, best first."""
+        found: Sequence[Document] = _done(partial(self._opened().search, query, k=k))
+        return found
+
+    async def search_async(self, query: str, k: int = 5) -> Sequence[Document]:
+        """`search` for ``async`` code."""
+        return await asyncio.to_thread(self.search, query, k)
+
+    def lookup(self, name: str) -> Document | None:
+        """The document of one symbol by its name, ``None`` where there is none."""
+        found: Document | None = _done(partial(self._opened().lookup, name))
+        return found
+
+
+def _done(work: Callable[[], Any]) -> Any:
+    future = portal().start_task_soon(work)
+    return wait(future, future.cancel)
+
+
+get_retriever = Retriever

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
+
+from matsmith.core.errors import ActionableError
 
 if TYPE_CHECKING:  # slow to import
     from langchain_core.documents import Document
-    from langchain_core.language_models import BaseChatModel
+
+MAP = "index"  # kind of the map of a library: it has a budget of its own and is never shortened
 
 
-class RetrievalError(Exception):
+class RetrievalError(ActionableError):
     """A retriever could not answer (index missing, endpoint down); says what to do next."""
 
 
@@ -22,23 +25,16 @@ class Retriever(Protocol):
     ``id`` (unique in the corpus), ``qualname`` (``pymatgen.core.Structure.from_file``; for a
     chunk that belongs to no single symbol, its module), ``kind`` (module, class, function,
     method, property, chunk), ``path`` (source path relative to the package root), ``package``,
-    ``version``, ``corpus`` (name of the source) and, in an answer, ``score`` (higher is better).
-    After a rerank ``score`` is still that of the search, and ``reranked`` says whether the order
-    is the model's.
+    ``version``, ``corpus`` (name of the source); of a symbol also ``signature``, ``modifiers``,
+    ``raises``, ``bases``, ``types``, ``returns``, ``calls`` and ``members`` (qualified names),
+    ``sections`` (text by heading) and ``inputs`` (parameter -> ``text``, ``unit``); and, in an
+    answer, ``score`` (higher is better).
     """
 
     name: str
 
-    async def search(
-        self, query: str, *, k: int, chat: BaseChatModel | None = None
-    ) -> Sequence[Document]:
+    async def search(self, query: str, *, k: int) -> Sequence[Document]:
         """The ``k`` best documents for ``query``, best first; ties broken by ``id``.
-
-        Parameters
-        ----------
-        chat
-            Asked by a retriever that is configured to rerank, so that whoever searches pays for
-            it and records it; without one the order of the search stands.
 
         Raises
         ------
@@ -50,3 +46,35 @@ class Retriever(Protocol):
     async def lookup(self, name: str) -> Document | None:
         """The document of one symbol by (qualified, or unambiguous short) name, or ``None``."""
         ...
+
+
+class QuestionRetriever:
+    """Finds nothing by itself; makes the retriever of a text that comes with a question.
+
+    A benchmark that names no packages has questions about papers: each is cut into chunks and
+    indexed on its own, and whoever retrieves (``rag``, the tools ``search`` and ``lookup``) finds
+    only these.
+
+    Attributes
+    ----------
+    over
+        Makes the configured retriever for a name and a text.
+    """
+
+    def __init__(self, name: str, over: Callable[[str, str], Awaitable[Retriever]]) -> None:
+        self.name = name
+        self.over = over
+
+    async def search(self, query: str, *, k: int) -> Sequence[Document]:  # noqa: ARG002 -- the protocol's
+        """Nothing can be found without a text.
+
+        Raises
+        ------
+        RetrievalError
+            Always.
+        """
+        raise RetrievalError("this question brings no text to retrieve from: use retrieval=none")
+
+    async def lookup(self, name: str) -> Document | None:  # noqa: ARG002 -- the protocol's
+        """Nothing."""
+        return None

@@ -21,11 +21,6 @@ _MEMBER = re.compile(r"  (\w+)((?: ?\(.*?| -> .*?)?) \[[a-z ]+\](?::|$)")
 _SMALLEST = 400  # characters; less of a document is not worth its place
 
 
-def estimated_tokens(text: str) -> int:
-    """Number of tokens of a text, estimated from its length."""
-    return -(-len(text) // CHARACTERS_PER_TOKEN)
-
-
 def fit(documents: Sequence[Document], query: str, budget: int) -> list[Document]:
     """The first documents that fit ``budget`` tokens together, long ones condensed.
 

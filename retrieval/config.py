@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import (
@@ -14,8 +14,11 @@ from pydantic import (
     NonNegativeInt,
     PositiveInt,
     ValidationError,
+    model_validator,
 )
 
+from docgen.facts import Content
+from matsmith.core.targets import checked, load, parameters
 from retrieval.base import RetrievalError
 
 Source = Literal["none", "llm_doc", "llm_doc_semantic", "official_doc", "code", "live", "class"]
@@ -34,18 +37,23 @@ class WriterConfig(BaseModel):
     concurrency: PositiveInt = Field(8, description="requests in flight")
     attempts: PositiveInt = Field(3, description="tries per symbol")
     max_calls: PositiveInt | None = Field(None, description="stop after this many requests")
-    accept_missing: bool = Field(
-        False, description="documents of facts only where the model failed, instead of an error"
-    )
     shipped: bool = Field(True, description="use texts that were shipped or imported")
 
 
 #: Documents of a package that is small enough to be all that a question is about.
-SMALL_PACKAGE = 600
+SMALL_PACKAGE = 5000
 
 
-class EvidenceConfig(BaseModel):
-    """Weights of :class:`retrieval.evidence.Evidence`; zero switches a kind off."""
+class Evidence(BaseModel):
+    """Weights of what the structure of a library adds to scores; zero switches a kind off.
+
+    A class gains ``members`` of the score of its best own method, ``types`` of that of each of the
+    thirty best documents whose parameters need it, and ``second`` of that of the best of the eight
+    first ones after that whose parameters need it. A module-level function, which has no methods
+    that could speak for it, gains ``functions`` of its own score. What the query names gains
+    ``links`` of the best score, and what is in a package that it names ``packages`` times its own
+    score times the logarithm of how rare the package is in the corpus.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -58,13 +66,10 @@ class EvidenceConfig(BaseModel):
 
 
 class GraphConfig(BaseModel):
-    """How the knowledge graph is built and asked (``mode: graph``)."""
+    """How the knowledge graph is asked (``mode: graph``)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    build: Literal["symbols", "model"] = Field(
-        "symbols", description="from the symbol graph without a model, or by the model"
-    )
     mode: Literal["local", "global", "hybrid", "mix", "naive"] = Field(
         "mix", description="LightRAG's query mode"
     )
@@ -75,29 +80,35 @@ class RetrievalConfig(BaseModel):
 
     Attributes
     ----------
+    source, mode
+        Where documents come from; how they are found.
     k
-        Documents per query when the caller does not say.
-    tokens
-        Estimated tokens that an answer may have in all; long documents are condensed to what
-        the query asks about. ``None``: whole documents.
+        Documents in a prompt; ``None``: as many as the model is configured for.
     per_property
         Ask also once per listed property, and fuse the rankings.
     small_package
         Documents of the largest package within which each property is looked for, with the
         definitions of what these say that they need (`retrieval.package`); zero: never.
+    index
+        Put a map of the library in front: names with signatures and one line, the best for the
+        question; ``alone``: instead of documents.
+    index_tokens
+        Tokens of that map at most.
     evidence
-        Weights of what the structure of the library adds; see
-        :class:`retrieval.evidence.Evidence`. Sources of chunks do not use it.
-    rerank
-        ``model``: the chat model chooses among the best ``candidates`` documents; see
-        :class:`retrieval.rerank.ModelReranker`.
+        Weights of what the structure of the library adds. Sources of chunks do not use it.
     default_embedding
         Used with ``embedding=none``, for what cannot do without vectors.
     path
-        For ``class``: dotted name of a function that takes import names and the folder that holds
-        the packages, and returns LangChain documents.
-    pages
-        For ``official_doc``: folder with the documentation; docstrings when not given.
+        For ``class``: name of a function that takes import names and the folder that holds the
+        packages, and returns LangChain documents; or of a class whose objects can be called so.
+    content
+        Of ``llm_doc``: documents as they were written, or ``facts``, these with ``examples`` that
+        ran, ``prose`` without examples, or ``all`` (:mod:`docgen.content`).
+    graph, writer
+        How a graph is asked (``mode: graph``); how documents are written that are not there yet.
+    params
+        For ``class``: further parameters of the function, or those of the constructor. All keys
+        that are none of these here belong to it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -105,19 +116,41 @@ class RetrievalConfig(BaseModel):
     name: str
     source: Source = "none"
     mode: Mode = "lexical"
-    lexical: Literal["tfidf", "bm25", "both"] = "tfidf"
-    k: PositiveInt = 5
-    tokens: PositiveInt | None = None
+    k: PositiveInt | None = None
     per_property: bool = False
     small_package: NonNegativeInt = SMALL_PACKAGE
-    evidence: EvidenceConfig = EvidenceConfig()
+    index: bool | Literal["alone"] = False
+    index_tokens: PositiveInt = 2000
+    evidence: Evidence = Evidence()
     graph: GraphConfig = GraphConfig()
-    rerank: Literal["none", "model"] = "none"
-    candidates: PositiveInt = 20
     default_embedding: Literal["hashing"] | None = None
-    pages: Path | None = None
     path: str | None = None
+    params: Mapping[str, Any] = Field(default_factory=dict)
     writer: WriterConfig = WriterConfig()
+    content: Content = "written"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _own(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping) or data.get("source") != "class":
+            return data
+        known = {key: value for key, value in data.items() if key in cls.model_fields}
+        given = {key: value for key, value in data.items() if key not in cls.model_fields}
+        source, _ = own_source(data)
+        params = {**known.get("params", {}), **given}
+        return {**known, "params": checked("retrieval", source, params, _injected(source))}
+
+
+def own_source(content: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The function or class of a source of the user's own, and its parameters; else none."""
+    if content.get("source") != "class":
+        return None, {}
+    source = load(str(content.get("path")), key="retrieval.path")
+    return source, parameters(source, _injected(source))
+
+
+def _injected(source: object) -> int:
+    return 0 if inspect.isclass(source) else 2
 
 
 def read_config(config: Mapping[str, Any] | RetrievalConfig) -> RetrievalConfig:
@@ -141,11 +174,8 @@ def _explain(mistake: Mapping[str, Any]) -> str:
     location = [str(part) for part in mistake["loc"]]
     key = ".".join(["retrieval", *location])
     if mistake["type"] == "extra_forbidden":
-        groups: dict[str, type[BaseModel]] = {
-            "writer": WriterConfig,
-            "evidence": EvidenceConfig,
-            "graph": GraphConfig,
-        }
-        model = groups.get(location[0], RetrievalConfig)
+        model = getattr(
+            RetrievalConfig.model_fields.get(location[0]), "annotation", RetrievalConfig
+        )
         return f"{key}: no such key; valid keys: {', '.join(model.model_fields)}"
     return f"{key}: {mistake['msg']} (got {mistake['input']!r})"

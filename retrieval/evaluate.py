@@ -1,108 +1,93 @@
 """What retrievers find: recall@k and MRR with intervals, with and without the names masked.
 
-``python -m retrieval.evaluate benchmark=live benchmark.level=scaffold,goal retrieval=llm_doc,code``
+``matsmith evaluate benchmark=live benchmark.level=scaffold,goal retrieval=llm_doc,code``
 measures on the questions of a benchmark; gold is what its reference solutions use.
 ``gold=FILE`` takes queries from a JSONL file (``id``, ``query``, ``gold``: qualified name -> kind).
-``retrieval=NAME:MODE`` is ``conf/retrieval/NAME.yaml`` with another mode; ``all`` is every source
-with every mode. Every query is also asked with the gold names that stand in it masked, because a
-setup code that imports what is looked for makes retrieval easy. For the same reason the first
-columns are about *hidden* names, gold names that do not stand in the text of their question, and
-the last row lists the names that do stand there, without retrieving anything.
+``retrieval=NAME:MODE`` is ``conf/retrieval/NAME.yaml`` with another mode. Every query is also asked
+with the gold names that stand in it masked, because a setup code that imports what is looked for
+makes retrieval easy. For the same reason the first columns are about *hidden* names, gold names
+that do not stand in the text of their question, and the last row lists the names that do stand
+there, without retrieving anything.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
 import sys
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from langchain_core.language_models import BaseChatModel
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
-from docgen.chat import open_model
+from docgen.chat import open_writer
 from docgen.sources import SourceError
 from indexes.embedding import EmbeddingError, build_embedding
+from matsmith.core.command import Command, Commas, Group
+from matsmith.core.errors import UsageError
+from matsmith.core.progress import meter
 from retrieval.base import RetrievalError, Retriever
 from retrieval.budget import fit
 from retrieval.factory import get_retriever
 from retrieval.gold import FileGold, GoldSource, Kinds, Query, benchmark_sources, queries
 from retrieval.linking import covered
 from retrieval.measures import bootstrap, paired, recall, reciprocal_rank, share
-from retrieval.rerank import RerankCounts
 from retrieval.retriever import CorpusRetriever, NamesInQuery
 from retrieval.tables import NAMES, Recalled, markdown, put
 from sandbox.base import SandboxConfig
-from sandbox.command import Group, UsageError, run
 from sandbox.environments import cache_folder, site_packages
 from sandbox.factory import get_sandbox
-from sandbox.progress import meter
 
-ALL = (
-    "llm_doc", "llm_doc_text", "llm_doc_dense", "llm_doc_hybrid", "graph",
-    "live", "live:dense", "live:hybrid", "live:graph",
-    "llm_doc_semantic", "llm_doc_semantic:dense", "llm_doc_semantic:hybrid",
-    "official_doc", "official_doc:dense", "official_doc:hybrid",
-    "code", "code:dense", "code:hybrid",
-)  # fmt: skip
 PACKAGES = ("pymatgen", "matminer", "robocrys", "phonopy")
 _DEPTH = 60  # documents looked at for a budget of tokens
 
 
-class Options(BaseModel):
-    """Arguments of ``python -m retrieval.evaluate``."""
+class Choice(BaseModel):
+    """Which retrievers, over which packages; the arguments of ``matsmith index``."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    retrieval: Group = Field(
+        Group("llm_doc"),
+        description="configurations of conf/retrieval, or NAME:MODE; keys for all of them by "
+        "retrieval.KEY=VALUE",
+    )
+    packages: Annotated[tuple[str, ...], Commas] = Field(
+        (), description="import names, instead of those of a benchmark"
+    )
+    env: str | None = Field(None, description="sandbox environment, instead of the benchmark's")
+    site_packages: Path | None = Field(None, description="their folder, instead of env")
+    backend: str = Field("auto", description="sandbox that imports the libraries for live")
+    model: Group = Field(
+        Group(""), description="writes missing documentation (conf/model); none: by facts"
+    )
+    embedding: Group = Field(Group("none"), description="configuration of conf/embedding")
+
+
+class Options(Choice):
+    """Arguments of ``matsmith evaluate``; the first retriever is the reference."""
 
     benchmark: Group = Field(
         Group(""),
         description="configurations of conf/benchmark; their keys, and those of their gold "
         "(benchmark.split=chosen,later, benchmark.recorded=FILE), by benchmark.KEY=VALUE,VALUE",
     )
-    gold: tuple[Path, ...] = Field((), description="JSONL files of queries with gold")
-    retrieval: Group = Field(
-        Group("llm_doc"),
-        description="configurations of conf/retrieval, NAME:MODE, or all; the first is the "
-        "reference; keys for all of them by retrieval.KEY=VALUE",
+    gold: Annotated[tuple[Path, ...], Commas] = Field(
+        (), description="JSONL files of queries with gold"
     )
-    k: tuple[int, ...] = Field((5, 12), description="documents looked at")
-    tokens: tuple[int, ...] = Field(
+    k: Annotated[tuple[int, ...], Commas] = Field((5, 12), description="documents looked at")
+    tokens: Annotated[tuple[int, ...], Commas] = Field(
         (1000, 2000, 4000), description="also the recall of what fits this many (estimated) tokens"
     )
     kinds: Kinds = Field(
         "api", description="api: classes and functions; all: methods and properties too"
     )
-    packages: tuple[str, ...] = Field((), description="import names, instead of the benchmark's")
-    env: str | None = Field(None, description="sandbox environment, instead of the benchmark's")
-    site_packages: Path | None = Field(None, description="their folder, instead of env")
-    backend: str = Field("auto", description="sandbox that imports the libraries for live")
-    model: Group = Field(Group("rules"), description="writes missing documentation (conf/model)")
-    reranker: str | None = Field(
-        None,
-        description="asked by retrieval.rerank=model: one of conf/model, or a.dotted.ChatModel",
-    )
-    embedding: Group = Field(Group("none"), description="configuration of conf/embedding")
     out: Path | None = Field(None, description="also write everything as JSON")
     write: Path | None = Field(
         None, description="also write each table between its markers in this document"
     )
-
-    @field_validator("gold", "k", "tokens", "packages", mode="before")
-    @classmethod
-    def _comma_separated(cls, value: object) -> object:
-        if isinstance(value, int):
-            return [value]
-        return value.split(",") if isinstance(value, str) else value
-
-    @property
-    def retrievers(self) -> tuple[str, ...]:
-        """Those of ``retrieval``, one by one."""
-        return ALL if self.retrieval.name == "all" else self.retrieval.names
 
 
 @dataclass
@@ -114,31 +99,18 @@ class Measured:
     recall: dict[int, list[float]]
     within: dict[int, list[float]]
     rank: list[float] = field(default_factory=list)
-    characters: list[int] = field(default_factory=list)
 
 
 async def evaluate(
-    retriever: Retriever,
-    asked: Sequence[Query],
-    options: Options,
-    *,
-    masked: bool,
-    chat: BaseChatModel | None = None,
+    retriever: Retriever, asked: Sequence[Query], options: Options, *, masked: bool
 ) -> Measured:
     """Ask every query once and measure what was found.
-
-    Parameters
-    ----------
-    chat
-        Model that reranks.
 
     Raises
     ------
     RetrievalError
         When the retriever fails.
     """
-    if chat is None and isinstance(retriever, CorpusRetriever) and retriever.reranker is not None:
-        raise UsageError("retrieval.rerank=model needs a chat model: reranker=NAME")
     depth = max([*options.k, *([_DEPTH] if options.tokens else [])])
     measured = Measured(
         {k: [] for k in options.k},
@@ -149,7 +121,7 @@ async def evaluate(
     with meter(retriever.name + (" masked" if masked else ""), len(asked), show=True) as progress:
         for query in asked:
             text = query.masked() if masked else query.text
-            documents = await retriever.search(text, k=depth, chat=chat)
+            documents = await retriever.search(text, k=depth)
             found = [frozenset(covered(document)) for document in documents]
             gold = query.wanted(options.kinds)
             hidden = query.hidden(options.kinds)
@@ -160,18 +132,12 @@ async def evaluate(
                 fitting = len(fit(documents, text, budget))
                 measured.within[budget].append(recall(found, gold, fitting))
             measured.rank.append(reciprocal_rank(found[: max(options.k)], gold))
-            first = documents[: min(options.k)]
-            measured.characters.append(sum(len(d.page_content) for d in first))
             progress.advance()
     return measured
 
 
 async def table(
-    name: str,
-    asked: Sequence[Query],
-    source: GoldSource,
-    options: Options,
-    chat: BaseChatModel | None = None,
+    name: str, asked: Sequence[Query], source: GoldSource, options: Options
 ) -> list[Recalled]:
     """All retrievers on one set of questions.
 
@@ -186,14 +152,18 @@ async def table(
     rows: list[Recalled] = []
     reference: list[float] | None = None
     names: Retriever | None = None
-    for choice in (*options.retrievers, NAMES):
-        retriever = names if choice == NAMES else await build(choice, source, options)
+    for choice in (*options.retrieval.names, NAMES):
+        retriever = (
+            names
+            if choice == NAMES
+            else await build(choice, source.packages, source.environment, options)
+        )
         if retriever is None:
             continue
         if names is None and isinstance(retriever, CorpusRetriever):
             names = NamesInQuery(retriever)
-        plain = await evaluate(retriever, asked, options, masked=False, chat=chat)
-        masked = await evaluate(retriever, asked, options, masked=True, chat=chat)
+        plain = await evaluate(retriever, asked, options, masked=False)
+        masked = await evaluate(retriever, asked, options, masked=True)
         first = plain.recall[smallest]
         rows.append(
             Recalled(
@@ -206,16 +176,21 @@ async def table(
                 mrr=bootstrap(plain.rank),
                 masked_recall=bootstrap(masked.recall[smallest]),
                 difference=None if reference is None else paired(first, reference),
-                characters=sum(plain.characters) / len(asked),
-                unreadable=_unreadable(retriever),
             )
         )
         reference = first if reference is None else reference
     return rows
 
 
-async def build(choice: str, source: GoldSource, options: Options) -> Retriever:
-    """The retriever that ``NAME`` or ``NAME:MODE`` stands for, over the packages of a benchmark.
+async def build(
+    choice: str, packages: Sequence[str], environment: str, options: Choice
+) -> Retriever:
+    """The retriever that ``NAME`` or ``NAME:MODE`` stands for.
+
+    Parameters
+    ----------
+    packages, environment
+        Of a benchmark; the options have the last word.
 
     Raises
     ------
@@ -227,14 +202,13 @@ async def build(choice: str, source: GoldSource, options: Options) -> Retriever:
     name, _, mode = choice.partition(":")
     overrides = {**options.retrieval.overrides, **({"mode": mode} if mode else {})}
     config = Group(name, overrides).read("retrieval")
-    environment = options.env or source.environment
-    async with open_model(options.model) as writer:
+    environment = options.env or environment
+    async with open_writer(options.model) as writer:
         retriever = await get_retriever(
             {**config, "name": choice},
-            packages=options.packages or source.packages,
+            packages=options.packages or packages,
             site_packages=options.site_packages or site_packages(environment),
             writer=writer,
-            writer_name=str(writer.name),
             embedding=build_embedding(options.embedding.read("embedding")),
             cache=cache_folder(),
             progress=True,
@@ -273,42 +247,17 @@ def _values(value: object) -> Sequence[Any]:
     return value if isinstance(value, list) else [value]
 
 
-@asynccontextmanager
-async def _chat(name: str | None) -> AsyncIterator[BaseChatModel | None]:
-    """The model that reranks: a configuration of ``conf/model``, or the path of a class."""
-    if name is None:
-        yield None
-    elif "." not in name:
-        async with open_model(Group(name)) as model:
-            yield model
-    else:
-        module, _, attribute = name.rpartition(".")
-        try:
-            named: BaseChatModel = getattr(importlib.import_module(module), attribute)()
-        except (ImportError, AttributeError, ValueError) as error:
-            raise UsageError(f"reranker={name}: cannot be imported ({error})") from error
-        yield named
-
-
-def _unreadable(retriever: Retriever) -> float | None:
-    reranker = retriever.reranker if isinstance(retriever, CorpusRetriever) else None
-    counts = RerankCounts() if reranker is None else reranker.counts
-    return counts.unreadable / counts.asked if counts.asked else None
-
-
 async def _measure(options: Options) -> list[list[Recalled]]:
     """One table per source, all in one event loop: the model's connections belong to it."""
     measured: list[list[Recalled]] = []
-    async with _chat(options.reranker) as chat:
-        for source in sources_of(options):
-            asked = queries(source, options.kinds)
-            rows = await table(source.name, asked, source, options, chat)
-            print(f"\n{source.name}: {len(asked)} questions\n\n{markdown(rows)}", flush=True)
-            measured.append(rows)
-            if options.write is not None:
-                text = options.write.read_text(encoding="utf-8")
-                text = put(text, source.name, markdown(rows))
-                options.write.write_text(text, encoding="utf-8")
+    for source in sources_of(options):
+        asked = queries(source, options.kinds)
+        rows = await table(source.name, asked, source, options)
+        print(f"\n{source.name}: {len(asked)} questions\n\n{markdown(rows)}", flush=True)
+        measured.append(rows)
+        if options.write is not None:
+            text = options.write.read_text(encoding="utf-8")
+            options.write.write_text(put(text, source.name, markdown(rows)), encoding="utf-8")
     return measured
 
 
@@ -324,10 +273,7 @@ async def _action(options: Options) -> int:
 ERRORS = (RetrievalError, EmbeddingError, SourceError, OSError)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point of ``python -m retrieval.evaluate``."""
-    program = "python -m retrieval.evaluate"
-    return run(program, str(__doc__), Options, _action, arguments, errors=ERRORS)
+main = Command("matsmith evaluate", str(__doc__), Options, _action, ERRORS)
 
 
 if __name__ == "__main__":

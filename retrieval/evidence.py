@@ -1,57 +1,23 @@
 """What the structure of the library adds to a scoring of its documents.
 
-Measured on the questions of ``live`` (see ``docs/retrieval.md``): text similarity alone finds
+Measured on the questions of ``live`` (``docs/appendix/retrieval.md``): text similarity alone finds
 methods and misses the classes that a solution is built from.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from langchain_core.documents import Document
 
+from retrieval.config import Evidence
 from retrieval.linking import Linker
 from retrieval.scorers import Ranking, Scorer, Scores, top
 
 _TYPE_SOURCES = 30  # best documents whose parameter types are followed
 _SECOND_SOURCES = 8  # best documents after that whose types are followed once more
 _COVERED = 0.7  # of its score keeps a base class below a subclass that lists all it offers
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """Weights; zero switches a kind of evidence off.
-
-    Attributes
-    ----------
-    members
-        A class gains this part of the score of its best own method.
-    functions
-        A module-level function gains this part of its own score: it has no methods that could
-        speak for it, and would stand behind every class that matches half as well.
-    types
-        A class gains this part of the score of each of the thirty best documents whose
-        parameters need it: who needs a ``Vacancy`` needs a ``Structure`` and a ``PeriodicSite``.
-    second
-        A class gains this part of the score of the best of the eight first documents, as they
-        stand after that, whose parameters need it: a ``Structure`` needs a ``Lattice``. What the
-        query names itself needs nothing: its code has made it.
-    links
-        A symbol that the query names (in its code, or as an identifier) gains this part of the
-        best score.
-    packages
-        What is in a package or module that the query names gains this multiple of its score,
-        times the logarithm of how rare the package is in the corpus.
-    """
-
-    members: float = 0.75
-    functions: float = 0.5
-    types: float = 0.15
-    second: float = 0.3
-    links: float = 1.0
-    packages: float = 0.2
 
 
 class SymbolRanker:
@@ -79,14 +45,8 @@ class SymbolRanker:
         self._ancestors = [_closure(i, bases) for i in range(len(metadata))]
 
     async def rank(self, query: str, depth: int) -> Ranking:
-        """At most ``depth`` positions, best first.
-
-        Raises
-        ------
-        retrieval.base.RetrievalError
-            When the scoring failed.
-        """
-        scores = np.where(self._attributes, np.float32(0), await self._scorer.scores(query))
+        """At most ``depth`` positions, best first."""
+        scores = np.where(self._attributes, np.float32(0), await self._scorer(query))
         evidence = self._evidence
         if evidence.packages:
             scores = self._with_packages(scores, query)

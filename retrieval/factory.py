@@ -3,51 +3,43 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
+import inspect
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
+from docgen.replies import Chat
 from docgen.writer import WriteOptions
 from indexes.chunks import code_corpus, official_doc_corpus
-from indexes.corpus import (
-    Corpus,
-    CorpusError,
-    Manifest,
-    building,
-    corpus_folder,
-    read_corpus,
-    write_corpus,
-)
+from indexes.corpus import Corpus, CorpusError, Manifest, stored
 from indexes.embedding import EmbeddingError, HashingEmbedding
 from indexes.errors import GraphError
 from indexes.live import OpenSandbox, live_corpus
 from indexes.llm_doc import Writer, llm_doc_corpus
 from indexes.semantic import semantic_corpus
-from indexes.store import LexicalKind, lexical_index
-from retrieval.base import RetrievalError, Retriever
-from retrieval.config import RetrievalConfig, RetrievalConfigError, read_config
-from retrieval.evidence import Evidence, SymbolRanker
+from indexes.store import lexical_index
+from retrieval.base import QuestionRetriever, RetrievalError, Retriever
+from retrieval.config import RetrievalConfig, RetrievalConfigError, own_source, read_config
+from retrieval.document import SOURCE, document_corpus
+from retrieval.evidence import SymbolRanker
+from retrieval.index import IndexRetriever
 from retrieval.linking import Linker
 from retrieval.package import PackageRanker
-from retrieval.rerank import ModelReranker
-from retrieval.retriever import CorpusRetriever, Ranker
+from retrieval.retriever import CorpusRetriever
 from retrieval.scorers import (
-    DenseScorer,
-    FusedScorer,
-    GraphScorer,
-    LexicalScorer,
-    PerPropertyScorer,
+    Ranker,
     Scorer,
-    ScoreRanker,
+    by_score,
+    dense_scorer,
+    fused,
+    graph_scorer,
+    lexical_scorer,
+    per_property,
 )
-
-if TYPE_CHECKING:  # slow to import
-    from langchain_core.language_models import BaseChatModel
 
 SYMBOLS = ("llm_doc", "live")  # sources with one document per symbol
 
@@ -57,8 +49,7 @@ async def get_retriever(
     *,
     packages: Sequence[str],
     site_packages: Path,
-    writer: BaseChatModel | None,
-    writer_name: str,
+    writer: Chat | None,
     embedding: Embeddings | None,
     cache: Path,
     progress: bool,
@@ -69,11 +60,11 @@ async def get_retriever(
     Parameters
     ----------
     packages
-        Import names whose symbols are retrieved.
+        Import names whose symbols are retrieved; none: from the text of each question.
     site_packages
         Folder that holds their source.
-    writer, writer_name
-        Model that writes documentation which is not cached yet, and its name.
+    writer
+        Model that writes documentation which is not cached yet; ``None``: documents by facts.
     embedding
         For ``mode=dense`` and ``hybrid``.
     cache
@@ -96,33 +87,38 @@ async def get_retriever(
         return None
     if embedding is None and settings.default_embedding == "hashing":
         embedding = HashingEmbedding()
+
+    async def over(corpus: Corpus) -> Retriever:
+        try:
+            scorer = await _scorer(settings, corpus, embedding, progress=progress)
+        except (EmbeddingError, GraphError) as error:
+            raise RetrievalError(str(error)) from error
+        linker = Linker(corpus.documents, corpus.aliases)
+        ranker = _ranker(settings, scorer, corpus, linker)
+        found = CorpusRetriever(settings.name, corpus, ranker, linker)
+        if not settings.index:
+            return found
+        return IndexRetriever(found, settings.index_tokens, alone=settings.index == "alone")
+
+    async def over_text(name: str, text: str) -> Retriever:
+        return await over(document_corpus(name, text, cache))
+
+    if not packages:
+        return QuestionRetriever(settings.name, over_text)
     try:
         corpus = await _corpus(
             settings,
             packages,
             site_packages,
             writer=writer,
-            writer_name=writer_name,
             cache=cache,
             embedding=embedding,
             progress=progress,
             open_sandbox=open_sandbox,
         )
-        scorer = await _scorer(settings, corpus, embedding, writer, writer_name, progress=progress)
     except (CorpusError, EmbeddingError, GraphError) as error:
         raise RetrievalError(str(error)) from error
-    linker = Linker(corpus.documents, corpus.aliases)
-    ranker = _ranker(settings, scorer, corpus, linker)
-    return CorpusRetriever(
-        settings.name,
-        corpus,
-        ranker,
-        linker,
-        tokens=settings.tokens,
-        reranker=(
-            ModelReranker(candidates=settings.candidates) if settings.rerank == "model" else None
-        ),
-    )
+    return await over(corpus)
 
 
 async def _corpus(
@@ -130,13 +126,14 @@ async def _corpus(
     packages: Sequence[str],
     site_packages: Path,
     *,
-    writer: BaseChatModel | None,
-    writer_name: str,
+    writer: Chat | None,
     cache: Path,
     embedding: Embeddings | None,
     progress: bool,
     open_sandbox: OpenSandbox | None,
 ) -> Corpus:
+    if settings.content != "written" and settings.source != "llm_doc":
+        raise RetrievalConfigError(f"retrieval.content={settings.content} needs source llm_doc")
     if settings.source == "live":
         if open_sandbox is None:
             raise RetrievalConfigError("retrieval.source=live needs a sandbox to import in")
@@ -148,20 +145,13 @@ async def _corpus(
     if settings.source == "code":
         return code_corpus(packages, site_packages, cache=cache)
     if settings.source == "official_doc":
-        return official_doc_corpus(packages, site_packages, cache=cache, pages=settings.pages)
-    if writer is None:
-        raise RetrievalConfigError(f"retrieval.source={settings.source} needs a model that writes")
+        return official_doc_corpus(packages, site_packages, cache=cache)
     options = settings.writer
     author = Writer(
         writer,
-        writer_name,
-        WriteOptions(
-            concurrency=options.concurrency,
-            attempts=options.attempts,
-            max_calls=options.max_calls,
-        ),
-        options.accept_missing,
+        WriteOptions(**options.model_dump(include={"concurrency", "attempts", "max_calls"})),
         options.shipped,
+        settings.content,
     )
     if settings.source == "llm_doc":
         return await llm_doc_corpus(
@@ -185,11 +175,12 @@ def _own_corpus(
     settings: RetrievalConfig, packages: Sequence[str], folder: Path, *, cache: Path
 ) -> Corpus:
     """The documents that a user's own function makes, stored under their content."""
-    module, _, name = (settings.path or "").rpartition(".")
+    make, _ = own_source({"source": "class", "path": settings.path})
     try:
-        make = getattr(importlib.import_module(module), name)
-        documents: list[Document] = list(make(packages, folder))
-    except (ImportError, AttributeError, ValueError, OSError, TypeError) as error:
+        made = settings.params if not inspect.isclass(make) else {}
+        source: Any = make(**settings.params) if inspect.isclass(make) else make
+        documents: list[Document] = list(source(packages, folder, **made))
+    except (ImportError, LookupError, AttributeError, ValueError, OSError, TypeError) as error:
         raise RetrievalConfigError(f"retrieval.path={settings.path}: {error}") from error
     if not documents:
         raise RetrievalConfigError(f"retrieval.path={settings.path}: gave no documents")
@@ -202,26 +193,21 @@ def _own_corpus(
     digest = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
     name = settings.name.replace(":", "_")
     manifest = Manifest(name, tuple(packages), {}, digest, None, {"documents": digest})
-    with building(corpus_folder(cache, manifest)):
-        cached = read_corpus(cache, manifest)
-        return cached or write_corpus(cache, manifest, documents, {})
+    return stored(cache, manifest, lambda: (documents, {}))
 
 
 def _ranker(settings: RetrievalConfig, scorer: Scorer, corpus: Corpus, linker: Linker) -> Ranker:
     """Documents of symbols are ranked with what their structure tells; chunks as they score."""
-    if settings.source in SYMBOLS:
-        evidence = Evidence(**settings.evidence.model_dump())
-        ranker = SymbolRanker(scorer, corpus.documents, linker, evidence)
-        return PackageRanker(ranker, corpus.documents, linker, settings.small_package)
-    return ScoreRanker(scorer)
+    if settings.source in SYMBOLS and corpus.name != SOURCE:
+        rank = SymbolRanker(scorer, corpus.documents, linker, settings.evidence).rank
+        return PackageRanker(rank, corpus.documents, linker, settings.small_package).rank
+    return by_score(scorer)
 
 
 async def _scorer(
     settings: RetrievalConfig,
     corpus: Corpus,
     embedding: Embeddings | None,
-    writer: BaseChatModel | None,
-    writer_name: str,
     *,
     progress: bool,
 ) -> Scorer:
@@ -231,15 +217,12 @@ async def _scorer(
         )
     scorers: list[Scorer] = []
     if settings.mode in {"lexical", "hybrid"}:
-        kinds: tuple[LexicalKind, ...] = (
-            ("tfidf", "bm25") if settings.lexical == "both" else (settings.lexical,)
-        )
-        scorers += [LexicalScorer(lexical_index(corpus, kind)) for kind in kinds]
+        scorers.append(lexical_scorer(lexical_index(corpus)))
     if settings.mode in {"dense", "hybrid"} and embedding is not None:
         from indexes.dense import dense_index  # noqa: PLC0415 - chromadb takes seconds to import
 
-        scorers.append(DenseScorer(await dense_index(corpus, embedding, show_progress=progress)))
-    if settings.mode == "graph" and settings.source not in SYMBOLS:
+        scorers.append(dense_scorer(await dense_index(corpus, embedding, show_progress=progress)))
+    if settings.mode == "graph" and (settings.source not in SYMBOLS or corpus.name == SOURCE):
         raise RetrievalConfigError(
             f"retrieval.mode=graph needs documents of symbols: source {' or '.join(SYMBOLS)}, "
             f"not {settings.source}"
@@ -247,14 +230,7 @@ async def _scorer(
     if settings.mode == "graph" and embedding is not None:
         from indexes.graph import graph_index  # noqa: PLC0415 - so does LightRAG
 
-        graph = await graph_index(
-            corpus,
-            embedding,
-            build=settings.graph.build,
-            model=writer,
-            model_name=writer_name,
-            show_progress=progress,
-        )
-        scorers.append(GraphScorer(graph, settings.graph.mode, corpus.documents))
-    scorer = scorers[0] if len(scorers) == 1 else FusedScorer(scorers)
-    return PerPropertyScorer(scorer) if settings.per_property else scorer
+        graph = await graph_index(corpus, embedding)
+        scorers.append(graph_scorer(graph, settings.graph.mode, corpus.documents))
+    scorer = scorers[0] if len(scorers) == 1 else fused(scorers)
+    return per_property(scorer) if settings.per_property else scorer

@@ -16,7 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from sandbox.command import UsageError, read_group
+from matsmith.core.command import read_group
+from matsmith.core.errors import UsageError
 
 API = frozenset({"class", "function"})
 Kinds = Literal["api", "all"]

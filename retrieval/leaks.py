@@ -1,6 +1,6 @@
 """Whether what is retrieved from holds what a benchmark must keep secret, as a table.
 
-``python -m retrieval.leaks benchmark=live level=scaffold,goal embedding=hashing`` looks,
+``matsmith leaks benchmark=live benchmark.level=scaffold,goal embedding=hashing`` looks,
 in every source, for runs of 13 words that it shares with the reference code, the golds or
 tests, and the texts of the questions. Import lines in a row are such a run and no leak: the
 command prints the longest run of each kind, to be read.
@@ -9,23 +9,105 @@ command prints the longest run of each kind, to be read.
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from langchain_core.documents import Document
 
-from indexes.audit import LENGTH, Overlap, audit
 from indexes.embedding import HashingEmbedding, build_embedding
+from matsmith.core.command import Command, Group
+from matsmith.core.errors import UsageError
 from retrieval.config import read_config
 from retrieval.evaluate import ERRORS, Options, build, sources_of
 from retrieval.gold import GoldSource
 from retrieval.retriever import CorpusRetriever
 from retrieval.tables import put
-from sandbox.command import Group, UsageError, run
 
+LENGTH = 13  # words of an n-gram, as in the contamination audits of GPT-3 (Brown et al. 2020)
+_WORD = re.compile(r"\d+\.\d+|\w+")
 SOURCES = ("llm_doc", "graph", "live", "llm_doc_semantic", "official_doc", "code")
 _SHOWN = 200  # characters of a run that are printed
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """What one secret text shares with a corpus.
+
+    Attributes
+    ----------
+    shared, total
+        Different n-grams of the secret that stand in the corpus, and all it has.
+    document
+        Id of the document that holds most of them.
+    longest
+        The longest run of words in common, as text.
+    """
+
+    secret: str
+    shared: int
+    total: int
+    document: str
+    longest: str
+
+    @property
+    def words(self) -> int:
+        """Length of the longest run."""
+        return len(self.longest.split())
+
+
+def words(text: str) -> list[str]:
+    """Words and numbers, lower case; punctuation does not count."""
+    return [match.lower() for match in _WORD.findall(text)]
+
+
+def audit(
+    documents: Iterable[Document], secrets: Mapping[str, str], *, length: int = LENGTH
+) -> list[Overlap]:
+    """Overlap of each secret text with the documents, the largest first."""
+    texts = {name: words(text) for name, text in secrets.items()}
+    owners: dict[tuple[str, ...], set[str]] = {}
+    for name, sequence in texts.items():
+        for gram in _grams(sequence, length):
+            owners.setdefault(gram, set()).add(name)
+    found: dict[str, set[tuple[str, ...]]] = {name: set() for name in texts}
+    counts: dict[str, Counter[str]] = {name: Counter() for name in texts}
+    for document in documents:
+        for gram in set(_grams(words(document.page_content), length)):
+            for name in owners.get(gram, ()):
+                found[name].add(gram)
+                counts[name][str(document.metadata["id"])] += 1
+    overlaps = [
+        Overlap(
+            secret=name,
+            shared=len(found[name]),
+            total=len(set(_grams(sequence, length))),
+            document=min((-n, d) for d, n in counts[name].items())[1] if counts[name] else "",
+            longest=_longest(sequence, found[name], length),
+        )
+        for name, sequence in texts.items()
+    ]
+    return sorted(overlaps, key=lambda o: (-o.shared, o.secret))
+
+
+def _grams(sequence: Sequence[str], length: int) -> list[tuple[str, ...]]:
+    return [tuple(sequence[i : i + length]) for i in range(len(sequence) - length + 1)]
+
+
+def _longest(sequence: Sequence[str], known: set[tuple[str, ...]], length: int) -> str:
+    """The longest run of the sequence whose n-grams are all known."""
+    best: tuple[int, int] = (0, 0)
+    start: int | None = None
+    for i, gram in enumerate([*_grams(sequence, length), ()]):
+        if gram in known:
+            start = i if start is None else start
+        elif start is not None:
+            best = max(best, (i - start + length - 1, start))
+            start = None
+    size, begin = best
+    return " ".join(sequence[begin : begin + size])
 
 
 @dataclass(frozen=True)
@@ -36,10 +118,8 @@ class Found:
     ----------
     total, sharing
         Secret texts of the kind, and those that share a run of words with the source.
-    words
-        Length of the longest run.
-    run, secret, document
-        That run, whose it is, and where it stands.
+    worst
+        The one with the longest run.
     """
 
     questions: str
@@ -47,10 +127,7 @@ class Found:
     kind: str
     total: int
     sharing: int
-    words: int
-    run: str
-    secret: str
-    document: str
+    worst: Overlap
 
 
 def find(
@@ -60,21 +137,10 @@ def find(
     overlaps = audit(documents, secrets)
     rows = []
     for kind in dict.fromkeys(_kind(name) for name in secrets):
-        of_kind = [overlap for overlap in overlaps if _kind(overlap.secret) == kind]
-        worst = max(of_kind, key=lambda o: (len(o.longest.split()), o.secret))
-        rows.append(
-            Found(
-                questions=questions,
-                source=source,
-                kind=kind,
-                total=len(of_kind),
-                sharing=sum(1 for overlap in of_kind if overlap.shared),
-                words=len(worst.longest.split()),
-                run=worst.longest,
-                secret=worst.secret,
-                document=_first(worst),
-            )
-        )
+        own = [overlap for overlap in overlaps if _kind(overlap.secret) == kind]
+        worst = max(own, key=lambda o: (o.words, o.secret))
+        sharing = sum(overlap.shared > 0 for overlap in own)
+        rows.append(Found(questions, source, kind, len(own), sharing, worst))
     return rows
 
 
@@ -96,7 +162,7 @@ def markdown(rows: Sequence[Found]) -> str:
 def _cell(row: Found | None) -> str:
     if row is None:
         return ""
-    longest = f" (longest: {row.words} words)" if row.sharing else ""
+    longest = f" (longest: {row.worst.words} words)" if row.sharing else ""
     return f"{row.sharing} of {row.total}{longest}"
 
 
@@ -107,7 +173,7 @@ async def _rows(options: Options) -> list[Found]:
         # the same reference code belongs to every level of the questions
         secrets = {k: text for k, text in source.secrets().items() if (k, text) not in seen}
         seen |= set(secrets.items())
-        for choice in options.retrievers:
+        for choice in options.retrieval.names:
             documents = await _documents(choice, source, options)
             found += find(source.name, choice, documents, secrets)
     return found
@@ -115,7 +181,7 @@ async def _rows(options: Options) -> list[Found]:
 
 async def _documents(choice: str, source: GoldSource, options: Options) -> Sequence[Document]:
     """Everything that a retriever can return; with a graph also all that it stores."""
-    retriever = await build(choice, source, options)
+    retriever = await build(choice, source.packages, source.environment, options)
     if not isinstance(retriever, CorpusRetriever):
         raise UsageError(f"retrieval={choice}: has no corpus to search")
     corpus = retriever.corpus
@@ -128,16 +194,12 @@ async def _documents(choice: str, source: GoldSource, options: Options) -> Seque
     from indexes.graph import graph_folder, stored_texts  # noqa: PLC0415 - LightRAG is slow to import
 
     embedding = build_embedding(options.embedding.read("embedding"))
-    folder = graph_folder(corpus, embedding or HashingEmbedding(), config.graph.build)
+    folder = graph_folder(corpus, embedding or HashingEmbedding())
     return [*corpus.documents, *stored_texts(folder)]
 
 
 def _kind(secret: str) -> str:
     return secret.rpartition("/")[2].split()[0]
-
-
-def _first(overlap: Overlap) -> str:
-    return overlap.documents[0] if overlap.documents else ""
 
 
 async def _action(options: Options) -> int:
@@ -149,7 +211,8 @@ async def _action(options: Options) -> int:
     print(f"Texts that share a run of {LENGTH} words or more with a source\n\n{text}\n")
     for row in rows:
         if row.sharing:
-            print(f"{row.source}, {row.secret}, {row.document}:\n  {row.run[:_SHOWN]}")
+            worst = row.worst
+            print(f"{row.source}, {worst.secret}, {worst.document}:\n  {worst.longest[:_SHOWN]}")
     if options.write is not None:
         document = options.write.read_text(encoding="utf-8")
         options.write.write_text(put(document, "leaks", text), encoding="utf-8")
@@ -158,10 +221,7 @@ async def _action(options: Options) -> int:
     return 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point of ``python -m retrieval.leaks``."""
-    program = "python -m retrieval.leaks"
-    return run(program, str(__doc__), Options, _action, arguments, errors=ERRORS)
+main = Command("matsmith leaks", str(__doc__), Options, _action, ERRORS)
 
 
 if __name__ == "__main__":

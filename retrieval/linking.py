@@ -109,8 +109,7 @@ def _parents(qualname: str) -> Iterator[str]:
 
 def covered(document: Document) -> list[str]:
     """Qualified names of the symbols that a document describes."""
-    metadata = document.metadata
-    names = metadata["covers"] if metadata["kind"] == "chunk" else [metadata["qualname"]]
+    names = document.metadata.get("covers", [document.metadata["qualname"]])
     return [str(name) for name in names]
 
 

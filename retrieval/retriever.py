@@ -3,60 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
 
 from langchain_core.documents import Document
 
 from indexes.corpus import Corpus
+from indexes.embedding import EmbeddingError
+from indexes.errors import GraphError
 from retrieval.base import RetrievalError
-from retrieval.budget import fit
 from retrieval.linking import Linker, covered
-from retrieval.rerank import ModelReranker
-from retrieval.scorers import DEPTH, Ranking
-
-if TYPE_CHECKING:  # slow to import
-    from langchain_core.language_models import BaseChatModel
-
-
-class Ranker(Protocol):
-    """Ranks the documents of one corpus."""
-
-    async def rank(self, query: str, depth: int) -> Ranking:
-        """At most ``depth`` positions with their scores, best first."""
-        ...
+from retrieval.scorers import DEPTH, Ranker
 
 
 class CorpusRetriever:
     """Implements :class:`retrieval.base.Retriever` over a corpus."""
 
-    def __init__(
-        self,
-        name: str,
-        corpus: Corpus,
-        ranker: Ranker,
-        linker: Linker,
-        *,
-        tokens: int | None = None,
-        reranker: ModelReranker | None = None,
-    ) -> None:
+    def __init__(self, name: str, corpus: Corpus, rank: Ranker, linker: Linker) -> None:
         self.name = name
-        self.reranker = reranker
-        self._tokens = tokens
         self.corpus = corpus
-        self._ranker = ranker
+        self._rank = rank
         self._linker = linker
         self._by_qualname: dict[str, Document] = {}
         for document in corpus.documents:
             for qualname in covered(document):
                 self._by_qualname.setdefault(qualname, document)
 
-    async def search(
-        self, query: str, *, k: int, chat: BaseChatModel | None = None
-    ) -> Sequence[Document]:
-        """The ``k`` best documents for ``query``; fewer when fewer match, or fit the budget.
-
-        One that reranks with ``chat`` returns only what the model names, and nothing from behind
-        the candidates.
+    async def search(self, query: str, *, k: int) -> Sequence[Document]:
+        """The ``k`` best documents for ``query``; fewer when fewer match.
 
         Raises
         ------
@@ -65,13 +37,11 @@ class CorpusRetriever:
         """
         if k < 1:
             raise RetrievalError(f"k must be at least 1, not {k}")
-        ranking = await self._ranker.rank(query, max(k, DEPTH))
-        reranker = self.reranker if chat is not None else None
-        count = k if reranker is None else max(k, reranker.candidates)
-        documents = [self._answer(position, score) for position, score in ranking[:count]]
-        if reranker is not None and chat is not None:
-            documents = await reranker.order(query, documents, k, chat)
-        return documents if self._tokens is None else fit(documents, query, self._tokens)
+        try:
+            ranking = await self._rank(query, max(k, DEPTH))
+        except (EmbeddingError, GraphError) as error:
+            raise RetrievalError(str(error)) from error
+        return [self._answer(position, score) for position, score in ranking[:k]]
 
     async def lookup(self, name: str) -> Document | None:
         """A symbol's document by qualified name, import path, or unambiguous short name.
@@ -101,13 +71,7 @@ class NamesInQuery:
     def __init__(self, retriever: CorpusRetriever) -> None:
         self._retriever = retriever
 
-    async def search(
-        self,
-        query: str,
-        *,
-        k: int,
-        chat: BaseChatModel | None = None,  # noqa: ARG002 -- the protocol's signature
-    ) -> Sequence[Document]:
+    async def search(self, query: str, *, k: int) -> Sequence[Document]:
         """The first ``k`` named symbols."""
         return self._retriever.named(query)[:k]
 

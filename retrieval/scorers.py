@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from langchain_core.documents import Document
 from numpy.typing import NDArray
 
-from indexes.embedding import EmbeddingError
-from indexes.errors import GraphError
-from retrieval.base import RetrievalError
-
 if TYPE_CHECKING:  # chromadb, LightRAG and scikit-learn take seconds to import
     from indexes.dense import DenseIndex
     from indexes.graph import GraphIndex, GraphMode
-    from indexes.lexical import LexicalIndex
+    from indexes.lexical import TfidfIndex
 
 Scores = NDArray[np.float32]
 """One score per document of the corpus, shape ``(documents,)``; zero means no match."""
@@ -30,125 +26,79 @@ _RRF_CONSTANT = 60  # Cormack, Clarke and Buettcher (2009): how slowly a rank's 
 _PROPERTY = re.compile(r"^[ \t]*[-*][ \t]+`[A-Za-z_]\w*`[ \t]*:.*$", re.MULTILINE)
 
 
-class Scorer(Protocol):
-    """Scores the documents of one corpus."""
-
-    async def scores(self, query: str) -> Scores:
-        """Score every document.
-
-        Raises
-        ------
-        retrieval.base.RetrievalError
-            When an index or an endpoint behind it failed.
-        """
-        ...
+Scorer = Callable[[str], Awaitable[Scores]]
+"""Scores every document of one corpus for a query."""
+Ranker = Callable[[str, int], Awaitable[Ranking]]
+"""At most so many positions in one corpus for a query, best first."""
 
 
-class LexicalScorer:
+def lexical_scorer(index: TfidfIndex) -> Scorer:
     """Scores by a lexical index."""
 
-    def __init__(self, index: LexicalIndex) -> None:
-        self._index = index
+    async def scores(query: str) -> Scores:
+        return index.scores(query)
 
-    async def scores(self, query: str) -> Scores:
-        """Score every document."""
-        return self._index.scores(query)
+    return scores
 
 
-class DenseScorer:
-    """Scores by similarity of embeddings; only the nearest documents get a score."""
+def dense_scorer(index: DenseIndex) -> Scorer:
+    """Cosine similarity of embeddings; only the nearest documents get a score."""
 
-    def __init__(self, index: DenseIndex) -> None:
-        self._index = index
+    async def scores(query: str) -> Scores:
+        return await index.scores(query, DEPTH)
 
-    async def scores(self, query: str) -> Scores:
-        """Cosine similarity of the nearest documents.
-
-        Raises
-        ------
-        RetrievalError
-            When the embedding failed.
-        """
-        try:
-            return await self._index.scores(query, DEPTH)
-        except EmbeddingError as error:
-            raise RetrievalError(str(error)) from error
+    return scores
 
 
-class GraphScorer:
-    """Scores by a knowledge graph: entities, ends of relations and chunks, fused."""
+def graph_scorer(index: GraphIndex, mode: GraphMode, documents: Sequence[Document]) -> Scorer:
+    """Reciprocal ranks of what a graph returns, fused: entities, ends of relations and chunks."""
+    place = {str(d.metadata["qualname"]): i for i, d in enumerate(documents)}
 
-    def __init__(self, index: GraphIndex, mode: GraphMode, documents: Sequence[Document]) -> None:
-        self._index = index
-        self._mode: GraphMode = mode
-        self._position = {str(d.metadata["qualname"]): i for i, d in enumerate(documents)}
-
-    async def scores(self, query: str) -> Scores:
-        """Sum of reciprocal ranks over the three lists that the graph returns.
-
-        Raises
-        ------
-        RetrievalError
-            When the query failed.
-        """
-        try:
-            found = await self._index.query(query, self._mode, _GRAPH_DEPTH)
-        except GraphError as error:
-            raise RetrievalError(str(error)) from error
-        lists = (found.entities, found.related, found.chunks)
-        return fuse([self._falling(names) for names in lists])
-
-    def _falling(self, names: Sequence[str]) -> Scores:
-        scores = np.zeros(len(self._position), dtype=np.float32)
+    def falling(names: Sequence[str]) -> Scores:
+        found = np.zeros(len(place), dtype=np.float32)
         for rank, name in enumerate(names, start=1):
-            scores[self._position[name]] = 1 / rank
-        return scores
+            found[place[name]] = 1 / rank
+        return found
+
+    async def scores(query: str) -> Scores:
+        found = await index.query(query, mode, _GRAPH_DEPTH)
+        return fuse([falling(names) for names in (found.entities, found.related, found.chunks)])
+
+    return scores
 
 
-class FusedScorer:
+def fused(scorers: Sequence[Scorer]) -> Scorer:
     """Reciprocal rank fusion of several scorers."""
 
-    def __init__(self, scorers: Sequence[Scorer]) -> None:
-        self._scorers = scorers
+    async def scores(query: str) -> Scores:
+        return fuse([await scorer(query) for scorer in scorers])
 
-    async def scores(self, query: str) -> Scores:
-        """Sum of reciprocal ranks, as a fraction of what a document gets that all put first."""
-        return fuse([await scorer.scores(query) for scorer in self._scorers])
+    return scores
 
 
-class PerPropertyScorer:
+def per_property(scorer: Scorer) -> Scorer:
     """Asks once with the whole query and once per property that it lists, and fuses.
 
     The whole query weighs as much as all properties together.
     """
 
-    def __init__(self, scorer: Scorer) -> None:
-        self._scorer = scorer
-
-    async def scores(self, query: str) -> Scores:
-        """Fused scores; those of the whole query when it lists no property."""
-        whole = await self._scorer.scores(query)
-        parts = [await self._scorer.scores(text) for text in properties(query)]
+    async def scores(query: str) -> Scores:
+        whole = await scorer(query)
+        parts = [await scorer(text) for text in properties(query)]
         if not parts:
             return whole
         return fuse([whole, *parts], [float(len(parts)), *([1.0] * len(parts))])
 
+    return scores
 
-class ScoreRanker:
+
+def by_score(scorer: Scorer) -> Ranker:
     """Ranks by the scores themselves."""
 
-    def __init__(self, scorer: Scorer) -> None:
-        self._scorer = scorer
+    async def rank(query: str, depth: int) -> Ranking:
+        return top(await scorer(query), depth)
 
-    async def rank(self, query: str, depth: int) -> Ranking:
-        """At most ``depth`` positions, best first.
-
-        Raises
-        ------
-        RetrievalError
-            When the scoring failed.
-        """
-        return top(await self._scorer.scores(query), depth)
+    return rank
 
 
 def properties(query: str) -> list[str]:

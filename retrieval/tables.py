@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from matsmith.core.errors import UsageError
 from retrieval.measures import Estimate, Share
-from sandbox.command import UsageError
 
 NAMES = "names in the question"  # the row of a list of these, without retrieval
 
@@ -26,10 +26,6 @@ class Recalled:
         Recall of the smallest k with the gold names masked.
     difference
         Recall of the smallest k less that of the first retriever, question by question.
-    characters
-        Mean length of the first documents (smallest k) together.
-    unreadable
-        Share of the requests of a rerank that brought no readable reply; ``None`` without one.
     """
 
     questions: str
@@ -41,8 +37,6 @@ class Recalled:
     mrr: Estimate
     masked_recall: Estimate
     difference: Estimate | None
-    characters: float
-    unreadable: float | None = None
 
 
 def markdown(rows: Sequence[Recalled]) -> str:
@@ -53,9 +47,6 @@ def markdown(rows: Sequence[Recalled]) -> str:
     head += [f"R in {tokens} tokens" for tokens in first.within]
     head += [*(f"hidden names @{k}" for k in first.hidden), "MRR"]
     head += [f"R@{smallest} masked", f"R@{smallest} less the first"]
-    reranked = any(row.unreadable is not None for row in rows)
-    if reranked:
-        head.append("unreadable replies")
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     for row in rows:
         cells = [row.retriever if row.retriever == NAMES else f"`{row.retriever}`"]
@@ -63,8 +54,6 @@ def markdown(rows: Sequence[Recalled]) -> str:
         cells += [*map(_share, row.hidden.values()), cell(row.mrr)]
         cells.append(cell(row.masked_recall))
         cells.append("" if row.difference is None else cell(row.difference))
-        if reranked:
-            cells.append("" if row.unreadable is None else f"{100 * row.unreadable:.0f} %")
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 

@@ -4,33 +4,29 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sandbox import bubblewrap, environments, images
+from matsmith.core.command import Command, Nothing, Word, run_one_of
+from matsmith.core.errors import UsageError
+from matsmith.core.progress import saying
+from matsmith.core.terminal import printable
+from sandbox import bubblewrap, docker, environments
 from sandbox.base import Outcome, SandboxConfig, SandboxError
-from sandbox.command import Command, UsageError, Word, run_one_of
 from sandbox.factory import ENGINES, get_sandbox
+from sandbox.inside.representation import represent
 from sandbox.install import install
 from sandbox.overlays import DESCRIPTION
-from sandbox.progress import saying
-from sandbox.representation import represent
-from sandbox.selftest import selftest, selftest_steps
-from sandbox.terminal import printable
+from sandbox.selftest import selftest
 
 console = Console(stderr=True)
 _SHOWN = 1 << 20  # characters of a result
-
-
-class Nothing(BaseModel, extra="forbid"):
-    """No arguments."""
 
 
 class Build(SandboxConfig):
@@ -70,39 +66,34 @@ def _list(_: Nothing) -> int:
 
 
 def _build(config: Build) -> int:
-    started = time.monotonic()
     with saying("") as show:
 
         def say(line: str) -> None:
             show(f"environment {config.env}: {line}")
 
-        say("is it there?")
-        if bubblewrap.problem() is None:
+        confined = bubblewrap.problem() is None
+        if confined:
             bubblewrap.Bubblewrap(config).prepare(say=say)
         else:
             environments.build(config.env, say=say)
-        where = environments.folder(config.env)
-        console.print(f"{where} ({time.monotonic() - started:.1f} s)", highlight=False)
+        console.print(environments.folder(config.env), highlight=False)
         for engine in _engines(config.backend):
-            started = time.monotonic()
             try:
-                image = images.build(engine, config.env, base=config.base, say=say)
+                image = docker.build(engine, config.env, base=config.base, say=say)
             except SandboxError as error:
-                if config.backend != "auto" or bubblewrap.problem() is not None:
+                if config.backend != "auto" or not confined:
                     raise
                 console.print(f"{error}\nbubblewrap isolates instead.", markup=False)
-                continue
-            console.print(
-                f"{engine.name} image {image} ({time.monotonic() - started:.1f} s)", highlight=False
-            )
+            else:
+                console.print(f"{engine.name} image {image}", highlight=False)
     return 0
 
 
-def _engines(backend: str) -> list[images.Engine]:
+def _engines(backend: str) -> list[docker.Engine]:
     """The engine that needs an image: the one asked for, or the best one that answers."""
     if backend == "auto":
-        return [engine for engine in map(images.find, ENGINES) if engine is not None][:1]
-    return [images.require(backend)] if backend in ENGINES else []
+        return [engine for engine in map(docker.find, ENGINES) if engine is not None][:1]
+    return [docker.require(backend)] if backend in ENGINES else []
 
 
 async def _run(config: Run) -> int:
@@ -125,8 +116,8 @@ async def _run(config: Run) -> int:
 
 
 async def _selftest(config: Selftest) -> int:
-    with saying("", selftest_steps()) as show:
-        report = await selftest(config, progress=show)
+    with console.status("trying every control and limit"):
+        report = await selftest(config)
     if config.json_:
         print(json.dumps(report, indent=1))
         return 0 if report["ok"] else 1
@@ -142,24 +133,16 @@ async def _selftest(config: Selftest) -> int:
 
 _PROGRAM = "python -m sandbox"
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
-    "install": Command(
-        f"{_PROGRAM} install", "Make sure that code can be isolated here.", Nothing, _install
-    ),
-    "list": Command(
-        f"{_PROGRAM} list", "Environments, built ones and overlays on them.", Nothing, _list
-    ),
-    "build": Command(
-        f"{_PROGRAM} build", "Make an environment (and its container image).", Build, _build
-    ),
+    "install": Command(f"{_PROGRAM} install", "Make isolation work here.", Nothing, _install),
+    "list": Command(f"{_PROGRAM} list", "Environments, and overlays on them.", Nothing, _list),
+    "build": Command(f"{_PROGRAM} build", "Make an environment and its image.", Build, _build),
     "run": Command(f"{_PROGRAM} run", "Run a script of yours, isolated.", Run, _run),
-    "selftest": Command(
-        f"{_PROGRAM} selftest", "Try every control and limit.", Selftest, _selftest
-    ),
+    "selftest": Command(f"{_PROGRAM} selftest", "Try every control.", Selftest, _selftest),
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit code (see `sandbox.command`)."""
+    """Run a command; returns the exit code (see `matsmith.core.command`)."""
     return run_one_of(_PROGRAM, str(__doc__), COMMANDS, arguments)
 
 

@@ -13,6 +13,8 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
+from matsmith.core.errors import ActionableError
+
 
 class Outcome(StrEnum):
     """How an execution ended. Every value but ``INFRA`` is the code's own doing."""
@@ -29,7 +31,7 @@ class Outcome(StrEnum):
     INFRA = "infra"
 
 
-class SandboxError(Exception):
+class SandboxError(ActionableError):
     """The sandbox itself failed (never the code in it); says what to do next."""
 
 
@@ -37,13 +39,8 @@ class SandboxError(Exception):
 class Mount:
     """A host folder or file shown read-only inside the sandbox.
 
-    Parameters
-    ----------
-    source
-        Path on the host.
-    target
-        Path inside, relative to the working directory of the code
-        (``tool_source_code/...``); never absolute, never with ``..``.
+    ``target`` is relative to the working directory of the code (``tool_source_code/...``); never
+    absolute, never with ``..``.
     """
 
     source: Path
@@ -54,14 +51,8 @@ class Mount:
 class Caught:
     """An exception that the code raised (or a library raised in it) and caught itself.
 
-    Attributes
-    ----------
-    type
-        Name of its class.
-    message
-        ``str()`` of it, shortened.
-    line
-        The innermost line of the code itself that it passed, from 1.
+    Name of its class, ``str()`` of it, shortened, and the innermost line of the code itself that it
+    passed, from 1.
     """
 
     type: str
@@ -79,51 +70,21 @@ class Written:
 
 @dataclass(frozen=True)
 class Execution:
-    """One run of untrusted code.
-
-    Attributes
-    ----------
-    outcome
-        See :class:`Outcome`.
-    result
-        The value that the entry function returned, decoded on the host from
-        tagged JSON (see ``sandbox.wire``); ``None`` unless ``outcome`` is ``ok``
-        (and also when the function returned ``None``).
-    payload
-        The tagged JSON text itself, ``None`` unless ``outcome`` is ``ok``.
-    stdout, stderr
-        What the code printed, cut at 64 KB each.
-    error
-        Traceback or reason as one text; ``None`` when ``outcome`` is ``ok``.
-    seconds
-        Wall time of the run, queueing not included.
-    cpu_seconds
-        Processor time of the code with all its processes; ``None`` when it is not known.
-    caught
-        Exceptions that ended in an ``except`` (or ``contextlib.suppress``) of the code: each
-        once, in the order of their first appearance, at most ``sandbox.runner.MAX_CAUGHT``. Empty
-        when the code was ended from outside. As untrusted as ``result``.
-    files
-        What the code left in ``out``, where that was asked for and ``outcome`` is ``ok``; at most
-        ``sandbox.runner.OUT_FILES`` files and ``OUT_BYTES`` bytes. As untrusted as ``result``.
-    left
-        One line for each file there that is not handed over, with the reason.
-    tier
-        Which isolation really ran: ``docker``, ``podman``, ``bubblewrap``, ``unsafe``.
-    """
+    """One run of untrusted code. What it hands over is as untrusted (`sandbox.server.bounds`)."""
 
     outcome: Outcome
-    result: Any = None
-    payload: str | None = None
-    stdout: str = ""
+    result: Any = None  # of the entry function, decoded (`sandbox.inside.tagged`), if ``ok``
+    payload: str | None = None  # the tagged JSON of it
+    stdout: str = ""  # cut at 64 KB, as is stderr
     stderr: str = ""
-    error: str | None = None
-    seconds: float = 0.0
-    tier: str = ""
-    cpu_seconds: float | None = None
+    error: str | None = None  # traceback or reason as one text, unless ``ok``
+    seconds: float = 0.0  # of wall time, without queueing
+    tier: str = ""  # which isolation really ran: docker, podman, bubblewrap, unsafe
+    cpu_seconds: float | None = None  # of all its processes
+    #: Exceptions that ended in an ``except`` of the code, each once, in order of first appearance.
     caught: tuple[Caught, ...] = ()
-    files: tuple[Written, ...] = ()
-    left: tuple[str, ...] = ()
+    files: tuple[Written, ...] = ()  # left in ``out``, where that was asked for, if ``ok``
+    left: tuple[str, ...] = ()  # a line for each file there that is not handed over
 
 
 class Sandbox(Protocol):
@@ -143,30 +104,33 @@ class Sandbox(Protocol):
         mounts: Sequence[Mount] = (),
         collect: bool = False,
     ) -> Execution:
-        """Execute ``code`` as a module, then call ``entry()`` without arguments.
+        """Execute ``code`` as a module, then call ``entry()``, whose return value is the result.
 
-        Parameters
-        ----------
-        code
-            Python source.
-        entry
-            Name of a function without required arguments that ``code`` defines; its return
-            value is the result. Empty: only execute the module (the result is ``None``).
-        timeout
-            Seconds of processor time for the code, all its processes together. Its wall time
-            is limited too, generously (:meth:`SandboxConfig.wall`): a busy machine changes no
-            outcome, and code that sleeps ends.
-        mounts
-            Read-only inputs; they appear under the working directory of this run only.
-        collect
-            Make a folder ``out`` in the working directory, and hand over what the code leaves
-            there.
+        With an empty ``entry`` it is only executed. ``timeout`` is seconds of processor time, of
+        all its processes together; wall time is limited generously (:meth:`SandboxConfig.wall`).
+        ``mounts`` appear read-only under the working directory of this run; ``collect`` makes a
+        folder ``out`` there, and hands over what the code leaves in it. Raises `SandboxError` when
+        the sandbox failed even after a retry; a fault of the code is an ``Execution``.
+        """
+        ...
 
-        Raises
-        ------
-        SandboxError
-            When the sandbox failed even after a retry on a fresh worker. A fault of the
-            code is never raised, it is an ``Execution``.
+    async def call(
+        self,
+        module: str,
+        function: str,
+        arguments: Sequence[Any] = (),
+        *,
+        timeout: float,
+        mounts: Sequence[Mount] = (),
+        collect: bool = False,
+    ) -> Execution:
+        """Call ``function(*arguments)`` of a module of this project in a run of its own.
+
+        The way for graders and probes: ``await sandbox.call("experiments.benchmarks.x.grade",
+        "judge", [gold, answer], timeout=30)``. The text of the module goes into the sandbox,
+        with that of every module of the project that it imports; it may also import
+        ``sandbox.inside`` (tagged JSON, comparison, formats) and what the environment has.
+        Arguments travel as results do (`sandbox.inside.tagged`), and stay data. See also `run`.
         """
         ...
 
@@ -176,17 +140,7 @@ class Sandbox(Protocol):
 
 
 class SandboxConfig(BaseModel):
-    """What a user can set (``conf/sandbox/*.yaml``).
-
-    Attributes
-    ----------
-    backend
-        ``auto`` (docker, podman, bubblewrap, in that order), or one of them, or ``unsafe``.
-    env
-        Name of a folder in ``sandbox/envs``.
-    wall_factor, wall_seconds
-        A run of timeout ``t`` may take ``wall_factor * t + wall_seconds`` of wall time.
-    """
+    """What a user can set (``conf/sandbox/*.yaml``)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

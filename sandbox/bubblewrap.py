@@ -30,6 +30,10 @@ HASH_SEED = 0  # the order of a set is the same in every run, on every machine
 FORK_SERVER_MB = 512  # the libraries in memory, next to what a run may use
 #: Where user ids of throw-away workers begin when the host is root: far from any real account.
 FIRST_USER = 1_900_000_000
+LAUNCH = (
+    f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r});"
+    " from sandbox.launcher import main; main()"
+)
 
 
 def child_environment(config: SandboxConfig) -> dict[str, str]:
@@ -51,19 +55,6 @@ def child_environment(config: SandboxConfig) -> dict[str, str]:
     }
 
 
-class BubblewrapChannel(ProcessChannel):
-    """A process whose cgroup goes with it."""
-
-    group: cgroups.Group | None = None
-
-    async def close(self) -> str:
-        """See :class:`sandbox.worker.Channel`."""
-        words = await super().close()
-        if self.group is not None:
-            self.group.remove()
-        return words
-
-
 class Bubblewrap:
     """Opens workers under bubblewrap, as the user, or as nobody in particular when root."""
 
@@ -81,21 +72,15 @@ class Bubblewrap:
         group = cgroups.make(limit, self._config.options.get("cgroup"))
         joined = "\n".join(map(str, (group.folder / "cgroup.procs", *group.files))) if group else ""
         command = self._jailed(environment, ["-s", "-P", "-c", LOADER], joined)
-        channel = await BubblewrapChannel.open(command, {}, Path("/"))
-        channel.group = group
+        after = group.remove if group else lambda: None
+        channel = await ProcessChannel.open(command, {}, Path("/"), after)
         return channel, {
             "cgroup": list(launcher.CGROUP_FDS) if group else [],
             "own": overlays.INSIDE if environment.own else "",
         }
 
     def prepare(self, *, say: Callable[[str], None] = lambda _: None) -> environments.Environment:
-        """Build the environment and compile its packages, unless that is done.
-
-        Raises
-        ------
-        SandboxError
-            When it cannot be built.
-        """
+        """Build the environment and compile its packages, unless that is done."""
         environment = environments.build(self._config.env, say=say)
         bytecode.precompile(environment, lambda words: self._jailed(environment, words))
         return environment
@@ -113,7 +98,7 @@ class Bubblewrap:
         if root or joined:
             hidden = list(map(str, sources)) if root else []
             command = [
-                sys.executable, "-I", "-S", launcher.__file__, str(os.getpid()),
+                sys.executable, "-I", "-S", "-c", LAUNCH, str(os.getpid()),
                 str(FIRST_USER + os.getpid()), joined, str(len(hidden)), *hidden, *command,
             ]  # fmt: skip
         return command
@@ -170,12 +155,7 @@ def problem() -> str | None:
     command = [program, "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "true"]
     try:
         tried = subprocess.run(  # noqa: S603 - a fixed command
-            command,
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-            env={"PATH": "/usr/bin:/bin"},
+            command, capture_output=True, text=True, timeout=30, check=False, env=_PATH
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"bubblewrap fails to start: {error}"

@@ -6,13 +6,13 @@ so it runs jailed and hands the bytes over; the host only writes them beside the
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
 import struct
 import subprocess
 import tempfile
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -31,6 +31,7 @@ MOST = 64 << 20  # bytes of one compiled module
 COMPILER = """\
 import json, os, py_compile, resource, struct, sys
 resource.setrlimit(resource.RLIMIT_DATA, (2 << 30, 2 << 30))
+resource.setrlimit(resource.RLIMIT_FSIZE, (4 << 30, 4 << 30))
 out = os.fdopen(os.dup(1), "wb")
 for name in json.load(sys.stdin):
     data = b""
@@ -48,64 +49,46 @@ out.flush()
 def precompile(environment: Environment, jailed: Callable[[Sequence[str]], list[str]]) -> None:
     """Write the bytecode of an environment's packages, unless it is there."""
     library = environment.packages.parent
-    _precompile(environment, environment.folder, library, f"/env/lib/{environment.python}", jailed)
+    places = [(environment.folder, library, f"/env/lib/{environment.python}")]
     if environment.own is not None and os.access(environment.own, os.W_OK):
         kept = environment.own / "__pycache__"  # replaced with the packages
         kept.mkdir(exist_ok=True)
-        _precompile(environment, kept, environment.own, overlays.INSIDE, jailed)
+        places.append((kept, environment.own, overlays.INSIDE))
+    for folder, root, inside in places:
+        stamp = folder / STAMP
+        if stamp.exists() or not os.access(folder, os.W_OK):  # somebody else's cache
+            continue
+        with FileLock(stamp.with_suffix(".lock")):
+            if not stamp.exists():
+                _precompile(environment, root, jailed(["-I", "-S", "-c", COMPILER, inside]))
+                stamp.touch()
 
 
-def _precompile(
-    environment: Environment,
-    folder: Path,
-    root: Path,
-    inside: str,
-    jailed: Callable[[Sequence[str]], list[str]],
-) -> None:
-    """Compile what lies below ``root``, shown as ``inside``; ``folder`` holds the stamp."""
-    stamp = folder / STAMP
-    if stamp.exists() or not os.access(folder, os.W_OK):  # somebody else's cache
-        return
-    with FileLock(stamp.with_suffix(".lock")):
-        if stamp.exists():
-            return
-        tag = environment.python.replace("python", "cpython-").replace(".", "")
-        wanted = [
-            (source, source.parent / "__pycache__" / f"{source.stem}.{tag}.pyc")
-            for source in sorted(root.rglob("*.py"))
-        ]
-        wanted = [pair for pair in wanted if not pair[1].exists()]
-        if wanted:
-            log.info("compiling %d modules of %s, once", len(wanted), environment.name)
-        command = jailed(["-I", "-S", "-c", COMPILER, inside])
-        shares = [wanted[start :: os.cpu_count() or 1] for start in range(os.cpu_count() or 1)]
-        with ThreadPoolExecutor(len(shares)) as pool:
-            list(pool.map(lambda share: _compile(root, command, share), shares))
-        stamp.touch()
+def _precompile(environment: Environment, root: Path, command: Sequence[str]) -> None:
+    tag = environment.python.replace("python", "cpython-").replace(".", "")
+    wanted = [
+        (source, source.parent / "__pycache__" / f"{source.stem}.{tag}.pyc")
+        for source in sorted(root.rglob("*.py"))
+    ]
+    wanted = [pair for pair in wanted if not pair[1].exists()]
+    if wanted:
+        log.info("compiling %d modules of %s, once", len(wanted), environment.name)
+    shares = [wanted[start :: os.cpu_count() or 1] for start in range(os.cpu_count() or 1)]
+    with ThreadPoolExecutor(len(shares)) as pool:
+        list(pool.map(lambda share: _compile(root, command, share), shares))
 
 
 def _compile(root: Path, command: Sequence[str], share: Sequence[tuple[Path, Path]]) -> None:
-    if not share:
-        return
-    pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
-    with subprocess.Popen(  # noqa: S603 - our own isolation
-        command, stdin=pipe, stdout=pipe, stderr=nothing, env={}, cwd="/"
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        end = threading.Timer(SECONDS, process.kill)
-        end.start()
-        try:
-            names = [source.relative_to(root).as_posix() for source, _ in share]
-            process.stdin.write(json.dumps(names).encode())
-            process.stdin.close()
-            for (_, target), data in zip(share, _blobs(process.stdout), strict=False):
-                _write(target, data)
-        except BrokenPipeError:
-            log.warning("the packages could not be compiled: workers will start slowly")
-        finally:
-            end.cancel()
-            process.kill()
+    names = json.dumps([source.relative_to(root).as_posix() for source, _ in share])
+    with tempfile.TemporaryFile() as compiled:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            subprocess.run(  # noqa: S603 - our own isolation
+                command, input=names.encode(), stdout=compiled, stderr=subprocess.DEVNULL, env={},
+                cwd="/", timeout=SECONDS, check=False,
+            )  # fmt: skip
+        compiled.seek(0)
+        for (_, target), data in zip(share, _blobs(compiled), strict=False):
+            _write(target, data)
 
 
 def _blobs(stream: IO[bytes]) -> Iterator[bytes]:

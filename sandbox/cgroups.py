@@ -2,12 +2,13 @@
 
 That is: below the folder that the option ``cgroup`` names; for root, when nothing has put this
 process into a cgroup of its own; for a user, below the first ancestor that belongs to the user and
-hands the memory controller down (version 2). A process that a supervisor has put somewhere is not
-taken away from there. Without a cgroup the fork server sums up what /proc shows.
+hands the memory controller down. All of them are of version 2. A process that a supervisor has put
+somewhere is not taken away from there. Without a cgroup the fork server sums up what /proc shows.
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 from collections.abc import Iterator
@@ -15,14 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.base import SandboxError
-from sandbox.runner import Cgroup
+from sandbox.server.usage import Cgroup
 
 _NAME = "matsmith"
-#: Control file -> value (``None``: the limit) of version 2 and of version 1.
-_LIMITS: tuple[dict[str, int | None], ...] = (
-    {"memory.max": None, "memory.swap.max": 0},
-    {"memory.limit_in_bytes": None, "memory.memsw.limit_in_bytes": None},
-)
 _numbers = itertools.count()
 
 
@@ -31,62 +27,47 @@ class Group:
     """A cgroup of ours."""
 
     folder: Path
-    files: tuple[Path, Path, Path]
+
+    @property
+    def files(self) -> list[Path]:
+        """What the fork server reads (`sandbox.server.usage.Cgroup`)."""
+        return [self.folder / name for name in Cgroup.FILES[0]]
 
     def remove(self) -> None:
         """Remove it; a cgroup that still has a dying process stays for the next sweep."""
-        try:
+        with contextlib.suppress(OSError):
             self.folder.rmdir()
-        except OSError:
-            return
 
 
 def make(limit: int, parent: str | None = None) -> Group | None:
-    """Make a cgroup that may hold ``limit`` bytes.
+    """Make a cgroup that may hold ``limit`` bytes, those of the kernel included; no swap.
 
-    Parameters
-    ----------
-    limit
-        Bytes, those of the kernel for its processes included; no swap.
-    parent
-        Folder to make it in; by default wherever that is possible, or nowhere (``None``).
-
-    Raises
-    ------
-    SandboxError
-        When it cannot be made in ``parent``.
+    In ``parent``, or else wherever that is possible; ``None`` where it is not.
     """
-    places = [Path(parent)] if parent is not None else list(_parents())
-    for place in places:
-        group = _make(place, limit)
-        if group is not None:
-            return group
-    if parent is not None:
+    groups = (_make(place, limit) for place in ([Path(parent)] if parent else _parents()))
+    group = next((group for group in groups if group is not None), None)
+    if group is None and parent is not None:
         raise SandboxError(
             f"no cgroup with a memory limit can be created in {parent}: it must exist, be writable"
-            " and have the memory controller (version 2: in its cgroup.subtree_control)"
+            " and hand the memory controller of version 2 down (in its cgroup.subtree_control)"
         )
-    return None
+    return group
 
 
 def _make(parent: Path, limit: int) -> Group | None:
     _sweep(parent)
-    folder = parent / f"{_NAME}-{os.getpid()}-{next(_numbers)}"
+    group = Group(parent / f"{_NAME}-{os.getpid()}-{next(_numbers)}")
     try:
-        folder.mkdir()
+        group.folder.mkdir()
     except OSError:
         return None
-    for version, limits in enumerate(_LIMITS):
-        files = [folder / names[version] for names in (Cgroup.USAGE, Cgroup.PARTS, Cgroup.KILLS)]
-        group = Group(folder, (files[0], files[1], files[2]))
-        try:
-            if all(path.exists() for path in files):
-                for name, value in limits.items():
-                    if (folder / name).exists():  # no file of swap where it is not counted
-                        (folder / name).write_text(str(limit if value is None else value))
-                return group
-        except OSError:
-            break
+    swap = group.folder / "memory.swap.max"
+    with contextlib.suppress(OSError):
+        if all(path.exists() for path in group.files):
+            (group.folder / "memory.max").write_text(str(limit))
+            if swap.exists():  # not where swap is not counted
+                swap.write_text("0")
+            return group
     group.remove()
     return None
 
@@ -97,25 +78,21 @@ def _parents() -> Iterator[Path]:
         own = Path("/proc/self/cgroup").read_text().splitlines()
     except OSError:
         return
-    paths = {line.split(":", 2)[1]: line.split(":", 2)[2] for line in own}
-    memory = next((paths[names] for names in paths if "memory" in names.split(",")), None)
+    path = next((line.removeprefix("0::") for line in own if line.startswith("0::")), None)
     for line in mounts:
         fields, _, kind = line.partition(" - ")
         root, mount = fields.split()[3:5]
-        options = kind.split()
-        if options[0] == "cgroup" and "memory" in options[2].split(","):
-            if os.geteuid() == 0 and memory == "/":
-                yield Path(mount)
-        elif options[0] == "cgroup2" and "" in paths:
-            if os.geteuid() == 0 and paths[""] == "/" and _hands_memory_down(Path(mount)):
-                yield Path(mount)
-            folder = _inside(mount, root, paths[""])
-            for parent in (folder, *folder.parents):
-                if not parent.is_relative_to(mount):
-                    break
-                if _hands_memory_down(parent) and parent.stat().st_uid == os.geteuid() != 0:
-                    yield parent
-                    break
+        if path is None or kind.split()[0] != "cgroup2":
+            continue
+        if os.geteuid() == 0 and path == "/" and _hands_memory_down(Path(mount)):
+            yield Path(mount)
+        folder = _inside(mount, root, path)
+        for parent in (folder, *folder.parents):
+            if not parent.is_relative_to(mount):
+                break
+            if _hands_memory_down(parent) and parent.stat().st_uid == os.geteuid() != 0:
+                yield parent
+                break
 
 
 def _inside(mount: str, root: str, path: str) -> Path:
@@ -137,4 +114,4 @@ def _sweep(parent: Path) -> None:
     for folder in sorted(parent.glob(f"{_NAME}-*-*")):
         host = folder.name.split("-")[1]
         if not Path("/proc", host).exists():
-            Group(folder, (folder, folder, folder)).remove()
+            Group(folder).remove()

@@ -4,50 +4,184 @@ The fork server is root in there with two capabilities left, to give every run a
 own; the code has none. The container lives as long as the host's end of its stdin: when the
 host dies, however it dies, the fork server reads the end of the stream and the engine removes
 the container.
+
+Podman is reached by its compatible socket. An engine has one image per environment, named after the
+content of its lock file.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import os
+import shutil
 import socket
 import struct
-import time
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import docker
 import docker.errors
 import requests.exceptions
+from docker.models.containers import Container
 from docker.types import LogConfig, Ulimit
 
-from sandbox import environments, images, overlays
+from sandbox import environments, overlays
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.bubblewrap import FORK_SERVER_MB, child_environment
 from sandbox.inputs import INPUTS_LIMIT
 from sandbox.worker import LOADER, Channel
 
+DOCKERFILE = Path(__file__).parent / "Dockerfile"
+BASE = "python:{}-slim"
+PING_SECONDS = 5
+CALL_SECONDS = 60
+BUILD_SECONDS = 3600
+CERTIFICATES = ("PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")
+_SAID = ("stream", "error", "status")
+INDEXES = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL")
+_HINTS = {
+    "docker": "start it, or set DOCKER_HOST to its socket",
+    "podman": "start its socket: systemctl --user start podman.socket",
+}
+_ERRORS = (docker.errors.DockerException, requests.exceptions.RequestException, OSError)
 EMPTY = "ro,noexec,nosuid,nodev,size=4k,mode=555"
 LABEL = "matsmith.sandbox"  # its value is the process id of the host
-STALE_SECONDS = 300.0  # between making a container and starting it
-_ENGINE_ERRORS = (docker.errors.DockerException, requests.exceptions.RequestException, OSError)
+STALE_SECONDS = 300  # between making a container and starting it
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A container engine that answers: ``docker`` or ``podman``."""
+
+    name: str
+    client: docker.DockerClient
+
+
+def _addresses(name: str) -> Iterator[str | None]:
+    if name == "podman":
+        runtime = os.environ.get("XDG_RUNTIME_DIR", f"/run/user/{os.getuid()}")
+        yield from (f"unix://{folder}/podman/podman.sock" for folder in (runtime, "/run"))
+    yield None  # DOCKER_HOST (which may point at podman), the context in use, or the usual socket
+
+
+def find(name: str) -> Engine | None:
+    """The engine of that name, ``None`` when it does not answer."""
+    for address in _addresses(name):
+        try:
+            client = (
+                docker.DockerClient(base_url=address, timeout=PING_SECONDS)
+                if address
+                else docker.from_env(timeout=PING_SECONDS)
+            )
+            parts = client.version().get("Components") or []
+        except _ERRORS:
+            continue
+        if any("Podman" in part.get("Name", "") for part in parts) == (name == "podman"):
+            client.api.timeout = CALL_SECONDS
+            return Engine(name, client)
+        client.close()
+    return None
+
+
+def require(name: str) -> Engine:
+    """The engine of that name; raises :class:`SandboxError` when it does not answer."""
+    engine = find(name)
+    if engine is None:
+        raise SandboxError(f"no {name} engine answers; {_HINTS[name]}")
+    return engine
+
+
+def tag(env: str) -> str:
+    """Name of the image; changes with the lock file, the Dockerfile and the Python version."""
+    content = environments.lock_file(env).read_bytes() + DOCKERFILE.read_bytes()
+    content += _base(env).encode()
+    name = environments.lock_file(env).parent.name.lower()
+    return f"matsmith-{name}:{hashlib.sha256(content).hexdigest()[:12]}"
+
+
+def exists(engine: Engine, env: str) -> bool:
+    """Whether the image of this environment is there."""
+    try:
+        engine.client.images.get(tag(env))
+    except docker.errors.ImageNotFound:
+        return False
+    except _ERRORS as error:
+        raise SandboxError(f"{engine.name} does not tell its images: {error}") from error
+    return True
+
+
+def build(
+    engine: Engine,
+    env: str,
+    *,
+    base: str | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> str:
+    """Build the image unless it is there; returns its name."""
+    name, base = tag(env), base or _base(env)
+    if exists(engine, env):
+        return name
+    arguments = {"BASE": base, "OPTIONS": " ".join(environments.build_options(env))}
+    arguments |= {key: os.environ[key] for key in INDEXES if key in os.environ}
+    log: list[str] = []
+    with tempfile.TemporaryDirectory() as folder:
+        write_context(env, Path(folder))
+        try:
+            for event in engine.client.api.build(
+                path=folder, tag=name, buildargs=arguments, rm=True, forcerm=True,
+                network_mode="host", decode=True, timeout=BUILD_SECONDS,
+            ):  # fmt: skip
+                line = next((str(event[key]).strip() for key in _SAID if key in event), "")
+                log.append(line)
+                if line.upper().startswith("STEP"):
+                    say(line)
+        except _ERRORS as error:
+            log.append(str(error))
+    if not exists(engine, env):
+        tail = "\n".join(list(filter(None, log))[-8:])
+        raise SandboxError(
+            f"{engine.name} could not build the image from {base}:\n{tail}\nWithout a registry,"
+            " make a base image with sandbox/scripts/base-image and pass base=NAME."
+        )
+    return name
+
+
+def _base(env: str) -> str:
+    return BASE.format(environments.wanted_python(env) or "3.11")
+
+
+def write_context(env: str, folder: Path) -> None:
+    """Write what a build sees: the Dockerfile, the lock file, its wheels, certificates."""
+    certificates = b""
+    for key in CERTIFICATES:
+        with contextlib.suppress(KeyError, OSError):
+            certificates = Path(os.environ[key]).read_bytes()
+            break
+    (folder / "certificates.pem").write_bytes(certificates)
+    lock = environments.lock_file(env)
+    for file in (DOCKERFILE, lock):
+        shutil.copy(file, folder)
+    if wheels := sorted((lock.parent / "wheels").glob("*.whl")):
+        (folder / "wheels").mkdir()
+        for wheel in wheels:
+            shutil.copy(wheel, folder / "wheels")
 
 
 class ContainerChannel:
     """The attached streams of a container; stdout and stderr come multiplexed."""
 
     def __init__(
-        self,
-        engine: images.Engine,
-        container: str,
-        attached: Any,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-    ) -> None:
-        self._engine = engine
+        self, container: Container, attached: Any,
+        streams: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+    ) -> None:  # fmt: skip
         self.container = container
         self._attached = attached  # closes the connection when it is collected
-        self._reader, self._writer = reader, writer
+        self._reader, self._writer = streams
         self._buffer = bytearray()
         self._tail = bytearray()
 
@@ -84,119 +218,99 @@ class ContainerChannel:
         return self._tail.decode(errors="replace").strip()
 
     def _remove(self) -> None:
-        # Gone already (404), or going (409): it removes itself when its stdin closes.
-        with contextlib.suppress(docker.errors.NotFound, docker.errors.APIError):
-            self._engine.client.api.remove_container(self.container, force=True)
+        with contextlib.suppress(*_ERRORS):  # gone already, or going: it removes itself
+            self.container.remove(force=True)
 
 
 class Docker:
-    """Opens containers of one engine.
+    """Opens containers of an engine.
 
-    Parameters
-    ----------
-    engine
-        A Docker engine, or podman by its compatible socket.
-    config
-        Limits. ``options``: ``runtime`` (for example ``runsc`` for gVisor), ``cpus`` (number of
-        processors of one worker).
+    ``options``: ``runtime`` (for example ``runsc`` for gVisor; not of podman), ``cpus`` (number of
+    processors of one worker).
     """
 
     jail = "user"
 
-    def __init__(self, engine: images.Engine, config: SandboxConfig) -> None:
+    def __init__(self, engine: Engine, config: SandboxConfig) -> None:
         self._engine = engine
         self._config = config
         self.tier = engine.name
+        if self.tier == "podman" and config.options.get("runtime"):  # its socket would ignore it
+            raise SandboxError("podman takes its runtime from containers.conf, not from options")
 
     async def open(self) -> tuple[Channel, dict[str, Any]]:
         """See :class:`sandbox.worker.Backend`."""
         try:
-            image = await asyncio.to_thread(images.build, self._engine, self._config.env)
+            image = await asyncio.to_thread(build, self._engine, self._config.env)
             own = await asyncio.to_thread(environments.own_packages, self._config.env)
             container, attached = await asyncio.to_thread(self._start, image, own)
-        except _ENGINE_ERRORS as error:
+        except _ERRORS as error:
             raise SandboxError(f"{self.tier} could not start a container: {error}") from error
         connection: socket.socket = attached._sock
         connection.setblocking(False)
-        reader, writer = await asyncio.open_connection(sock=connection)
-        channel = ContainerChannel(self._engine, container, attached, reader, writer)
+        streams = await asyncio.open_connection(sock=connection)
+        channel = ContainerChannel(container, attached, streams)
         return channel, {"own": overlays.INSIDE if own else ""}
 
-    def _start(self, image: str, own: Path | None) -> tuple[str, Any]:
-        api = self._engine.client.api
-        if not api.base_url.startswith(("http+docker://localhost", "http://")):
+    def _start(self, image: str, own: Path | None) -> tuple[Container, Any]:
+        client = self._engine.client
+        if not client.api.base_url.startswith(("http+docker://localhost", "http://")):
             raise SandboxError(
-                f"{self.tier} at {api.base_url} cannot be used: only a local socket (unix://) or"
-                " plain tcp:// can be attached to"
+                f"{self.tier} at {client.api.base_url} cannot be used: only a local socket"
+                " (unix://) or plain tcp:// can be attached to"
             )
-        self._sweep()
-        created = api.create_container(
-            image,
-            ["/env/bin/python", "-s", "-P", "-c", LOADER],
-            stdin_open=True,
-            environment=child_environment(self._config),
-            working_dir="/",
-            user="0:0",
-            labels={LABEL: str(os.getpid())},
-            host_config=self._limits(own),
-        )
-        container = str(created["Id"])
+        # Those whose making was cut short; every other one removes itself.
+        with contextlib.suppress(docker.errors.APIError):  # somebody else does it now
+            client.containers.prune({"label": LABEL, "until": f"{STALE_SECONDS}s"})
+        command = ["/env/bin/python", "-s", "-P", "-c", LOADER]
+        container = client.containers.create(image, command, **self._limits(own))
         try:
             streams = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
-            attached = api.attach_socket(container, params=streams)
-            api.start(container)
+            attached = container.attach_socket(params=streams)
+            container.start()
         except BaseException:
-            with contextlib.suppress(*_ENGINE_ERRORS):
-                api.remove_container(container, force=True)
+            with contextlib.suppress(*_ERRORS):
+                container.remove(force=True)
             raise
         return container, attached
 
-    def _sweep(self) -> None:
-        """Remove containers that a host made and, killed right then, never started.
-
-        Every other one removes itself when its host is gone.
-        """
-        api = self._engine.client.api
-        for item in api.containers(all=True, filters={"label": LABEL, "status": "created"}):
-            if time.time() - float(item["Created"]) > STALE_SECONDS:
-                with contextlib.suppress(docker.errors.NotFound, docker.errors.APIError):
-                    api.remove_container(item["Id"])
-
-    def _limits(self, own: Path | None) -> Any:
+    def _limits(self, own: Path | None) -> dict[str, Any]:
         config = self._config
         memory = (config.memory_mb + FORK_SERVER_MB) * 1024**2 + INPUTS_LIMIT
         private = "rw,noexec,nosuid,nodev"
         scratch = f"{private},size={config.disk_mb}m,mode=1777"
         if self.tier == "docker":  # podman knows no nr_inodes: there, the memory limit bounds them
             scratch += ",nr_inodes=4096"
-        return self._engine.client.api.create_host_config(
-            auto_remove=True,
-            network_mode="none",
-            ipc_mode="private",
-            read_only=True,
+        tmpfs = {
+            "/tmp": scratch,  # noqa: S108
+            "/dev/shm": scratch,  # noqa: S108
+            # Message queues would outlive a run, and podman adds folders to write in: something
+            # empty in the place of the engine's.
+            **dict.fromkeys(("/dev/mqueue", "/run", "/var/tmp"), EMPTY),  # noqa: S108
+            "/inputs": f"{private},size={INPUTS_LIMIT * 2},mode=711",
+        }
+        ulimits = {"nofile": 1024, "nproc": 4096, "core": 1, "fsize": INPUTS_LIMIT}
+        return {
+            "labels": {LABEL: str(os.getpid())},
+            "environment": child_environment(config),
+            "stdin_open": True,
+            "auto_remove": True,
+            "working_dir": "/",
+            "user": "0:0",
+            "network_mode": "none",
+            "ipc_mode": "private",
+            "read_only": True,
             # z: a label that containers may read, where SELinux asks for one
-            binds=[f"{own}:{overlays.INSIDE}:ro,z"] if own else None,
-            cap_drop=["ALL"],
-            cap_add=["SETUID", "SETGID"],
-            security_opt=["no-new-privileges"],
-            pids_limit=config.max_processes + 16,
-            mem_limit=memory,
-            memswap_limit=memory,
-            nano_cpus=int(float(config.options.get("cpus", 2)) * 1e9),
-            tmpfs={
-                "/tmp": scratch,  # noqa: S108
-                "/dev/shm": scratch,  # noqa: S108
-                # Message queues would outlive a run, and podman adds folders to write in: something
-                # empty in the place of the engine's.
-                **dict.fromkeys(("/dev/mqueue", "/run", "/var/tmp"), EMPTY),  # noqa: S108
-                "/inputs": f"{private},size={INPUTS_LIMIT * 2},mode=711",
-            },
-            ulimits=[
-                Ulimit(name="nofile", soft=1024, hard=1024),
-                Ulimit(name="nproc", soft=4096, hard=4096),
-                Ulimit(name="core", soft=0, hard=0),
-                Ulimit(name="fsize", soft=INPUTS_LIMIT, hard=INPUTS_LIMIT),
-            ],
-            log_config=LogConfig(type="none"),
-            runtime=config.options.get("runtime"),
-        )
+            "volumes": {str(own): {"bind": overlays.INSIDE, "mode": "ro,z"}} if own else {},
+            "cap_drop": ["ALL"],
+            "cap_add": ["SETUID", "SETGID"],
+            "security_opt": ["no-new-privileges"],
+            "pids_limit": config.max_processes + 16,
+            "mem_limit": memory,
+            "memswap_limit": memory,
+            "nano_cpus": int(float(config.options.get("cpus", 2)) * 1e9),
+            "tmpfs": tmpfs,
+            "ulimits": [Ulimit(name=name, soft=n, hard=n) for name, n in ulimits.items()],
+            "log_config": LogConfig(type="none"),
+            "runtime": config.options.get("runtime"),
+        }

@@ -4,7 +4,7 @@
 once) and, where not every Python will do, ``python`` (the version to use). Built into the
 cache, keyed by the content of the lock file and the Python version; building again is free.
 
-A name with a slash in it is the path of such a folder elsewhere (``python -m sandbox.own`` makes
+A name with a slash in it is the path of such a folder elsewhere (``matsmith environment`` makes
 one for a package of the user's own); its lock file may name wheels beside it. Or it is an
 *overlay* (``sandbox.overlays``): a folder of packages in front of one of these environments.
 
@@ -15,6 +15,7 @@ imports) runs in a sandbox.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.metadata
 import json
@@ -27,21 +28,23 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 
 from filelock import FileLock
 from platformdirs import user_cache_path
 
+from matsmith.core.terminal import printable
 from sandbox import overlays
 from sandbox.base import SandboxError
-from sandbox.terminal import printable
 
 ENVS = Path(__file__).parent / "envs"
 SYSTEM = "/usr"  # the base of a Python that the system's folders already show
 INSIDE = "inside.cfg"  # pyvenv.cfg as it must read inside
 STAMP = ".complete.json"
 OWN = "own files"
+#: In a project's folder, but none of its sources.
+UNWANTED = (".git", ".venv", "venv", "build", "dist", "*.egg-info", "__pycache__")
+_DOTTED = re.compile(r"[A-Za-z_]\w{0,99}(\.[A-Za-z_]\w{0,99}){0,9}")
 _VERSION = re.compile(r"\d+\.\d+(\.\d+)?")
 _PIN = re.compile(r"([A-Za-z0-9][\w.-]*)\s*==")
 _WHEEL = re.compile(r"([A-Za-z0-9][\w.-]*\s*@\s*)?\S+\.whl(\s|$)")
@@ -50,26 +53,14 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Environment:
-    """A built environment.
-
-    Attributes
-    ----------
-    name, folder
-        Folder of ``envs``; the virtual environment on the host.
-    prefix, base
-        Base prefix of its interpreter on the host, and where the sandbox shows it.
-    python
-        File name of the interpreter, ``python3.11``.
-    own
-        Of an overlay: the folder of packages in front; ``folder`` is then its base's.
-    """
+    """A built environment."""
 
     name: str
-    folder: Path
-    prefix: Path
-    base: str
-    python: str
-    own: Path | None = None
+    folder: Path  # the virtual environment on the host; of an overlay, its base's
+    prefix: Path  # of its interpreter's installation, on the host
+    base: str  # where the sandbox shows that
+    python: str  # file name of the interpreter, ``python3.11``
+    own: Path | None = None  # of an overlay: the folder of packages in front
 
     @property
     def packages(self) -> Path:
@@ -78,9 +69,19 @@ class Environment:
 
 
 def cache_folder() -> Path:
-    """``$MATSMITH_CACHE``, else the user's cache (``~/.cache/matsmith`` on Linux); absolute."""
-    chosen = os.environ.get("MATSMITH_CACHE") or user_cache_path("matsmith", appauthor=False)
-    return Path(chosen).expanduser().resolve()
+    """``$MATSMITH_CACHE``, else the user's cache (``~/.cache/matsmith`` on Linux); absolute.
+
+    Nobody else may enter it. A folder that the user chose, and that was there before, keeps its
+    mode.
+    """
+    chosen = os.environ.get("MATSMITH_CACHE")
+    folder = Path(chosen or user_cache_path("matsmith", appauthor=False)).expanduser().resolve()
+    with contextlib.suppress(OSError):  # whoever writes there says why that cannot be
+        if not folder.exists():
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        elif not chosen and folder.stat().st_mode & 0o077:
+            folder.chmod(0o700)
+    return folder
 
 
 def names() -> list[str]:
@@ -88,40 +89,40 @@ def names() -> list[str]:
     return sorted(path.parent.name for path in ENVS.glob("*/requirements.lock"))
 
 
-def overlay(name: str, *, base: str = "live", folder: Path, warmup: str = "") -> str:
+def overlay(
+    name: str,
+    *,
+    base: str = "live",
+    folder: Path,
+    warmup: str = "",
+    documented: Path | None = None,
+) -> str:
     """Register the environment that has the packages of ``folder`` in front of those of ``base``.
 
-    Nothing is installed: a copy of the folder is kept in the cache under its content.
-
-    Parameters
-    ----------
-    name
-        What the folder in the cache is called, for people.
-    base
-        One of :func:`names`.
-    folder
-        Holds import packages and modules, none of which ``base`` has too.
-    warmup
-        Source that a worker executes after the base's own.
-
-    Returns
-    -------
-    name
-        Of the environment, wherever one is asked for.
-
-    Raises
-    ------
-    SandboxError
-        When ``base`` is unknown, or the folder is empty or holds links.
+    Nothing is installed: a copy of the folder is kept in the cache under its content. None of its
+    packages may be in ``base`` too. ``warmup`` is source that a worker executes after the base's
+    own, ``documented`` the same packages as documents are read of them (`None`: ``folder``).
+    Returns its name, wherever an environment is asked for.
     """
+    if _DOTTED.fullmatch(name) is None:
+        raise SandboxError(f"package {printable(name)!r}: the name of an import package is needed")
     lock_file(base)
-    return str(overlays.register(base, folder, cache_folder() / "overlays" / name, warmup=warmup))
+    content = overlays.digest_of(base, folder, documented or folder).encode() + warmup.encode()
+    key = hashlib.sha256(content).hexdigest()[:12]
+    target = cache_folder() / "overlays" / f"{name}-{key}"
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with FileLock(target.with_name(f"{target.name}.lock")):
+        if not (target / overlays.DESCRIPTION).is_file():
+            overlays.write(base, folder, target, warmup=warmup, documented=documented)
+    return str(target)
 
 
 def _overlay(name: str) -> overlays.Overlay | None:
     """The overlay of that name, ``None`` for an environment that is installed."""
     place = Path(name).expanduser().resolve()
-    return overlays.read(place) if "/" in name and overlays.is_overlay(place) else None
+    return (
+        overlays.read(place) if "/" in name and (place / overlays.DESCRIPTION).is_file() else None
+    )
 
 
 def own_packages(name: str) -> Path | None:
@@ -143,7 +144,7 @@ def lock_file(name: str) -> Path:
         path = Path(name).expanduser().resolve() / "requirements.lock"
         if not path.is_file():
             raise SandboxError(
-                f"no environment in {name}: make one there with `python -m sandbox.own`"
+                f"no environment in {name}: make one there with `matsmith environment`"
             )
         return path
     if name not in names():
@@ -190,47 +191,34 @@ def folder(name: str) -> Path:
 
 
 def build(name: str, *, say: Callable[[str], None] = lambda _: None) -> Environment:
-    """Build the environment unless it is there.
-
-    Parameters
-    ----------
-    name
-        Folder of ``envs``, or a path.
-    say
-        Called with each line of progress.
-
-    Raises
-    ------
-    SandboxError
-        When no fitting Python is there, or a package cannot be installed.
-    """
-    target = folder(name)
-    found = _overlay(name)
-    if found is not None:
-        installed = build(found.base, say=say)
-        if not _usable(target):
-            _link(found, installed, target)
-        return replace(installed, name=name, own=found.packages)
-    if _usable(target):
-        return _load(name, target)
+    """Build the environment unless it is there; ``say`` is called with each line of progress."""
+    target, found = folder(name), _overlay(name)
+    over = None if found is None else (found, build(found.base, say=say))
     target.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(target.with_suffix(".lock")):  # a second builder waits, then finds it done
-        if not _usable(target):
+    with FileLock(target.with_name(f"{target.name}.lock")):  # a second builder waits
+        if (environment := _load(name, target)) is None:
             shutil.rmtree(target, ignore_errors=True)
-            _install(name, target, say)
-    return _load(name, target)
+            facts = _install(name, target, say) if over is None else _link(*over, target)
+            unfinished = target / "stamp.json"
+            unfinished.write_text(json.dumps(facts, indent=1))
+            unfinished.rename(target / STAMP)  # last: a half-built environment has no stamp
+            environment = _load(name, target)
+    assert environment is not None
+    return environment if over is None else replace(over[1], name=name, own=over[0].packages)
 
 
-def _usable(target: Path) -> bool:
-    """Whether it is complete, and the Python it was made from is still there."""
+def _load(name: str, target: Path) -> Environment | None:
+    """The environment, if it is complete, and the Python it was made from is still there."""
     try:
         facts = json.loads((target / STAMP).read_text())
     except FileNotFoundError:
-        return False
-    return Path(facts["prefix"], "bin", facts["python"]).exists()
+        return None
+    there = Path(facts["prefix"], "bin", facts["python"]).exists()
+    found = Environment(name, target, Path(facts["prefix"]), facts["base"], facts["python"])
+    return found if there else None
 
 
-def _install(name: str, target: Path, say: Callable[[str], None]) -> None:
+def _install(name: str, target: Path, say: Callable[[str], None]) -> dict[str, object]:
     lock = lock_file(name)
     options = build_options(name)
     if not lock.is_relative_to(ENVS):
@@ -243,65 +231,42 @@ def _install(name: str, target: Path, say: Callable[[str], None]) -> None:
     current = "{}.{}".format(*sys.version_info)
     interpreter = sys.executable if python in {None, current} else str(python)
     say(f"Python {python or current}")
-    _uv(
+    uv(
         ["venv", "--quiet", "--no-project", "--python", interpreter, str(target)],
         hint=f"the environment {name!r} needs Python {python}: install it (for example"
         f" `uv python install {python}`) and run the command again"
         if python
         else "",
     )
-    # Asked while the environment is empty: a package could have itself started by any later start.
-    describe = "import sys; print(sys.base_prefix, 'python%d.%d' % sys.version_info[:2])"
-    answer = subprocess.run(  # noqa: S603 - our own interpreter
-        [target / "bin/python", "-I", "-S", "-c", describe],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    prefix, binary = answer.stdout.rsplit(maxsplit=1)
+    lines = (target / "pyvenv.cfg").read_text().splitlines()
+    made = {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in lines)}
+    prefix, version = str(Path(made["home"]).parent), made["version_info"].split(".")
     say("installing the pinned packages")
     install = ["pip", "install", *options, "--require-hashes", "--python", str(target)]
     with tempfile.TemporaryDirectory() as folder:  # no uv.toml of the folder has a say
         copy = Path(shutil.copy(lock, folder))
         if (lock.parent / "wheels").is_dir():  # wheels are named from there
             shutil.copytree(lock.parent / "wheels", copy.parent / "wheels")
-        _uv([*install, "--requirement", str(copy)], folder=copy.parent)
+        uv([*install, "--requirement", str(copy)], copy.parent)
     base = SYSTEM if prefix == SYSTEM else "/python"
     inside = f"home = {base}/bin\ninclude-system-site-packages = false\n"
     (target / INSIDE).write_text(inside)
     (target / INSIDE).chmod(0o644)
-    facts = {"prefix": prefix, "base": base, "python": binary, "packages": _distributions(target)}
-    _stamp(target, facts)
+    name = f"python{version[0]}.{version[1]}"
+    return {"prefix": prefix, "base": base, "python": name, "packages": _distributions(target)}
 
 
-def _link(found: overlays.Overlay, installed: Environment, target: Path) -> None:
+def _link(found: overlays.Overlay, base: Environment, target: Path) -> dict[str, object]:
     """Make the folder of an overlay: one ``site-packages`` that shows both, for who reads it."""
-    unfinished = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}-"))
-    try:
-        packages = unfinished / installed.packages.relative_to(installed.folder)
-        overlays.link(found, installed.packages, packages)
-        facts = json.loads((installed.folder / STAMP).read_text())
-        facts["packages"] = _distributions(unfinished) | {OWN: found.digest[:12]}
-        _stamp(unfinished, facts)
-    except BaseException:
-        shutil.rmtree(unfinished)
-        raise
-    overlays.publish(unfinished, target)
-
-
-def _stamp(target: Path, facts: Mapping[str, object]) -> None:
-    unfinished = target / "stamp.json"
-    unfinished.write_text(json.dumps(facts, indent=1))
-    unfinished.rename(target / STAMP)  # last: a half-built environment has no stamp
+    overlays.link(found, base.packages, target / base.packages.relative_to(base.folder))
+    facts = json.loads((base.folder / STAMP).read_text())
+    return {**facts, "packages": _distributions(target) | {OWN: found.digest[:12]}}
 
 
 def _pins(lock: Path) -> dict[str, set[str]]:
-    """Names of the packages in a lock file, with their hashes; wheels by their file.
+    """Names of the packages in a lock file, with their hashes.
 
-    Raises
-    ------
-    SandboxError
-        When it holds anything else: options, paths of sources, editable projects.
+    Besides, it may hold wheels, and nothing else: no options, sources, editable projects.
     """
     pins: dict[str, set[str]] = {}
     for line in lock.read_text(encoding="utf-8").replace("\\\n", " ").splitlines():
@@ -312,7 +277,7 @@ def _pins(lock: Path) -> dict[str, set[str]]:
         if name is None and _WHEEL.match(text) is None:
             raise SandboxError(
                 f"{lock}: {printable(text[:60])!r} is neither name==version nor a wheel;"
-                " regenerate the file with `python -m sandbox.own`"
+                " regenerate the file with `matsmith environment`"
             )
         if name is not None:
             key = re.sub(r"[-_.]+", "-", name[1]).lower()
@@ -339,21 +304,19 @@ def build_options(name: str) -> list[str]:
     return options
 
 
-def _uv(arguments: list[str], hint: str = "", folder: Path | None = None) -> None:
-    command = [sys.executable, "-m", "uv", *arguments]
-    variables = {key: value for key, value in os.environ.items() if key != "VIRTUAL_ENV"}
+def uv(
+    arguments: list[str], folder: Path | None = None, *, hint: str = "", **variables: str
+) -> None:
+    """Run uv in a folder; raises :class:`SandboxError` with the end of what it said."""
+    known = {key: value for key, value in os.environ.items() if key != "VIRTUAL_ENV"}
     done = subprocess.run(  # noqa: S603 - fixed program
-        command, capture_output=True, text=True, check=False, env=variables, umask=0o022, cwd=folder
-    )
+        [sys.executable, "-m", "uv", *arguments],
+        capture_output=True, text=True, check=False, env=known | variables, umask=0o022, cwd=folder,
+    )  # fmt: skip
     if done.returncode != 0:
         lines = "\n".join(done.stderr.strip().splitlines()[-12:])
-        raise SandboxError("\n".join(filter(None, [f"uv {arguments[0]} failed: {lines}", hint])))
-
-
-@cache
-def _load(name: str, target: Path) -> Environment:
-    facts = json.loads((target / STAMP).read_text())
-    return Environment(name, target, Path(facts["prefix"]), facts["base"], facts["python"])
+        what = f"uv {' '.join(arguments[:2])} failed:\n{lines}"
+        raise SandboxError("\n".join(filter(None, [what, hint])))
 
 
 def site_packages(name: str) -> Path:

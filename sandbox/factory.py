@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import logging
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sandbox import bubblewrap, environments, images, unsafe
+from sandbox import bubblewrap, environments, unsafe
 from sandbox.base import SandboxConfig, SandboxError
-from sandbox.docker import Docker
 from sandbox.pool import PooledSandbox
 from sandbox.worker import Backend
+
+if TYPE_CHECKING:
+    from sandbox.docker import Engine
 
 log = logging.getLogger(__name__)
 ENGINES = ("docker", "podman")
@@ -24,19 +29,9 @@ def get_sandbox(config: SandboxConfig | None = None) -> PooledSandbox:
     """Choose a backend; nothing is started yet.
 
     Use it as ``async with get_sandbox(config) as sandbox:``, or call ``close()`` yourself.
-
-    Parameters
-    ----------
-    config
-        What to use; ``options`` may hold ``strict`` (a fresh worker for every run),
-        ``hash_seed`` (of the workers' Python), ``warmup`` (source that a worker executes
-        beforehand in place of the environment's; empty or ``False``: none), and what
-        :class:`sandbox.docker.Docker` takes.
-
-    Raises
-    ------
-    SandboxError
-        When no backend works here, or the environment is unknown; says what to do.
+    ``options`` may hold ``strict`` (a fresh worker for every run), ``hash_seed`` (of the workers'
+    Python), ``warmup`` (source that a worker executes beforehand in place of the environment's;
+    empty or ``False``: none), and what :class:`sandbox.docker.Docker` takes.
     """
     config = config or SandboxConfig()
     chosen = config.options.get("warmup", True)
@@ -49,8 +44,21 @@ def available() -> list[str]:
     return [
         name
         for name in ISOLATING
-        if (bubblewrap.problem() is None if name == "bubblewrap" else images.find(name))
+        if (bubblewrap.problem() is None if name == "bubblewrap" else _engine(name))
     ]
+
+
+def _engine(name: str) -> Engine | None:
+    """The engine of that name, if it answers; its library is slow to import, and often in vain."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR", f"/run/user/{os.getuid()}")
+    folders = ("/var/run", "/run/podman", f"{runtime}/podman")
+    places = [Path(folder, f"{kind}.sock") for folder in folders for kind in ENGINES]
+    places += [Path(os.environ.get("DOCKER_CONFIG", Path.home() / ".docker"), "contexts")]
+    if not (os.environ.get("DOCKER_HOST") or any(place.exists() for place in places)):
+        return None
+    from sandbox import docker  # noqa: PLC0415
+
+    return docker.find(name)
 
 
 def _backend(config: SandboxConfig) -> Backend:
@@ -60,7 +68,9 @@ def _backend(config: SandboxConfig) -> Backend:
     if name == "auto":
         return _best(config)
     if name in ENGINES:
-        return Docker(images.require(name), config)
+        from sandbox import docker  # noqa: PLC0415
+
+        return docker.Docker(docker.require(name), config)
     if name == "unsafe":
         log.warning(unsafe.WARNING)
         return unsafe.Unsafe(config)
@@ -69,10 +79,12 @@ def _backend(config: SandboxConfig) -> Backend:
 
 
 def _best(config: SandboxConfig) -> Backend:
-    engines = [engine for engine in map(images.find, ENGINES) if engine is not None]
+    engines = [engine for engine in map(_engine, ENGINES) if engine is not None]
+    if engines:
+        from sandbox import docker  # noqa: PLC0415
     for engine in engines:
-        if images.exists(engine, config.env):
-            return Docker(engine, config)
+        if docker.exists(engine, config.env):
+            return docker.Docker(engine, config)
     reason = bubblewrap.problem()
     if reason is None:
         for engine in engines:
@@ -83,5 +95,5 @@ def _best(config: SandboxConfig) -> Backend:
             )  # fmt: skip
         return bubblewrap.Bubblewrap(config)
     if engines:
-        return Docker(engines[0], config)  # builds the image first
+        return docker.Docker(engines[0], config)  # builds the image first
     raise SandboxError(REFUSAL.format(reason=reason))

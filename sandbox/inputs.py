@@ -8,23 +8,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from matsmith.core.terminal import printable
 from sandbox.base import Mount, SandboxError
-from sandbox.runner import OUT
+from sandbox.server.bounds import OUT
 
 INPUTS_LIMIT = 512 << 20  # bytes of input files that a worker keeps
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Files of a mount, read once; the key is their content."""
+    """Files of a mount, read once; the key is their content.
+
+    Paths are those below the mount; one empty path when the mount is a file.
+    """
 
     key: str
     files: tuple[tuple[str, bytes], ...]
-
-    @property
-    def names(self) -> list[str]:
-        """Paths of the files below the mount; one empty name when the mount is a file."""
-        return [name for name, _ in self.files]
 
     @property
     def size(self) -> int:
@@ -33,34 +32,40 @@ class Inputs:
 
     @classmethod
     def read(cls, source: Path) -> Inputs:
-        """Read a file, or a folder with everything below it.
-
-        Raises
-        ------
-        SandboxError
-            When it does not exist, holds a link that leaves it, or is too large.
-        """
-        root = source.resolve()
+        """Read a file, or a folder with everything below it; no links out of it."""
+        root, shown = source.resolve(), printable(source)
         if not root.exists():
-            raise SandboxError(f"input {source} does not exist; check the mounts of the question")
+            raise SandboxError(f"input {shown} does not exist; check the mounts of the question")
+        if not root.is_file() and not root.is_dir():
+            raise SandboxError(f"input {shown} is neither a file nor a folder; copy what it gives")
         paths = [root] if root.is_file() else sorted(p for p in root.rglob("*") if p.is_file())
+        if not paths:
+            raise SandboxError(f"input {shown} is a folder without files; leave it out")
+        for path in paths:
+            if not path.resolve().is_relative_to(root):
+                link = printable(path)
+                raise SandboxError(f"input {link} is a link out of {shown}; copy the file instead")
+        _check_size(source, sum(path.stat().st_size for path in paths))
         files: list[tuple[str, bytes]] = []
         digest = hashlib.sha256()
         total = 0
         for path in paths:
-            if not path.resolve().is_relative_to(root):
-                raise SandboxError(f"input {path} is a link out of {source}; copy the file instead")
-            data = path.read_bytes()
+            with path.open("rb") as file:  # it may have grown, or be of those that have no size
+                data = file.read(INPUTS_LIMIT + 1 - total)
             total += len(data)
-            if total > INPUTS_LIMIT:
-                raise SandboxError(
-                    f"input {source} contains more than {INPUTS_LIMIT >> 20} MB; mount only what"
-                    " the question needs"
-                )
+            _check_size(source, total)
             name = "" if path == root else path.relative_to(root).as_posix()
             digest.update(f"{len(name)} {len(data)} ".encode() + name.encode() + data)
             files.append((name, data))
         return cls(digest.hexdigest(), tuple(files))
+
+
+def _check_size(source: Path, size: int) -> None:
+    if size > INPUTS_LIMIT:
+        raise SandboxError(
+            f"input {printable(source)} contains more than {INPUTS_LIMIT >> 20} MB; mount only what"
+            " the question needs"
+        )
 
 
 def signature(source: Path) -> object:
@@ -71,26 +76,19 @@ def signature(source: Path) -> object:
 
 
 def check_targets(mounts: Sequence[Mount], *, collect: bool = False) -> list[str]:
-    """The targets of mounts as plain relative paths.
-
-    Parameters
-    ----------
-    collect
-        Whether the folder ``out`` is the code's.
-
-    Raises
-    ------
-    ValueError
-        When one is absolute, leaves the working directory, hides the code, or lies in another.
-    """
+    """The targets of mounts as plain relative paths; with ``collect``, ``out`` is the code's."""
     targets = []
     own = {"main.py", *([OUT] if collect else [])}
     for mount in mounts:
         path = PurePosixPath(mount.target)
-        if not path.parts or path.is_absolute() or ".." in path.parts or path.parts[0] in own:
+        plain = mount.target.isprintable()  # it stands in prompts and on terminals
+        if (
+            not plain or not path.parts or path.is_absolute() or ".." in path.parts
+            or path.parts[0] in own
+        ):  # fmt: skip
             raise ValueError(
-                f"mount target {mount.target!r} must be relative, without '..', and"
-                f" not {' or '.join(sorted(own))}"
+                f"mount target {mount.target!r} must be relative, without '..' and signs that"
+                f" cannot be printed, and not {' or '.join(sorted(own))}"
             )
         targets.append(path)
     for one, two in itertools.permutations(targets, 2):

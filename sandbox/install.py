@@ -23,13 +23,7 @@ MANAGERS = {
 
 
 def install() -> str:
-    """Install bubblewrap where no engine answers and it is missing; returns what is in force.
-
-    Raises
-    ------
-    SandboxError
-        When it may not, or cannot; holds the one line to run.
-    """
+    """Install bubblewrap where no engine answers and it is missing; returns what is in force."""
     found = available()
     if found:
         return f"isolation by {found[0]} works, nothing to install"
@@ -43,13 +37,12 @@ def install() -> str:
     command = [manager, *MANAGERS[manager]]
     line = " ".join(command)
     if os.geteuid() != 0:
-        if not _sudo_without_password():
+        if shutil.which("sudo") is None or _run(["sudo", "-n", "true"]).returncode != 0:
             raise SandboxError(f"bubblewrap is missing; run this once: sudo {line}")
         command = ["sudo", "--non-interactive", *command]
+    if manager == "apt-get":  # stale package lists on a fresh machine
+        _run([*command[: command.index(manager) + 1], "update"])
     done = _run(command)
-    if done.returncode != 0 and manager == "apt-get":  # stale package lists on a fresh machine
-        _run([*command[: command.index("apt-get") + 1], "update"])
-        done = _run(command)
     if done.returncode != 0:
         tail = "\n".join(done.stderr.strip().splitlines()[-5:])
         raise SandboxError(f"`{line}` failed: {tail}")
@@ -57,10 +50,6 @@ def install() -> str:
     if reason is not None:
         raise SandboxError(reason)
     return f"installed bubblewrap ({line})"
-
-
-def _sudo_without_password() -> bool:
-    return shutil.which("sudo") is not None and _run(["sudo", "-n", "true"]).returncode == 0
 
 
 def _run(command: list[str]) -> subprocess.CompletedProcess[str]:

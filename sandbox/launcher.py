@@ -6,7 +6,7 @@ mount namespace of its own, binds the needed folders below ``/mnt`` there, becom
 unprivileged user that nobody else is, and only then executes bubblewrap. The mounts end with
 the last process of the sandbox; nothing is left on the host, even after ``kill -9``.
 
-Usage: ``python launcher.py PARENT USER CGROUP COUNT SOURCE... COMMAND...``; in the command, ``@0``
+Arguments: ``PARENT USER CGROUP COUNT SOURCE... COMMAND...``; in the command, ``@0``
 to ``@9`` stand for the places where the sources are shown. ``CGROUP`` holds one path per line
 (empty: none): the file that takes process ids, then files that the fork server reads from the
 descriptors ``CGROUP_FDS``.
@@ -14,29 +14,15 @@ descriptors ``CGROUP_FDS``.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
 import signal
 import sys
 
-libc = ctypes.CDLL(None, use_errno=True)
-NEWNS, BIND, REC, PRIVATE, RDONLY, REMOUNT = 0x20000, 4096, 16384, 1 << 18, 1, 32
+from sandbox.server.kernel import BIND, NEWNS, PRIVATE_TREE, check, libc, mount
+
 PLACE = "/mnt"
 CGROUP_FDS = (90, 91, 92)
-
-
-def check(result: int, what: str) -> None:
-    """Raise OSError with the reason of the last failed call."""
-    if result != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"{what}: {os.strerror(number)}")
-
-
-def mount(source: str, target: str, kind: str, flags: int) -> None:
-    """mount(2)."""
-    arguments = [text.encode() for text in (source, target, kind)]
-    check(libc.mount(*arguments, ctypes.c_ulong(flags), b"mode=755"), f"mount {target}")
 
 
 def join(cgroup: str) -> None:
@@ -51,9 +37,9 @@ def join(cgroup: str) -> None:
 def give_up_root(user: int, sources: list[str]) -> None:
     """Show the sources below ``PLACE``, and become the user."""
     check(libc.unshare(NEWNS), "unshare")
-    mount("none", "/", "", REC | PRIVATE)
+    mount("none", "/", "", PRIVATE_TREE)
     held = [os.open(source, os.O_PATH) for source in sources]  # before /mnt covers any of them
-    mount("tmpfs", PLACE, "tmpfs", 0)
+    mount("tmpfs", PLACE, "tmpfs", 0, "mode=755")
     for index, descriptor in enumerate(held):
         place = f"{PLACE}/{index}"
         os.mkdir(place)  # noqa: PTH102 - nothing imported that is not needed
@@ -78,7 +64,3 @@ def main() -> None:
     command = [re.sub(r"@(\d)", rf"{PLACE}/\1", text) for text in command]
     os.chdir("/")
     os.execv(command[0], command)  # noqa: S606 - no shell is the point
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""Files that code wrote to its folder ``out``: from untrusted bytes to names and content, capped.
+"""What code hands over besides its result: exceptions that it caught, and files in ``out``, capped.
 
 The code itself could have written these bytes, so nothing in them is believed: a name is a plain
 relative path, content is bytes, and nobody but whoever asked for the files gives them a place.
@@ -10,9 +10,10 @@ import json
 import re
 from pathlib import PurePosixPath
 
-from sandbox.base import Written
-from sandbox.runner import OUT_BYTES, OUT_FILES
+from sandbox.base import Caught, Written
+from sandbox.server.bounds import MAX_CAUGHT, MAX_MESSAGE, OUT_BYTES, OUT_FILES
 
+MAX_REPORT = 1 << 18  # bytes about what was caught and written
 MAX_NAME = 120  # characters of a name, folders included
 MAX_REASON = 200
 #: What every file system and terminal takes; no part hidden, none an option of a command.
@@ -20,47 +21,60 @@ _PART = re.compile(r"[A-Za-z0-9_(\[][A-Za-z0-9 ._+,=@()\[\]-]*")
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
 
 
-def read_written(section: bytes) -> tuple[tuple[Written, ...], tuple[str, ...]]:
-    """The files, and one line for each that is not handed over.
+def read_report(
+    message: bytes,
+) -> tuple[bytes, tuple[Caught, ...], tuple[Written, ...], tuple[str, ...]]:
+    """Take the report out of a child's message (`sandbox.server.child`).
 
-    Raises
-    ------
-    ValueError
-        When the section is not what the fork server's child writes.
+    Returns kind, line feed and payload; exceptions; files; a line for each that is not handed over.
+    Raises `ValueError` when there is a report that is not one.
     """
-    if not section:
-        return (), ()
-    head, _, rest = section.partition(b"\n")
+    head, _, body = message.partition(b"\n")
+    kind, told, text = head.partition(b" ")
+    if not told:
+        return message, (), (), ()
+    if len(text) > MAX_REPORT:
+        raise ValueError("a long report")
     try:
-        header = json.loads(head)
+        report = json.loads(text)
     except RecursionError:
         raise ValueError("nested too deep") from None
-    match header:
-        case {"files": list(files), "left": list(left)} if len(files) <= OUT_FILES:
+    match report:
+        case {"caught": list(caught), "files": list(files), "left": list(left)} if (
+            len(caught) <= MAX_CAUGHT and len(files) <= OUT_FILES
+        ):
             pass
         case _:
-            raise ValueError("no list of files")
+            raise ValueError("no report")
     written: list[Written] = []
     refused = [valid(str(line))[:MAX_REASON] for line in left[:OUT_FILES]]
     taken: set[PurePosixPath] = set()
     start = 0
     for item in files:
         match item:
-            case [str(name), int(size)] if type(size) is int and 0 <= size <= len(rest) - start:
-                data, start = rest[start : start + size], start + size
+            case [str(name), int(size)] if type(size) is int and 0 <= size <= len(body) - start:
+                data, start = body[start : start + size], start + size
             case _:
                 raise ValueError("no file")
         path = PurePosixPath(name.casefold())
         if reason := _fault(name):
             refused.append(f"{valid(name)[:MAX_NAME]!a}: {reason}")
-        elif path in taken or any(p in taken for p in path.parents) or _inside(path, taken):
+        elif any(path.is_relative_to(one) or one.is_relative_to(path) for one in taken):
             refused.append(f"{name}: another file has this name")
         else:
             taken.add(path)
             written.append(Written(name, data))
-    if start != len(rest) or start > OUT_BYTES:
-        raise ValueError("other bytes than the files'")
-    return tuple(written), tuple(refused)
+    if start > OUT_BYTES:
+        raise ValueError("more bytes than files may have")
+    found = tuple(map(_caught, caught))
+    return kind + b"\n" + body[start:], found, tuple(written), tuple(refused)
+
+
+def _caught(item: object) -> Caught:
+    match item:
+        case [str(name), str(said), int(line)] if 0 <= line < 1 << 31:
+            return Caught(valid(name[:MAX_MESSAGE]), valid(said[:MAX_MESSAGE]), int(line))
+    raise ValueError("no caught exception")
 
 
 def _fault(name: str) -> str | None:
@@ -72,10 +86,6 @@ def _fault(name: str) -> str | None:
     if not fits or any(_DEVICE.match(part) for part in parts):
         return "a name holds letters, digits and ._+,=@()[]- only, and does not begin with a dot"
     return None
-
-
-def _inside(path: PurePosixPath, taken: set[PurePosixPath]) -> bool:
-    return any(other.is_relative_to(path) for other in taken)
 
 
 def valid(text: str) -> str:

@@ -1,46 +1,37 @@
-"""Makes a sandbox environment that holds a package of the user's own.
+"""Makes a sandbox environment that holds a package of your own.
 
-``python -m sandbox.own project=DIR out=FOLDER [base=live]``: builds a wheel of the project in
-``DIR`` (a ``pyproject.toml``). When the base meets all its requirements, the wheel's files become
-an overlay on it (``sandbox.overlays``). Otherwise the wheel is pinned with everything it needs, by
-hash, in ``FOLDER/requirements.lock``. Use it as ``env=./FOLDER`` wherever an environment is asked
-for.
+Builds a wheel of the Python project in a folder. If the environment `base` meets all its
+requirements, the wheel's files go to OUT/packages, in front of that environment, and nothing is
+installed. Otherwise OUT/requirements.lock pins the wheel and all that it needs by hash, with
+base=NAME also the packages of that environment, in its versions; base=none asks for this without
+looking. Use it as env=./OUT wherever an environment is asked for.
 
-A build runs code of the project and of its build tools: it happens in the sandbox, in an
-environment that holds these tools, unless ``build=host`` is given.
+The build runs code of the project and of its build tools: in the sandbox, in an environment that
+holds these tools; build=host runs it as you (for projects that need a compiler's headers or the
+network). Packages that it needs must have wheels.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import tomllib
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from sandbox import environments, fitting, overlays
+from matsmith.core.command import Command
+from matsmith.core.terminal import printable
+from sandbox import environments, overlays
 from sandbox.base import Mount, Outcome, SandboxConfig, SandboxError
-from sandbox.command import run
 from sandbox.factory import get_sandbox
-from sandbox.terminal import printable
 
-ABOUT = """\
-Builds a wheel of the Python project in DIR. If the environment `base` meets all its requirements,
-the wheel's files go to FOLDER/packages, in front of that environment, and nothing is installed.
-Otherwise FOLDER/requirements.lock pins the wheel and all that it needs by hash, with base=NAME also
-the packages of that environment, in its versions; base=none asks for this without looking.
-The build runs in the sandbox; build=host runs it as you (for projects that need a compiler's
-headers or the network). Packages that it needs must have wheels.
-Then: python -m sandbox build env=./FOLDER"""
 BASE = "live"
 #: Wheels carry times; a fixed one makes the same source the same wheel, and the same environment.
 _EPOCH = "315532800"
@@ -68,26 +59,15 @@ def build(backend, paths, known):
     with open("../wheels/" + wheel, "rb") as file:
         return {{"name": wheel, "wheel": file.read()}}
 """
-_UNWANTED = shutil.ignore_patterns(".git", ".venv", "venv", "build", "dist", "*.egg-info")
-
-
-@dataclass(frozen=True)
-class Made:
-    """What became of a project.
-
-    Attributes
-    ----------
-    wheel
-        File name of its wheel.
-    base
-        The environment that was looked at, ``None`` for none.
-    obstacles
-        Why that one does not do, and everything gets installed; empty for an overlay.
-    """
-
-    wheel: str
-    base: str | None
-    obstacles: tuple[str, ...]
+MOST_UNPACKED = 512 << 20  # bytes of an unpacked wheel
+#: The first requirement that uv finds unmet, or else the first cause that it names.
+_CAUSES = (
+    re.compile(r"\S+ depends on .+?(?=, | and |$)"),
+    re.compile(
+        r"(?<=(?:cause|error): )(?!No solution|Failed to read).+?(?=,? we can| cause:| hint:|$)"
+    ),
+)
+_UNWANTED = shutil.ignore_patterns(*environments.UNWANTED)
 
 
 def make(
@@ -97,27 +77,13 @@ def make(
     base: str | None = None,
     on_host: bool = False,
     say: Callable[[str], None] = lambda _: None,
-) -> Made:
-    """Write the environment of ``project`` to ``out``.
+) -> list[str]:
+    """Write the environment of ``project`` to ``out``, replacing what an earlier call wrote.
 
-    Parameters
-    ----------
-    project
-        Folder with a ``pyproject.toml``.
-    out
-        Folder to write; what an earlier call wrote there is replaced.
-    base
-        Environment to lie in front of (``BASE`` when not given); one that is given, and does not
-        meet the requirements, is installed as well. ``none``: look at none.
-    on_host
-        Build outside of the sandbox, with all rights of the user.
-    say
-        Called with each line of progress.
+    Returns what became of it, and why ``base`` does not do, where it does not.
 
-    Raises
-    ------
-    SandboxError
-        When the project cannot be built, or no versions fit together.
+    ``base`` is ``BASE`` when not given; one that is given, and does not meet the requirements, is
+    installed as well. ``on_host`` builds outside of the sandbox, with all rights of the user.
     """
     if not (project / "pyproject.toml").is_file():
         raise SandboxError(f"project={project}: no pyproject.toml there")
@@ -130,7 +96,8 @@ def make(
         copy = Path(shutil.copytree(project, Path(temporary) / "project", ignore=_UNWANTED))
         say(f"building a wheel of {name}")
         if on_host:
-            _uv(["build", "--quiet", "--wheel", "--out-dir", str(wheels), "."], copy)
+            command = ["build", "--quiet", "--wheel", "--out-dir", str(wheels), "."]
+            environments.uv(command, copy, SOURCE_DATE_EPOCH=_EPOCH)
         else:
             file, data = asyncio.run(_build_inside(copy, system, Path(temporary) / "tools"))
             wheels.mkdir()
@@ -139,14 +106,27 @@ def make(
         if len(built) != 1:
             raise SandboxError(f"project={project}: building {name} gave {len(built)} wheels")
         _clear(out)
-        found: list[str] = []
+        wheel, found = built[0], []
         if looked_at is not None:
-            found = _overlay(built[0], looked_at, out, Path(temporary) / "files", say)
-        if looked_at is None or found:
-            say("choosing versions")
-            shutil.copytree(wheels, out / "wheels")
-            _pin(f"./wheels/{built[0].name}", None if base == "none" else base, out)
-    return Made(built[0].name, looked_at, tuple(found))
+            found = _overlay(wheel, looked_at, out, Path(temporary) / "files", say)
+            if not found:
+                return [f"{out}: {wheel.name} in front of {looked_at}, which has what it needs"]
+        say("choosing versions")
+        shutil.copytree(wheels, out / "wheels")
+        _pin(f"./wheels/{wheel.name}", None if base == "none" else base, out)
+    made = f"{out}: {wheel.name} and what it needs, installed when it is first used"
+    return [made, *(f"  not in front of {looked_at}: {reason}" for reason in found)]
+
+
+def require(requirement: str, out: Path, *, base: str | None = None) -> None:
+    """Write the environment of a distribution that an index has, with what it and ``base`` need."""
+    _clear(out)
+    _pin(requirement, None if base == "none" else base, out)
+
+
+def project_name(project: Path) -> str:
+    """Name of the distribution that a project makes."""
+    return _project(project)[0]
 
 
 def _clear(out: Path) -> None:
@@ -165,11 +145,47 @@ def _overlay(
     if base not in environments.names():
         return [f"{base} does not come with matsmith"]
     installed = environments.build(base, say=say)
-    fitting.unpack(wheel, files)
-    found = fitting.obstacles(wheel.name, files, installed)
+    unpack(wheel, files)
+    found = obstacles(wheel, files, installed)
     if not found:
         overlays.write(base, files, out, warmup='"""Imported ahead of a run: nothing more."""\n')
     return found
+
+
+def unpack(wheel: Path, folder: Path) -> None:
+    """Write the files of a wheel, as files (also what it calls a link), up to a limit."""
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            if sum(item.file_size for item in archive.infolist()) > MOST_UNPACKED:
+                raise SandboxError(f"{wheel.name}: larger than {MOST_UNPACKED >> 20} MB unpacked")
+            archive.extractall(folder)
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        raise SandboxError(f"{wheel.name}: cannot be unpacked ({printable(error)})") from None
+
+
+def obstacles(wheel: Path, files: Path, base: environments.Environment) -> list[str]:
+    """Why a wheel, unpacked in ``files``, cannot lie in front of ``base``; empty when it can."""
+    found = []
+    if not wheel.name.endswith("-none-any.whl"):
+        found.append("it has compiled parts, or is for one version of Python only")
+    there = {path.name for path in base.packages.iterdir()}
+    for path in sorted(files.iterdir()):
+        if path.name in there:
+            found.append(f"{base.name} has a {path.name!r} too")
+        elif path.suffix in {".data", ".pth"}:
+            found.append(f"{path.name!r} has to be installed")
+    ask = ["pip", "install", "--dry-run", "--offline", "--no-index", "--no-build", str(wheel)]
+    version = f"{base.python.removeprefix('python')}.99"  # any release of that version will do
+    ask += ["--python-platform", "linux", "--python-version", version]
+    # Not by the base's own interpreter: a package could have itself started by that.
+    ask += ["--python", sys.executable, "--target", str(base.packages)]
+    try:
+        environments.uv(ask, wheel.parent, COLUMNS="1000")
+    except SandboxError as error:
+        said = " ".join(str(error).split())
+        cause = next(filter(None, (each.search(said) for each in _CAUSES)), None)
+        found.append(f"{base.name} does not have what it needs: {cause[0] if cause else said}")
+    return [printable(reason) for reason in found]
 
 
 def _pin(wheel: str, base: str | None, out: Path) -> None:
@@ -184,9 +200,7 @@ def _pin(wheel: str, base: str | None, out: Path) -> None:
         if (python := environments.wanted_python(base)) is not None:
             (out / "python").write_text(python + "\n")
     (out / "requirements.in").write_text("\n".join(wanted).strip() + "\n")
-    resolve = ["pip", "compile", "--quiet", "--generate-hashes", "--no-emit-index-url"]
-    resolve += ["--no-header", *constraints, "requirements.in", "--output-file"]
-    _uv([*resolve, "requirements.lock"], out)
+    _resolve(out, constraints)
     (out / "warmup.py").write_text(warmup or '"""Nothing is imported ahead of a run."""\n')
 
 
@@ -209,14 +223,10 @@ async def _build_inside(project: Path, system: Mapping[str, Any], tools: Path) -
         config = SandboxConfig(
             env=str(tools), workers=1, memory_mb=4096, disk_mb=1024, options={"warmup": False}
         )
+        code = f"{_BUILDER}\ndef main():\n    return build({backend!r}, {paths!r}, {requires!r})\n"
+        mounts = [Mount(project, "project")]
         async with get_sandbox(config) as sandbox:
-            call = f"build({backend!r}, {paths!r}, {requires!r})"
-            done = await sandbox.run(
-                f"{_BUILDER}\ndef main():\n    return {call}\n",
-                "main",
-                timeout=_SECONDS,
-                mounts=[Mount(project, "project")],
-            )
+            done = await sandbox.run(code, "main", timeout=_SECONDS, mounts=mounts)
         found = done.result
         if done.outcome is not Outcome.OK or not isinstance(found, dict):
             raise SandboxError(
@@ -239,64 +249,39 @@ def _tools(folder: Path, requires: Sequence[str]) -> None:
     (folder / "requirements.in").write_text("\n".join(requires) + "\n")
     (folder / "warmup.py").write_text("")
     (folder / "requirements.lock").unlink(missing_ok=True)
+    _resolve(folder, ["--no-annotate", "--only-binary", ":all:"])
+
+
+def _resolve(folder: Path, options: Sequence[str]) -> None:
+    """Write the lock file of a folder's requirements."""
     resolve = ["pip", "compile", "--quiet", "--generate-hashes", "--no-emit-index-url"]
-    resolve += ["--no-header", "--no-annotate", "--only-binary", ":all:"]
-    _uv([*resolve, "requirements.in", "--output-file", "requirements.lock"], folder)
+    resolve += ["--no-header", *options, "requirements.in", "--output-file", "requirements.lock"]
+    environments.uv(resolve, folder)
 
 
-def _uv(arguments: list[str], folder: Path) -> None:
-    variables = {key: value for key, value in os.environ.items() if key != "VIRTUAL_ENV"}
-    done = subprocess.run(  # noqa: S603 - fixed program
-        [sys.executable, "-m", "uv", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=folder,
-        env={**variables, "SOURCE_DATE_EPOCH": _EPOCH},
-    )
-    if done.returncode != 0:
-        lines = "\n".join(done.stderr.strip().splitlines()[-12:])
-        raise SandboxError(f"uv {' '.join(arguments[:2])} failed in {folder}:\n{lines}")
-
-
-class Options(BaseModel):
-    """Arguments of ``python -m sandbox.own``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class Options(BaseModel, extra="forbid"):
+    """Arguments of ``matsmith environment``."""
 
     project: Path = Field(description="folder with a pyproject.toml")
     out: Path = Field(description="folder to write")
-    base: str | None = Field(None, description="environment whose packages it may use")
+    base: str | None = Field(
+        None, description="environment whose packages it may use; live where it fits, or none"
+    )
     build: Literal["sandbox", "host"] = Field("sandbox", description="where its build runs")
 
 
 def _action(options: Options) -> int:
     out, on_host = options.out, options.build == "host"
-    made = make(options.project, out, base=options.base, on_host=on_host, say=_say)
-    if made.base is None or made.obstacles:
-        print(f"{out}: {made.wheel} and what it needs, installed when it is first used")
-        for reason in made.obstacles:
-            print(f"  not in front of {made.base}: {reason}")
-    else:
-        print(f"{out}: {made.wheel} in front of {made.base}, which has what it needs")
-    print(f"Use it as env={_as_name(out)}")
+    print(*make(options.project, out, base=options.base, on_host=on_host, say=_say), sep="\n")
+    print(f"Use it as env={out if '/' in str(out) else f'./{out}'}")
     return 0
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit code (see `sandbox.command`)."""
-    return run("python -m sandbox.own", ABOUT, Options, _action, arguments)
 
 
 def _say(line: str) -> None:
     sys.stderr.write(f"{printable(line)}\n")
 
 
-def _as_name(out: Path) -> str:
-    """A path that is seen to be one: it has a slash."""
-    text = str(out)
-    return text if "/" in text else f"./{text}"
-
+main = Command("matsmith environment", str(__doc__), Options, _action)
 
 if __name__ == "__main__":
     sys.exit(main())

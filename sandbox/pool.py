@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
+from matsmith.core.terminal import printable
+from sandbox import shipping
 from sandbox.base import Execution, Mount, Outcome, SandboxConfig, SandboxError
-from sandbox.controls import PROBE, failures
 from sandbox.inputs import Inputs, check_targets, signature
-from sandbox.terminal import printable
-from sandbox.worker import Backend, Worker, WorkerError
+from sandbox.inside import probe
+from sandbox.worker import SIGKILLED, Backend, Job, Worker, WorkerError
 
 log = logging.getLogger(__name__)
 RECYCLE_AFTER = 2000  # runs; a container shares more state between runs than namespaces do
@@ -22,13 +23,21 @@ CANARY_RESULT = ["0", "1", "2"]
 KEPT_INPUTS = 64  # mounts whose files stay in memory
 
 
+def failures(execution: Execution) -> list[str]:
+    """What the probe found broken, one line each; empty when every control holds."""
+    if execution.outcome is not Outcome.OK:
+        return [f"the probe ended as {execution.outcome}: {execution.error}"]
+    found = execution.result
+    if not isinstance(found, dict) or set(found) != {each.__name__ for each in probe.CONTROLS}:
+        return ["the probe's answer is not its own"]
+    return [f"{name}: {reason}" for name, reason in found.items() if reason is not None]
+
+
 class PooledSandbox:
     """Runs code on warm workers of one backend. Use within one event loop.
 
-    Notes
-    -----
     Workers start when they are first needed. The first one proves its controls (see
-    ``sandbox.controls``) before any code runs.
+    `sandbox.inside.probe`) before any code runs.
     """
 
     def __init__(self, backend: Backend, config: SandboxConfig, warmup: str) -> None:
@@ -51,10 +60,7 @@ class PooledSandbox:
 
     @property
     def memory_counted(self) -> bool:
-        """Whether the kernel counts the memory of a run (a cgroup), or the fork server does.
-
-        Known of workers that wait for work: false when there is none.
-        """
+        """Whether the kernel counts the memory of a run (a cgroup) in a worker that waits."""
         return any(worker.startup["memory_counted"] is True for worker in self._idle)
 
     async def __aenter__(self) -> Self:
@@ -62,12 +68,7 @@ class PooledSandbox:
         self._idle.append(await self._start())
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def run(
@@ -80,25 +81,47 @@ class PooledSandbox:
         collect: bool = False,
     ) -> Execution:
         """See :class:`sandbox.base.Sandbox`."""
+        source = code.encode("utf-8", "surrogatepass")
+        return await self._do(Job(source, entry, timeout=timeout), mounts, collect=collect)
+
+    async def call(
+        self,
+        module: str,
+        function: str,
+        arguments: Sequence[Any] = (),
+        *,
+        timeout: float,
+        mounts: Sequence[Mount] = (),
+        collect: bool = False,
+    ) -> Execution:
+        """See :class:`sandbox.base.Sandbox`."""
+        order = shipping.order(module, function, arguments)
+        return await self._do(Job(order, call=True, timeout=timeout), mounts, collect=collect)
+
+    async def _do(self, job: Job, mounts: Sequence[Mount], *, collect: bool) -> Execution:
         targets = check_targets(mounts, collect=collect)
-        inputs = [
-            (self._read(mount.source), target)
-            for mount, target in zip(mounts, targets, strict=True)
-        ]
+        inputs = zip((self._read(mount.source) for mount in mounts), targets, strict=True)
+        job = replace(job, inputs=tuple(inputs), collect=collect)
         async with self._slots:
             try:
-                return await self._once(code, entry, timeout, inputs, collect)
+                done = await self._once(job)
             except WorkerError as error:
                 log.warning("a %s worker failed, trying again: %s", self.tier, printable(error))
+            else:
+                if (done.outcome, done.error) != (Outcome.KILLED, SIGKILLED):
+                    return done
+                # Nobody inside can have sent it (or, in a container, will again): the memory of
+                # this machine, or a person.
+                log.warning("a run was killed from outside, trying again")
             try:
-                return await self._once(code, entry, timeout, inputs, collect)
+                return await self._once(job)
             except WorkerError as error:
                 return await self._blame(error)
 
     async def _blame(self, fault: WorkerError) -> Execution:
         """Two workers died with the same code: its doing when a fresh one runs good code."""
         try:
-            canary = await self._once(CANARY, "sing", 30.0, [])
+            canary = await self._once(Job(CANARY.encode(), "sing"))
         except WorkerError as error:
             fault, alive = error, False
         else:
@@ -123,24 +146,17 @@ class PooledSandbox:
         self._busy.clear()
         await asyncio.gather(*(worker.close() for worker in workers))
 
-    async def _once(
-        self,
-        code: str,
-        entry: str,
-        timeout: float,
-        inputs: Sequence[tuple[Inputs, str]],
-        collect: bool = False,
-    ) -> Execution:
+    async def _once(self, job: Job) -> Execution:
         if self._closed:
             raise SandboxError("the sandbox is closed; get a new one from get_sandbox")
         worker = self._idle.pop() if self._idle else await self._start()
-        if not worker.fits(inputs):
+        if not worker.fits(job.inputs):
             await worker.close()
             worker = await self._start()
         self._busy.add(worker)
         kept = False
         try:
-            execution = await worker.run(code, entry, timeout, inputs, collect=collect)
+            execution = await worker.run(job)
             worn = worker.runs >= self._recycle_after or not worker.clean
             kept = not worn and worker in self._busy
         finally:  # also when this task is cancelled: the state of the worker is unknown then
@@ -159,13 +175,13 @@ class PooledSandbox:
             return worker
         async with self._proof:
             if not self._proven:
+                order = shipping.order(probe.__name__, "probe")
                 try:
-                    execution = await worker.run(PROBE, "probe", 30.0, [])
-                    broken = failures(execution)
-                except BaseException as error:
+                    broken = failures(await worker.run(Job(order, call=True)))
+                except WorkerError as error:
+                    broken = [str(error)]
+                except BaseException:
                     await worker.close()
-                    if isinstance(error, WorkerError):
-                        raise SandboxError(f"the {self.tier} self-test failed: {error}") from error
                     raise
                 if broken:
                     await worker.close()

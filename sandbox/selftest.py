@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from sandbox.base import Execution, Outcome, SandboxConfig, SandboxError
-from sandbox.controls import CONTROLS, PROBE
+from sandbox.base import Outcome, SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
+from sandbox.inside.probe import CONTROLS
 
 LIMITS = SandboxConfig(workers=1, memory_mb=512, max_processes=32, wall_seconds=5.0)
 
@@ -35,26 +35,11 @@ if os.fork() == 0:
 FIND = "import math, os\ndef f(): return math.pi > 3.1 and 'left' not in os.listdir('/tmp')"
 
 
-def selftest_steps() -> int:
-    """How often :func:`selftest` reports progress."""
-    return len(TRIALS) + 3
-
-
-async def selftest(
-    config: SandboxConfig, *, progress: Callable[[str], None] = lambda _: None
-) -> dict[str, Any]:
+async def selftest(config: SandboxConfig) -> dict[str, Any]:
     """Try everything once.
 
-    Returns
-    -------
-    report
-        ``backend``, ``env``, ``machine``, ``ok`` and ``checks``: a list of ``{name, ok,
-        meaning, reason}``.
-
-    Raises
-    ------
-    SandboxError
-        When the sandbox cannot be started at all.
+    The report has ``backend``, ``env``, ``machine``, ``ok`` and ``checks``: a list of ``{name, ok,
+    meaning, reason}``.
     """
     config = LIMITS.model_copy(update={"backend": config.backend, "env": config.env})
     if config.backend == "unsafe":
@@ -64,21 +49,20 @@ async def selftest(
     def note(name: str, meaning: str, reason: str | None) -> None:
         checks.append({"name": name, "ok": reason is None, "meaning": meaning, "reason": reason})
 
-    progress("start")
     async with get_sandbox(config) as sandbox:
-        progress("controls")
-        found = await sandbox.run(PROBE, "probe", timeout=60)
-        for name, meaning in CONTROLS.items():
-            note(name, meaning, found.result[name] if found.outcome is Outcome.OK else found.error)
+        found = await sandbox.call("sandbox.inside.probe", "probe", timeout=60)
+        for control, meaning in CONTROLS.items():
+            name, ended = control.__name__, found.outcome is Outcome.OK
+            note(name, meaning, found.result[name] if ended else found.error)
         for name, (code, seconds, expected) in TRIALS.items():
-            progress(name)
             done = await sandbox.run(code, "f" if "def f" in code else "", timeout=seconds)
             reason = None if done.outcome is expected else f"{done.outcome}: {done.error}"
             note(name, f"ends as {expected}", reason)
-        progress("traces")
         await sandbox.run(LEAVE, "", timeout=10)
         after = await sandbox.run(FIND, "f", timeout=30)
-        note("traces", "files, patches and processes of a run are absent in the next", _true(after))
+        clean = after.outcome is Outcome.OK and after.result is True
+        reason = None if clean else after.error or "something was left behind"
+        note("traces", "files, patches and processes of a run are absent in the next", reason)
         tier, how = sandbox.tier, COUNTED if sandbox.memory_counted else WATCHED
         checks[[check["name"] for check in checks].index("memory")]["meaning"] += how
     return {
@@ -88,9 +72,3 @@ async def selftest(
         "ok": all(check["ok"] for check in checks),
         "checks": checks,
     }
-
-
-def _true(done: Execution) -> str | None:
-    if done.outcome is Outcome.OK and done.result is True:
-        return None
-    return done.error or "something was left behind"

@@ -10,6 +10,7 @@ import asyncio
 import shutil
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +23,6 @@ WARNING = (
     "sandbox=unsafe isolates nothing: the code runs as you, can read your files, use your network"
     " and outlive its timeout. Use it only for code that you trust."
 )
-
-
-class UnsafeChannel(ProcessChannel):
-    """A process whose scratch folder goes with it."""
-
-    scratch: Path
-
-    async def close(self) -> str:
-        """See :class:`sandbox.worker.Channel`."""
-        words = await super().close()
-        await asyncio.to_thread(shutil.rmtree, self.scratch, ignore_errors=True)
-        return words
 
 
 class Unsafe:
@@ -57,8 +46,8 @@ class Unsafe:
             "MPLCONFIGDIR": str(scratch),
         }
         command = [str(environment.folder / "bin/python"), "-s", "-P", "-c", LOADER]
-        channel = await UnsafeChannel.open(command, variables, scratch)
-        channel.scratch = scratch
+        after = partial(shutil.rmtree, scratch, ignore_errors=True)
+        channel = await ProcessChannel.open(command, variables, scratch, after)
         return channel, {
             "folder": str(scratch / "run"),
             "inputs": str(scratch / "inputs"),

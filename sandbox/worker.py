@@ -8,15 +8,18 @@ import json
 import os
 import signal
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from sandbox import runner
-from sandbox.base import Caught, Execution, Outcome, SandboxConfig, SandboxError
+from sandbox import shipping
+from sandbox.base import Execution, Outcome, SandboxConfig, SandboxError
 from sandbox.inputs import INPUTS_LIMIT, Inputs
-from sandbox.outputs import read_written, valid
-from sandbox.wire import WireError, decode
+from sandbox.inside import shipped
+from sandbox.inside.tagged import FLOOD, WireError, decode
+from sandbox.outputs import read_report
+from sandbox.server.bounds import KEEP, OUT_BYTES
 
 #: Reads the fork server's text (8 digits of length first) from stdin and becomes it.
 LOADER = """\
@@ -27,11 +30,18 @@ while len(text) < size:
     if not part:
         raise SystemExit("the host closed the pipe")
     text += part
-exec(compile(text, "runner.py", "exec"))
+exec(compile(text, "sandbox/inside/shipped.py", "exec"))
 """
-RUNNER = Path(runner.__file__).read_bytes()
+#: What the loader executes.
+RUNNER = f"""{shipping.WITHIN[shipped.__name__]}
+found = Shipped({shipping.WITHIN!r})
+sys.meta_path.insert(0, found)
+__import__("sandbox.server.serve").server.serve.main(found)
+""".encode()
 START_SECONDS = 180.0  # a cold import of the libraries on a slow disk
 GRACE_SECONDS = 30.0  # beyond the code's own wall time, for a machine under load
+KILLED_BY = "the code was killed by signal"
+SIGKILLED = f"{KILLED_BY} SIGKILL"
 MAX_HEADER = 1 << 16
 AT_ONCE = 1 << 16  # bytes of an answer that are decoded in less time than another thread costs
 
@@ -56,46 +66,30 @@ class Channel(Protocol):
         ...
 
 
-class Backend(Protocol):
-    """Opens channels: one class per kind of isolation."""
-
-    tier: str
-    jail: str
-
-    async def open(self) -> tuple[Channel, dict[str, Any]]:
-        """Start a Python that runs ``LOADER``: the way to it, and settings that differ.
-
-        Raises
-        ------
-        SandboxError
-            When that is not possible here; says what to do.
-        """
-        ...
-
-
 class ProcessChannel:
     """A channel to a process of this machine."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, after: Callable[[], object]) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
-        self._process = process
+        self._process, self._after = process, after
         self._stdin, self._stdout = process.stdin, process.stdout
         self._tail = bytearray()
         self._reader = asyncio.create_task(self._follow(process.stderr))
 
     @classmethod
     async def open(
-        cls, command: Sequence[str], environment: dict[str, str], folder: Path | None = None
-    ) -> Self:
-        """Start ``command`` in a process group of its own, with nothing but ``environment``."""
+        cls, command: Sequence[str], environment: dict[str, str], folder: Path,
+        after: Callable[[], object],
+    ) -> Self:  # fmt: skip
+        """Start ``command`` in a process group of its own; ``after`` it has ended, clean up."""
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
             *command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, cwd=folder,
             start_new_session=True,
         )  # fmt: skip
-        return cls(process)
+        return cls(process, after)
 
     async def _follow(self, stream: asyncio.StreamReader) -> None:
         while part := await stream.read(4096):
@@ -127,7 +121,35 @@ class ProcessChannel:
         transport = getattr(self._process, "_transport", None)
         if transport is not None:  # closes its pipes now, not at garbage collection
             transport.close()
+        await asyncio.to_thread(self._after)
         return self._tail.decode(errors="replace").strip()
+
+
+class Backend(Protocol):
+    """Opens channels: one class per kind of isolation."""
+
+    tier: str
+    jail: str
+
+    async def open(self) -> tuple[Channel, dict[str, Any]]:
+        """Start a Python that runs ``LOADER``: the way to it, and settings that differ."""
+        ...
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a worker is asked for, as :class:`sandbox.base.Sandbox` declares it.
+
+    ``code`` is source, or with ``call`` the order that `sandbox.server` reads; ``inputs`` are files
+    and the places where they are shown.
+    """
+
+    code: bytes
+    entry: str = ""
+    call: bool = False
+    timeout: float = 30.0
+    inputs: tuple[tuple[Inputs, str], ...] = ()
+    collect: bool = False
 
 
 class Worker:
@@ -146,13 +168,7 @@ class Worker:
 
     @classmethod
     async def start(cls, backend: Backend, config: SandboxConfig, warmup: str) -> Worker:
-        """Start a fork server and wait until its libraries are warm.
-
-        Raises
-        ------
-        SandboxError
-            When it does not come up; holds what it wrote to stderr.
-        """
+        """Start a fork server and wait until its libraries are warm."""
         settings: dict[str, Any] = {
             "jail": backend.jail,
             "warmup": warmup,
@@ -179,27 +195,16 @@ class Worker:
             )
         return cls(channel, backend.tier, config, header)
 
-    async def run(
-        self,
-        code: str,
-        entry: str,
-        timeout: float,
-        inputs: Sequence[tuple[Inputs, str]],
-        *,
-        collect: bool = False,
-    ) -> Execution:
-        """One execution; see :meth:`sandbox.base.Sandbox.run`.
-
-        Raises
-        ------
-        WorkerError
-            When the worker failed; it must be closed then.
-        """
-        new = list({item.key: item for item, _ in inputs if item.key not in self._kept}.values())
-        wall = self._config.wall(timeout)
+    async def run(self, job: Job) -> Execution:
+        """One execution; after a :class:`WorkerError` the worker must be closed."""
+        new = list(
+            {item.key: item for item, _ in job.inputs if item.key not in self._kept}.values()
+        )
+        wall = self._config.wall(job.timeout)
         request = {
-            "entry": entry, "timeout": timeout, "wall": wall, "collect": collect,
-            "mounts": [{"key": item.key, "target": target} for item, target in inputs],
+            "entry": job.entry, "call": job.call, "timeout": job.timeout, "wall": wall,
+            "collect": job.collect,
+            "mounts": [{"key": item.key, "target": target} for item, target in job.inputs],
             "inputs": [
                 {"key": item.key, "files": [name for name, _ in item.files]} for item in new
             ],
@@ -207,9 +212,7 @@ class Worker:
         blobs = [data for item in new for _, data in item.files]
         try:
             async with asyncio.timeout(wall + GRACE_SECONDS):
-                await self._channel.write(
-                    frame(request, code.encode("utf-8", "surrogatepass"), *blobs)
-                )
+                await self._channel.write(frame(request, job.code, *blobs))
                 header, streams = await receive(self._channel)
         except TimeoutError:
             raise WorkerError(f"no answer {GRACE_SECONDS:.0f} s after its wall time") from None
@@ -220,8 +223,8 @@ class Worker:
         if header["error"] is not None:
             raise WorkerError(header["error"])
         if sum(map(len, streams)) < AT_ONCE:
-            return self._execution(header, streams, timeout)
-        return await asyncio.to_thread(self._execution, header, streams, timeout)
+            return self._execution(header, streams, job.timeout)
+        return await asyncio.to_thread(self._execution, header, streams, job.timeout)
 
     def fits(self, inputs: Sequence[tuple[Inputs, str]]) -> bool:
         """Whether the worker can keep these files next to those it already holds."""
@@ -243,8 +246,7 @@ class Worker:
         except (ValueError, KeyError, TypeError) as error:
             raise WorkerError(f"a malformed answer: {error}") from error
         try:
-            caught, written, message = read_report(message)
-            files, left = read_written(written)
+            message, caught, files, left = read_report(message)
         except ValueError:
             caught, files, left, message = (), (), (), b"?\n"  # no kind of outcome
         outcome, value, payload, text = judge(reason, status, message)
@@ -285,14 +287,8 @@ def judge(
 ) -> tuple[Outcome, Any, str | None, str | None]:
     """Outcome, value, payload and error text from what the kernel and the child said.
 
-    Parameters
-    ----------
-    reason
-        Why the fork server ended the child, or ``None``.
-    status
-        Wait status of the child.
-    message
-        What the child wrote as its result: untrusted bytes.
+    That is why the fork server ended the child, or ``None``; its wait status; and what it wrote as
+    its result: untrusted bytes.
     """
     if reason is not None:
         if reason not in _REASONS:
@@ -302,7 +298,7 @@ def judge(
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         name = signal.Signals(number).name if number in set(signal.Signals) else str(number)
-        return Outcome.KILLED, None, None, f"the code was killed by signal {name}"
+        return Outcome.KILLED, None, None, f"{KILLED_BY} {name}"
     if not message:
         text = f"the process ended with status {os.waitstatus_to_exitcode(status)}, no result"
         return Outcome.NO_RESULT, None, None, text
@@ -315,76 +311,17 @@ def judge(
     reported = _REPORTED.get(kind[:32].decode("ascii", "replace"))
     if reported is None:
         return Outcome.BAD_RESULT, None, None, "the result cannot be read: unknown kind"
-    return reported, None, None, body[: 2 * runner.KEEP].decode(errors="replace")
-
-
-def read_report(message: bytes) -> tuple[tuple[Caught, ...], bytes, bytes]:
-    """Take what stands before the payload out of a child's message.
-
-    Parameters
-    ----------
-    message
-        Untrusted bytes: ``KIND CAUGHT FILES``, a line feed, ``CAUGHT`` bytes of JSON, ``FILES``
-        bytes about files, the rest; or without the last number, or without both.
-
-    Returns
-    -------
-    caught, written, message
-        Exceptions; what :func:`sandbox.outputs.read_written` reads; kind, line feed and the rest.
-
-    Raises
-    ------
-    ValueError
-        When there is a size, and what follows is not that.
-    """
-    head, _, body = message.partition(b"\n")
-    kind, *digits = head[:64].split(b" ")
-    if not digits:
-        return (), b"", message
-    sizes = [int(part) if part.isdigit() else -1 for part in digits]
-    caught, files = (*sizes, 0, 0)[:2]
-    if len(sizes) > 2 or not 0 <= caught <= MAX_HEADER or not 0 <= files <= len(body) - caught:
-        raise ValueError("no size")
-    rest = caught + files
-    return _caught(body[:caught]), body[caught:rest], kind + b"\n" + body[rest:]
-
-
-def _caught(text: bytes) -> tuple[Caught, ...]:
-    if not text:
-        return ()
-    try:
-        items = json.loads(text)
-    except RecursionError:
-        raise ValueError("nested too deep") from None
-    if not isinstance(items, list) or len(items) > runner.MAX_CAUGHT:
-        raise ValueError("no list of caught exceptions")
-    caught = []
-    for item in items:
-        match item:
-            case [str(name), str(said), int(line)] if 0 <= line < 1 << 31:
-                texts = [valid(part[: runner.MAX_MESSAGE]) for part in (name, said)]
-                caught.append(Caught(texts[0], texts[1], int(line)))
-            case _:
-                raise ValueError("no caught exception")
-    return tuple(caught)
+    return reported, None, None, body[: 2 * KEEP].decode(errors="replace")
 
 
 def frame(header: dict[str, Any], *blobs: bytes) -> bytes:
-    """One frame of the protocol (see ``sandbox.runner``)."""
+    """One frame of the protocol (see ``sandbox.server``)."""
     text = json.dumps({**header, "blobs": [len(blob) for blob in blobs]}).encode()
     return b"".join([struct.pack(">I", len(text)), text, *blobs])
 
 
 async def receive(channel: Channel) -> tuple[dict[str, Any], list[bytes]]:
-    """The next frame of a worker, under caps.
-
-    Raises
-    ------
-    WorkerError
-        When it is not a frame.
-    EOFError, OSError
-        When the channel is gone.
-    """
+    """The next frame of a worker, under caps; :class:`WorkerError` when it is none."""
     size = struct.unpack(">I", await channel.read(4))[0]
     if size > MAX_HEADER:
         raise WorkerError(f"a frame header of {size} bytes")
@@ -395,6 +332,6 @@ async def receive(channel: Channel) -> tuple[dict[str, Any], list[bytes]]:
         whole = whole and isinstance(header["error"], str | None)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise WorkerError(f"a malformed frame: {type(error).__name__}") from error
-    if not whole or sum(sizes) > runner.FLOOD + runner.OUT_BYTES + 5 * runner.KEEP:
+    if not whole or sum(sizes) > FLOOD + OUT_BYTES + 8 * KEEP:
         raise WorkerError("a malformed frame")
     return header, [await channel.read(number) for number in sizes]

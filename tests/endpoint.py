@@ -16,6 +16,8 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 from werkzeug.serving import WSGIRequestHandler
 
+from agents.models import ModelConfig
+
 Body = dict[str, Any]
 Play = str | Response | Callable[[Body], Response]
 USAGE = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
@@ -62,6 +64,13 @@ class Endpoint:
         self.bodies.append(body)
         self.requests.append(request)
         return respond(self._plays[min(len(self.bodies), len(self._plays)) - 1], body)
+
+
+def config(at: Endpoint | HTTPServer, **changes: object) -> ModelConfig:
+    """A model there, which is asked once."""
+    url = at.url if isinstance(at, Endpoint) else at.url_for("/v1")
+    plain = {"provider": "openai", "name": "local", "base_url": url, "max_retries": 0}
+    return ModelConfig.model_validate(plain | changes)
 
 
 class _KeepAliveHandler(WSGIRequestHandler):

@@ -1,6 +1,6 @@
 """The coding assistant: a free question in, executed code out.
 
-``matsmith ask "question"`` (or ``python -m agents.assistant ask ...``), without a question an
+``matsmith ask "question"`` , without a question an
 interactive conversation; ``matsmith mcp`` serves the same over the Model Context Protocol. In
 code: :func:`open_assistant`, then :meth:`Assistant.session` and :meth:`Session.ask`.
 """
@@ -9,18 +9,17 @@ from agents.assistant.answers import (
     Answer,
     Figure,
     InputFile,
-    Origin,
     OutputFile,
     Source,
     Value,
 )
-from agents.assistant.command import main
-from agents.assistant.config import LIBRARIES, AssistantConfig, default_system, read_config
+from agents.assistant.config import LIBRARIES, AssistantConfig, read_config
 from agents.assistant.events import Event
 from agents.assistant.session import Assistant, Session, open_assistant
+from agents.assistant.show import answer_html
 
 __all__ = [
     "LIBRARIES", "Answer", "Assistant", "AssistantConfig", "Event", "Figure", "InputFile",
-    "Origin", "OutputFile", "Session", "Source", "Value", "default_system", "main",
+    "OutputFile", "Session", "Source", "Value", "answer_html",
     "open_assistant", "read_config",
 ]  # fmt: skip

@@ -1,165 +1,226 @@
-"""``matsmith``: the assistant's command line."""
+"""``matsmith ask``, ``serve`` and ``mcp``: their words, and what they begin with."""
 
 from __future__ import annotations
 
-import logging
+import difflib
+import os
+import re
+import signal
+import stat
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Annotated, Any
 
+from pydantic import AfterValidator, BaseModel, Field, ValidationError
 from rich.console import Console
 
-from agents.assistant.config import AssistantConfig, read_config
+from agents.assistant.config import AssistantConfig, needs_model, read_config
 from agents.composition import help_text
-from retrieval.base import RetrievalError
-from sandbox.cache import main as cache
-from sandbox.command import HELP, UsageError, guarded, run_one_of
+from matsmith.core.command import INTERRUPTED, asks_help, guarded, tell
+from matsmith.core.errors import UsageError
 
+_SETTINGS = """\
+
+common settings (KEY=VALUE):
+  model.name             the model, as its endpoint calls it [OPENAI_MODEL, else gpt-4o]
+  model.base_url         an OpenAI-compatible endpoint [OPENAI_BASE_URL, else OpenAI's]
+  model                  anthropic, google, ollama, openai: another interface
+  env                    installed versions: live, or ./FOLDER of `matsmith environment` [live]
+  packages               import names to look up, [NAME,NAME]
+  budget.calls           requests for one question at most [40]
+  sandbox.timeout        seconds of processor time for one execution [120]
+
+The key is read from OPENAI_API_KEY. `--help all` lists every group and key."""
 _ASK = """\
-usage: matsmith ask [QUESTION] [--file PATH ...] [--out PATH] [--continue] [--timeout SECONDS]
-                    [--json] [GROUP=CHOICE ...] [KEY=VALUE ...]
+usage: matsmith ask [QUESTION] [--library NAME] [--file PATH ...] [--out PATH] [--continue [ID]]
+                    [--timeout SECONDS] [--json] [--demo] [KEY=VALUE ...] [-- QUESTION]
 
 Executed materials-science code for your question; without one, a conversation. @PATH in a
-question is the same as --file PATH.
+question is the same as --file PATH; what is piped into the command is a file as well.
 
-  --file                 an input file or folder, shown to the code read-only
-  --out                  also write the answer: a script (.py), a notebook (.ipynb), or a folder
-                         with a script and the files that the code made
-  --continue             go on with the last conversation
+  --file                 input files or folders, or a pattern: shown to the code read-only
+  --library              what `matsmith learn` has learnt (in serve and mcp: library=NAME)
+  --out                  also write the answer: a script (.py), or a folder with a script and
+                         the files that the code made
+  --continue             go on with the conversation used last, or with the one called ID
   --timeout              seconds of wall time for one question
   --json                 each answer as one line of JSON
+  --demo                 three recorded conversations, without a model
 
 exit code: 0 answered, 1 no working code, 2 the command or the setup has to change, 3 something is
 missing that only you can give, 130 interrupted"""
 _SERVE = """\
-usage: matsmith serve [--port N] [--open] [--continue] [GROUP=CHOICE ...] [KEY=VALUE ...]
+usage: matsmith serve [--port N] [--open] [--continue [ID]] [KEY=VALUE ...]
 
 The assistant in a browser, on this machine only; Ctrl-C ends it.
 
   --port                 where to listen (default: any free port)
   --open                 open the page in a browser
-  --continue             resume the last conversation"""
+  --continue             go on with the conversation used last, or with the one called ID"""
 _MCP = """\
-usage: matsmith mcp [GROUP=CHOICE ...] [KEY=VALUE ...]
+usage: matsmith mcp [KEY=VALUE ...]
 
 Serves the assistant over the Model Context Protocol, on standard input and output."""
+#: Options of `ask`.
+ASK = ("--file", "--library", "--out", "--timeout", "--continue", "--json", "--demo")
+_OPTION = re.compile(r"(\w[\w.]*)=.*", re.DOTALL)
 
 
-@dataclass
-class Asked:
-    """The command line of ``matsmith ask``."""
-
-    words: list[str] = field(default_factory=list)
-    overrides: list[str] = field(default_factory=list)
-    files: list[str] = field(default_factory=list)
-    out: Path | None = None
-    timeout: float | None = None
-    resume: bool = False
-    as_json: bool = False
+def _in_a_folder(path: Path) -> Path:
+    if not path.expanduser().absolute().parent.is_dir():
+        raise ValueError(path)
+    return path.expanduser()
 
 
-def read_command(arguments: Sequence[str]) -> Asked:
-    """Read it.
+class Asked(BaseModel):
+    """The words of ``matsmith ask`` and ``serve``; what an option takes is its description."""
 
-    Raises
-    ------
-    UsageError
-        When a value is missing, or is none.
-    """
-    asked = Asked()
+    words: list[str] = []
+    overrides: list[str] = []
+    files: list[str] = []
+    out: Annotated[Path, AfterValidator(_in_a_folder)] | None = Field(
+        None, description="its folder does not exist"
+    )
+    timeout: float | None = Field(None, gt=0, description="a number of seconds above 0")
+    port: int = Field(0, ge=0, lt=2**16, description="a number from 0 (any free one) to 65535")
+    open: bool = False
+    resume: str | None = None
+    json_: bool = Field(False, alias="json")
+    demo: bool = False
+
+
+def read_command(arguments: Sequence[str], options: Sequence[str] = ASK) -> Asked:
+    """Read the words; an option that the command has not is an override, and refused as one."""
+    found: dict[str, Any] = {"words": [], "overrides": [], "files": []}
     rest = list(arguments)
     while rest:
         argument = rest.pop(0)
         name, equals, value = argument.partition("=")
-        if name in {"--file", "--out", "--timeout"}:
-            if not equals:
-                if not rest:
-                    raise UsageError(f"{name}: its value is missing")
-                value = rest.pop(0)
-            _set(asked, name, value)
-        elif argument == "--continue":
-            asked.resume = True
-        elif argument == "--json":
-            asked.as_json = True
-        elif argument.startswith("-") or (equals and not set(name) & set(" \t\n@")):
-            asked.overrides.append(argument)
+        if argument == "--":
+            found["words"] += rest
+            break
+        if name in options and name in {"--file", "--library", "--out", "--timeout", "--port"}:
+            if not equals and not rest:
+                raise UsageError(f"{name}: its value is missing")
+            value = value if equals else rest.pop(0)
+            if name == "--file":
+                found["files"].append(value)
+                while rest and Path(rest[0]).expanduser().exists():  # a pattern, as a shell does
+                    found["files"].append(rest.pop(0))
+            elif name == "--library":
+                found["overrides"].append(f"library={value}")
+            else:
+                found[name[2:]] = value
+        elif name == "--continue":
+            from agents.assistant import store  # noqa: PLC0415 -- not for --help
+
+            known = rest and (store.sessions_folder() / rest[0]).is_dir()
+            found["resume"] = value or (rest.pop(0) if known and not equals else "")
+        elif argument in options:
+            found[name[2:]] = True
         else:
-            asked.words.append(argument)
-    return asked
+            found["overrides" if _is_setting(argument) else "words"].append(argument)
+    try:
+        return Asked.model_validate(found)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0])
+        why = Asked.model_fields[name].description
+        raise UsageError(f"--{name} {first['input']}: {why}") from error
 
 
-def _set(asked: Asked, name: str, value: str) -> None:
-    if name == "--file":
-        asked.files.append(value)
-    elif name == "--out":
-        asked.out = Path(value).expanduser()
-        if not asked.out.absolute().parent.is_dir():
-            raise UsageError(f"--out {value}: its folder does not exist")
-    else:
-        try:
-            asked.timeout = float(value)
-        except ValueError:
-            asked.timeout = 0.0
-        if not asked.timeout > 0:
-            raise UsageError(f"--timeout {value}: a number of seconds above 0")
+def _is_setting(argument: str) -> bool:
+    """Whether a word is KEY=VALUE or an option, and not (a part of) a question."""
+    if argument.startswith("-"):
+        return not set(argument.partition("=")[0]) & set(" \t\n")
+    match = _OPTION.fullmatch(argument)
+    head = match[1].partition(".")[0] if match else ""
+    return bool(difflib.get_close_matches(head, AssistantConfig.model_fields, 1, 0.7))
 
 
-async def _answer(asked: Asked) -> int:
-    # prompt_toolkit and what answers are slow to import: not for --help
-    from agents.assistant import store  # noqa: PLC0415
-    from agents.assistant.conversation import Conversation, Terminal, exit_code  # noqa: PLC0415
-    from agents.assistant.files import attach, mentioned  # noqa: PLC0415
-    from agents.assistant.session import open_assistant  # noqa: PLC0415
+async def _answer(asked: Asked, config: AssistantConfig, progress: Console) -> int:
+    # Imports keep the loop from its signals: until a question can be asked, Ctrl-C ends all,
+    # at once: a thread that draws a spinner while the interpreter winds down can abort it.
+    def end(*_: object) -> None:
+        show = b"\x1b[?25h" if progress.is_terminal else b""
+        os.write(2, show + b"\nInterrupted. Nothing had begun.\n")
+        os._exit(INTERRUPTED)
 
-    config = read_config(asked.overrides)
-    question = " ".join(asked.words)
-    attach({}, [*asked.files, *mentioned(question)[1]])  # a mistake is said before anything begins
-    folder = store.last_session() if asked.resume else store.new_session()
-    progress = Console(stderr=True, soft_wrap=True, highlight=False)
-    terminal = Terminal(
-        Console(soft_wrap=True, highlight=False), progress, asked.timeout, asked.as_json
-    )
+    handler = signal.signal(signal.SIGINT, end)
+    # prompt_toolkit and what answers are slow to import: a spinner turns meanwhile
+    with progress.status("[dim]beginning[/dim]"):
+        from agents.assistant import store  # noqa: PLC0415
+        from agents.assistant.conversation import Conversation, Terminal, exit_code  # noqa: PLC0415
+        from agents.assistant.files import attach, mentioned  # noqa: PLC0415
+        from agents.assistant.session import open_assistant  # noqa: PLC0415
+
+        question = " ".join(asked.words)
+        folder = store.find_session(asked.resume)
+        mentioned(question, attach({}, asked.files))  # a mistake is said before anything begins
+        if question and (text := _piped()):
+            path = store.private(folder / f"stdin-{len(list(folder.glob('*.json'))) + 1}.txt")
+            path.write_bytes(text)
+            asked.files.append(str(path))
+    output = Console(soft_wrap=True, highlight=False)
+    terminal = Terminal(output, progress, asked.timeout, asked.json_)
     async with open_assistant(config, say=progress.print) as assistant:
+        signal.signal(signal.SIGINT, handler)
         session = assistant.session(folder)
         if not question:
             session.files = attach(session.files, asked.files)
             return await Conversation(session, terminal).run()
         answer = await terminal.ask(session, question, asked.files)
-        if asked.out is not None and answer.works:
+        if asked.out is not None and answer.code is not None:
             for path in store.deliver(answer, asked.out):
                 progress.print(f"written to {path}")
         return exit_code(answer)
 
 
-def _ask(arguments: Sequence[str]) -> int:
-    if HELP & set(arguments):
-        print(help_text(AssistantConfig, [_ASK], root="assistant"))
-        return 0
-    return guarded(lambda: _answer(read_command(arguments)), (RetrievalError,))
+def _piped() -> bytes:
+    """What is piped into the command, or redirected to it."""
+    try:
+        mode = os.fstat(sys.stdin.fileno()).st_mode
+    except (OSError, ValueError):  # there is none
+        return b""
+    return sys.stdin.buffer.read() if stat.S_ISFIFO(mode) or stat.S_ISREG(mode) else b""
 
 
-def _mcp(arguments: Sequence[str]) -> int:
-    if HELP & set(arguments):
-        print(help_text(AssistantConfig, [_MCP], root="assistant"))
-        return 0
-    from agents.mcp_server import serve  # noqa: PLC0415 -- the SDK is slow to import
+def _command(usage: str, begin: Callable[[Sequence[str]], Any]) -> Callable[[Sequence[str]], int]:
+    """A command of these words; it returns the exit code."""
 
-    return guarded(lambda: serve(read_config(arguments)), (RetrievalError,))
+    def command(arguments: Sequence[str]) -> int:
+        if not asks_help(arguments):
+            return guarded(lambda: begin(arguments))
+        if "all" in arguments:
+            return tell(help_text(AssistantConfig, [usage], root="assistant"))
+        return tell(f"{usage}\n{_SETTINGS}")
 
-
-def _serve(arguments: Sequence[str]) -> int:
-    if HELP & set(arguments):
-        print(help_text(AssistantConfig, [_SERVE], root="assistant"))
-        return 0
-    from agents.web.command import serve  # noqa: PLC0415 -- the server is slow to import
-
-    return guarded(lambda: serve(arguments), (RetrievalError,))
+    return command
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Command line; see ``matsmith ask --help`` for exit codes."""
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
-    about = "The coding assistant: a free question in, executed code out."
-    commands = {"ask": _ask, "serve": _serve, "mcp": _mcp, "cache": cache}
-    return run_one_of("matsmith", about, commands, arguments)
+def _ask(arguments: Sequence[str]) -> Any:
+    asked = read_command(arguments)
+    progress = Console(stderr=True, soft_wrap=True, highlight=False)
+    if not asked.demo:
+        return _answer(asked, needs_model(read_config(asked.overrides)), progress)
+    from agents.assistant.demo import play  # noqa: PLC0415 -- slow to import
+
+    return play(asked.overrides, Console(soft_wrap=True, highlight=False), progress)
+
+
+def _mcp(arguments: Sequence[str]) -> Any:
+    from agents.assistant.mcp_server import serve as over_stdio  # noqa: PLC0415 -- slow to import
+
+    return over_stdio(read_config(arguments))
+
+
+def _serve(arguments: Sequence[str]) -> Any:
+    asked = read_command(arguments, ("--port", "--open", "--continue"))
+    config = needs_model(read_config([*asked.overrides, *asked.words]))
+    from agents.assistant.web.command import serve as page  # noqa: PLC0415 -- slow to import
+
+    return page(config, asked.resume, port=asked.port, opens=asked.open)
+
+
+ask, mcp, serve = _command(_ASK, _ask), _command(_MCP, _mcp), _command(_SERVE, _serve)

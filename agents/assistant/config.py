@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import Annotated
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from agents.assistant.events import heard
-from agents.budget import Meter
-from agents.composition import compose_plain, expand, parse
+from agents.composition import compose, overrides
 from agents.config import RuntimeConfig, validate
-from sandbox import environments
-from sandbox.command import UsageError
-
-if TYPE_CHECKING:  # LangChain is slow to import
-    from agents.runtime import Runtime
+from matsmith.core.command import Commas
+from matsmith.core.errors import UsageError
+from retrieval.base import Retriever
+from sandbox import environments, libraries
 
 #: Import names that are documented where an environment has them.
 LIBRARIES = ("pymatgen", "matminer", "robocrys", "phonopy")
@@ -27,71 +25,65 @@ class AssistantConfig(RuntimeConfig):
     """What a user of the assistant can choose."""
 
     env: str = Field("live", description="installed versions: a name or ./FOLDER")
-    packages: tuple[str, ...] | None = Field(
+    library: str = Field("", description="what `matsmith learn` learnt: its env and packages")
+    packages: Annotated[tuple[str, ...], Commas] | None = Field(
         None, description=f"import names to look up; none: {', '.join(LIBRARIES)}, if installed"
     )
 
-    @field_validator("packages", mode="before")
-    @classmethod
-    def _one_or_many(cls, value: object) -> object:
-        return (value,) if isinstance(value, str) else value
 
-
-def read_config(overrides: Sequence[str] = ()) -> AssistantConfig:
-    """The configuration of ``conf/assistant.yaml`` with overrides.
-
-    Raises
-    ------
-    UsageError
-        In one line.
-    """
-    (chosen,) = expand(parse(overrides), multirun=False)
-    plain = compose_plain(chosen, kind=AssistantConfig, root="assistant")
-    if not any(override.partition("=")[0] == "system" for override in chosen):
-        system = f"system={default_system(plain['model'])}"
-        plain = compose_plain([system, *chosen], kind=AssistantConfig, root="assistant")
+def read_config(words: Sequence[str] = ()) -> AssistantConfig:
+    """The configuration of ``conf/assistant.yaml`` with overrides."""
+    conf, (given,) = overrides(words)
+    if name := str(given.get("library") or ""):
+        known = libraries.learnt(name)
+        given = {"env": known.env, "packages": f"[{','.join(known.packages)}]", **given}
+        if known.changed:
+            logging.warning("%s has changed since: `matsmith library refresh %s`", name, name)
+    plain = compose(given, root="assistant", conf=conf)
+    if "system" not in given:
+        # A model that calls tools decides for itself what it looks up; one that cannot drafts
+        # first, and sees only the documents of what a draft got wrong.
+        system = "adaptive" if plain["model"].get("tools") == "text" else "tools"
+        given = {"system": system, **given}
+        plain = compose(given, root="assistant", conf=conf)
     return validate(plain, AssistantConfig, ("system",))
 
 
-def default_system(model: Mapping[str, object]) -> str:
-    """The architecture for a model, as its configuration says what it can do.
+#: What to do where no model is configured.
+NO_MODEL = (
+    "no model is set: put a key into OPENAI_API_KEY, or name an OpenAI-compatible endpoint "
+    "(model.base_url=http://localhost:11434/v1 model.name=qwen3); `matsmith ask --demo` shows "
+    "recorded conversations without one"
+)
 
-    A model that calls tools decides for itself what it looks up; one that cannot drafts first,
-    and sees only the documents of what a draft got wrong. The model without an LLM knows nothing
-    by itself: it gets documents at once.
-    """
-    if model["provider"] == "rules":
-        return "reflect"
-    return "adaptive" if model.get("tools") == "text" else "tools"
+
+def needs_model(config: AssistantConfig) -> AssistantConfig:
+    """The configuration, when it has a model to ask."""
+    if config.model.provider == "recorded" and config.model.recordings is None:
+        raise UsageError(NO_MODEL)
+    return config
 
 
 @asynccontextmanager
-async def open_parts(
-    config: AssistantConfig, *, say: Callable[[str], None], warm: bool = True
-) -> AsyncIterator[Runtime]:
-    """Model, documents, sandbox and architecture; see :func:`agents.runtime.open_runtime`.
+async def open_documents(
+    config: AssistantConfig, *, say: Callable[[str], None]
+) -> AsyncIterator[Retriever]:
+    """The documents by themselves."""
+    from agents.runtime import open_retriever  # noqa: PLC0415 -- slow to import
 
-    Raises
-    ------
-    UsageError, SandboxError, RetrievalError
-        When something is not available; the message says what to do.
-    """
-    from agents.runtime import open_client, open_runtime, open_writer  # noqa: PLC0415 - slow
+    there = await asyncio.to_thread(packages, config, say)
+    limits = config.sandbox.model_copy(update={"env": config.env})
+    made = await open_retriever(config, there, limits, writer=None)
+    assert made is not None
+    yield made
 
-    client = open_client(config.model)
-    try:
-        await asyncio.to_thread(environments.build, config.env, say=say)
-        installed = environments.source_folders(config.env)
-        wanted = config.packages or LIBRARIES
-        there = [name for name in wanted if any((site / name).is_dir() for site in installed)]
-        if missing := sorted(set(config.packages or ()) - set(there)):
-            raise UsageError(f"packages={','.join(missing)}: is not installed in {config.env!r}")
-        writer = open_writer(config, client, Meter())
-        opened = open_runtime(
-            config, config.env, there, client=client, writer=writer, say=say, executes=True,
-            on_step=heard, warm=warm,
-        )  # fmt: skip
-        async with opened as runtime:
-            yield runtime
-    finally:
-        await client.close()
+
+def packages(config: AssistantConfig, say: Callable[[str], None]) -> list[str]:
+    """Import names that are documented, in an environment that is there afterwards."""
+    environments.build(config.env, say=say)
+    installed = environments.source_folders(config.env)
+    wanted = config.packages or LIBRARIES
+    there = [name for name in wanted if any((site / name).is_dir() for site in installed)]
+    if missing := sorted(set(config.packages or ()) - set(there)):
+        raise UsageError(f"packages={','.join(missing)}: is not installed in {config.env!r}")
+    return there

@@ -9,34 +9,30 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from prompt_toolkit import PromptSession
-from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
-from prompt_toolkit.document import Document
-from prompt_toolkit.history import FileHistory
-from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from agents.assistant import scripts, store
+from agents.assistant import store
 from agents.assistant.answers import Answer
 from agents.assistant.events import Event
 from agents.assistant.files import attach, mentioned
 from agents.assistant.session import Session
 from agents.assistant.show import print_answer, safe, spent
-from sandbox.command import UsageError
+from matsmith.core.errors import UsageError
 
-PROMPT = "ask> "
 #: Exit codes besides 0 (answered) and those of every command.
 FAILED, NEEDS_INPUT = 1, 3
 HELP = """\
 /files             the input files; /files PATH ... adds some, /files drop NAME takes one away
+/retry             ask the last question again, past the cache
 /undo              forget the last question
-/save PATH         write the last answer as a script, or as a notebook where PATH ends in .ipynb
-/model             which model answers, and how
+/save PATH         write the last answer: a script (.py), or a folder with its files
+/model [NAME]      which model answers, and how; NAME: another one of the same endpoint
+/sessions          the conversations so far; `matsmith ask --continue ID` goes on with one
 /cost              what this conversation has cost
 /help              this
 /quit              end it (so does Ctrl-D); `matsmith ask --continue` resumes it
@@ -47,78 +43,53 @@ question that is being worked on, or clears the line."""
 
 @dataclass
 class Terminal:
-    """Where a conversation is shown.
-
-    Attributes
-    ----------
-    timeout
-        Seconds of wall time for one question.
-    as_json
-        Write each answer as one line of JSON.
-    """
+    """Where a conversation is shown, and how questions are asked."""
 
     output: Console
     progress: Console
-    timeout: float | None = None
-    as_json: bool = False
+    timeout: float | None = None  # seconds of wall time for one question
+    as_json: bool = False  # each answer as one line of JSON
+    seed: int = field(default_factory=lambda: time.time_ns() // 1_000_000)  # counts up: /retry
 
-    async def ask(self, session: Session, text: str, files: Iterable[str] = ()) -> Answer:
-        """Answer one question and show it.
-
-        Raises
-        ------
-        UsageError
-            When an input does not exist.
-        """
-        question, paths = mentioned(text)
-        async with self._watching() as listen:
+    async def ask(
+        self, session: Session, text: str, files: Iterable[str] = (), *, again: bool = False
+    ) -> Answer:
+        """Answer one question and show it; ``again``: past the cache."""
+        known = attach(session.files, list(files))
+        question, paths = mentioned(text, known)
+        self.seed += again
+        with watching(self.progress) as listen:
             answer = await session.ask(
-                question, files=[*files, *paths], timeout=self.timeout, listen=listen
-            )
-        self.show(answer, session)
-        return answer
-
-    def show(self, answer: Answer, session: Session) -> None:
-        """Show an answer."""
+                question, files=[*known.values(), *paths], timeout=self.timeout, listen=listen,
+                seed=self.seed if again else 0,
+            )  # fmt: skip
         folder = session.files_of(answer)
         if self.as_json:
-            self.output.file.write(json.dumps(store.as_json(answer, folder)) + "\n")
-            self.output.file.flush()
+            print(json.dumps(store.as_json(answer, folder)), file=self.output.file, flush=True)
         else:
             print_answer(answer, self.output, folder)
+        return answer
 
-    @asynccontextmanager
-    async def _watching(self) -> AsyncIterator[Callable[[Event], None]]:
-        """Tell what happens: what has ended as a line, what goes on with a spinner."""
-        started, doing = time.monotonic(), "beginning"
-        with self.progress.status("") as status:
 
-            def turn() -> None:
-                status.update(f"[dim]{safe(doing)}  {time.monotonic() - started:.0f} s[/dim]")
+@contextlib.contextmanager
+def watching(console: Console) -> Iterator[Callable[[Event], None]]:
+    """Tell what happens: what has ended as a line, what goes on with a spinner and its time."""
+    columns = SpinnerColumn(), TextColumn("[dim]{task.description}[/dim]"), TimeElapsedColumn()
+    with Progress(*columns, console=console, transient=True) as progress:
+        doing = progress.add_task("beginning", total=None)
 
-            def listen(event: Event) -> None:
-                nonlocal doing
-                if event.done:
-                    self.progress.print(f"[dim]{safe(event.text)}[/dim]", highlight=False)
-                else:
-                    doing = event.text
-                    turn()
+        def listen(event: Event) -> None:
+            if event.done:
+                console.print(f"[dim]{safe(event.text)}[/dim]", highlight=False)
+            else:
+                progress.update(doing, description=safe(event.text))
 
-            async def tick() -> None:
-                while True:
-                    turn()
-                    await asyncio.sleep(1)
-
-            ticking = asyncio.create_task(tick())
-            try:
-                yield listen
-            finally:
-                ticking.cancel()
+        yield listen
 
 
 def exit_code(answer: Answer | None) -> int:
     """0: answered (or nothing was asked), 1: no working code, 3: something is missing."""
-    if answer is None or answer.works:
+    if answer is None or answer.works or answer.kind == "explained":
         return 0
     return NEEDS_INPUT if answer.kind == "needs_input" else FAILED
 
@@ -133,13 +104,15 @@ class Conversation:
     def __init__(self, session: Session, terminal: Terminal) -> None:
         self._session = session
         self._terminal = terminal
-        self._last: Answer | None = None
-        self._commands: dict[str, Callable[[list[str]], None]] = {
+        self.last: Answer | None = None
+        self._commands: dict[str, Callable[[list[str]], Awaitable[None] | None]] = {
             "help": lambda _: self._say(HELP),
+            "retry": self._retry,
             "undo": self._undo,
             "save": self._save,
             "files": self._files,
             "model": self._model,
+            "sessions": self._sessions,
             "cost": lambda _: self._say(spent(session.usage)),
         }
 
@@ -148,52 +121,43 @@ class Conversation:
         if session := self._session.turns:
             self._say(f"{len(session)} earlier questions; the last: {session[-1].question[:200]}")
         read = self._reader()
-        with _interrupts(self._session):
-            while True:
-                try:
-                    text = (await read()).strip()
-                except EOFError:
-                    return exit_code(self._last)
-                except ClearedError:
-                    continue
-                if text in {"quit", "exit", "/quit", "/exit"}:
-                    return exit_code(self._last)
-                if text:
-                    await self._take(text)
+        # Ctrl-C gives up the question, never the conversation.
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._session.cancel)
+        while True:
+            try:
+                text = (await read()).strip()
+            except EOFError:
+                break
+            except ClearedError:
+                continue
+            if text in {"quit", "exit", "/quit", "/exit"}:
+                break
+            if text:
+                await self.take(text)
+        asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
+        return exit_code(self.last)
 
-    async def _take(self, text: str) -> None:
+    async def take(self, text: str) -> None:
         """One line: a command or a question."""
         try:
             name, _, rest = text.removeprefix("/").partition(" ")
             if text.startswith("/") and "/" not in name:
                 if name not in self._commands:
                     raise UsageError(f"/{name}: no such command; /help lists them")  # noqa: TRY301
-                self._commands[name](_words(rest))
+                working = self._commands[name](shlex.split(rest))
+                if working is not None:
+                    await working
             else:
-                self._last = await self._terminal.ask(self._session, text)
-        except UsageError as error:
+                self.last = await self._terminal.ask(self._session, text)
+        except (UsageError, ValueError) as error:  # also of shlex
             self._terminal.progress.print(f"[red]{safe(str(error))}[/red]")
 
     def _reader(self) -> Callable[[], Awaitable[str]]:
         if not sys.stdin.isatty():
             return lambda: asyncio.to_thread(input)
-        keys = KeyBindings()
+        from agents.assistant.line import reader  # noqa: PLC0415 -- prompt_toolkit is slow to import
 
-        @keys.add("escape", "enter")
-        def _(event: KeyPressEvent) -> None:
-            event.current_buffer.insert_text("\n")
-
-        root = store.sessions_folder()
-        root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        line: PromptSession[str] = PromptSession(
-            PROMPT,
-            history=FileHistory(str(root / "history")),
-            completer=Words(self._session, list(self._commands)),
-            complete_while_typing=False,
-            key_bindings=keys,
-            interrupt_exception=ClearedError,
-        )
-        return lambda: line.prompt_async(handle_sigint=False)
+        return reader(list(self._commands), ClearedError)
 
     def _say(self, text: str) -> None:
         self._terminal.progress.print(safe(text), highlight=False)
@@ -202,14 +166,24 @@ class Conversation:
         undone = self._session.undo()
         self._say(f"forgotten: {undone.question[:200]}" if undone else "nothing to undo")
 
+    async def _retry(self, _: list[str]) -> None:
+        undone = self._session.undo()
+        if undone is None:
+            raise UsageError("/retry: nothing was asked yet")
+        self.last = await self._terminal.ask(self._session, undone.question, again=True)
+
     def _save(self, words: list[str]) -> None:
         if len(words) != 1:
             raise UsageError("/save PATH: where to?")
         turn = next((turn for turn in reversed(self._session.turns) if turn.code), None)
         if turn is None:
             raise UsageError("/save: no answer has code yet")
-        scripts.write(turn, Path(words[0]).expanduser())
-        self._say(f"written to {words[0]}")
+        for path in store.deliver(turn, Path(words[0]).expanduser()):
+            self._say(f"written to {path}")
+
+    def _sessions(self, _: list[str]) -> None:
+        listed = [f"{name}  {question[:100]}" for name, question in store.titles()[:20]]
+        self._say("\n".join(listed) or "none is kept yet")
 
     def _files(self, words: list[str]) -> None:
         session = self._session
@@ -222,52 +196,10 @@ class Conversation:
         listed = [f"{name}  {path}" for name, path in session.files.items()]
         self._say("\n".join(listed) or "no input files")
 
-    def _model(self, _: list[str]) -> None:
+    async def _model(self, words: list[str]) -> None:
+        if words:
+            await self._session.assistant.switch(words[0])
         config = self._session.assistant.config
         model = config.model
         at = f" at {model.base_url}" if model.base_url else ""
-        self._say(f"{model.name} ({model.provider}{at}), system={config.system.name}; another: "
-                  "end this, then matsmith ask --continue model.name=...")  # fmt: skip
-
-
-class Words(Completer):
-    """Completes commands, ``@path`` and the names of input files."""
-
-    def __init__(self, session: Session, commands: list[str]) -> None:
-        self._session = session
-        self._commands = sorted([*commands, "quit"])
-        self._paths = PathCompleter(expanduser=True)
-
-    def get_completions(self, document: Document, event: CompleteEvent) -> Iterable[Completion]:
-        """See :class:`prompt_toolkit.completion.Completer`."""
-        before = document.text_before_cursor
-        word = before.rpartition(" ")[2]
-        if before.startswith("/") and " " not in before:
-            names = [f"/{name}" for name in self._commands]
-        elif word.startswith("@") or before.startswith(("/files ", "/save ")):
-            path = word.removeprefix("@")
-            yield from self._paths.get_completions(Document(path, len(path)), event)
-            return
-        else:
-            names = list(self._session.files)
-        for name in names:
-            if word and name.startswith(word):
-                yield Completion(name, start_position=-len(word))
-
-
-def _words(text: str) -> list[str]:
-    try:
-        return shlex.split(text)
-    except ValueError as error:
-        raise UsageError(f"cannot read the command: {error}") from error
-
-
-@contextlib.contextmanager
-def _interrupts(session: Session) -> Iterator[None]:
-    """Ctrl-C gives up the question, never the conversation."""
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGINT, session.cancel)
-    try:
-        yield
-    finally:
-        loop.remove_signal_handler(signal.SIGINT)
+        self._say(f"{model.name} ({model.provider}{at}), system={config.system.name}")

@@ -16,6 +16,7 @@ from typing import Any
 LINES, COLUMNS, LISTED = 6, 30, 40  # of a text, of a table, of a folder
 WIDTH = 160  # characters of a line
 SITES = 400  # of a structure that is drawn
+NEAR, REACH = 60, 6.0  # sites of a structure whose distances are listed, up to so many Å
 LOOKED_AT = 8  # files of a folder
 BYTES = 64 << 20  # of a file that is parsed
 _STRUCTURE = re.compile(
@@ -73,11 +74,21 @@ def _structure(name: str) -> dict[str, Any]:
         f"a={a:.4f} b={b:.4f} c={c:.4f} Å, angles {angles}°",
         "ordered" if structure.is_ordered else "disordered",
     ]
+    facts = {
+        "density": float(structure.density), "volume": structure.volume, "sites": len(structure),
+        "formula": structure.composition.reduced_formula, "a": a, "b": b, "c": c,
+    }  # fmt: skip
     if structure.is_ordered and len(structure) <= SITES:
         analyzer = SpacegroupAnalyzer(structure)
         symbol, number = analyzer.get_space_group_symbol(), analyzer.get_space_group_number()
         said.insert(2, f"space group {symbol} ({number}, symprec 0.01)")
-    found: dict[str, Any] = {"kind": "structure", "summary": ", ".join(said)}
+        facts |= {"symbol": symbol, "number": number}
+        facts["species"] = [site.specie.symbol for site in structure]
+        facts["names"] = {str(e): e.long_name for e in structure.composition.element_composition}
+    if len(structure) <= NEAR:  # and, as the last one, what no distance within the cell reaches
+        near = {round(float(d), 3) for d in structure.get_neighbor_list(REACH)[3]}
+        facts["distances"] = [*sorted(near), a + b + c]
+    found: dict[str, Any] = {"kind": "structure", "summary": ", ".join(said), "facts": facts}
     if len(structure) <= SITES:
         found["cell"] = structure.lattice.matrix.tolist()
         found["species"] = [site.species_string for site in structure]
@@ -90,13 +101,15 @@ def _vasprun(name: str) -> dict[str, Any]:
 
     run = Vasprun(name, parse_dos=False, parse_eigen=False, parse_potcar_file=False,
                   exception_on_bad_xml=False)  # fmt: skip
+    energy, sites = float(run.final_energy), len(run.final_structure)
     said = [
         f"VASP run of {run.final_structure.composition.formula}",
         f"{len(run.ionic_steps)} ionic steps",
-        f"final energy {float(run.final_energy):.6f} eV",
+        f"final energy {energy:.6f} eV",
         f"converged: {run.converged}",
     ]
-    return {"kind": "vasprun", "summary": ", ".join(said)}
+    facts = {"energy": energy, "energy_per_atom": energy / sites}
+    return {"kind": "vasprun", "summary": ", ".join(said), "facts": facts}
 
 
 def _table(name: str) -> dict[str, Any]:

@@ -2,75 +2,88 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agents.assistant import file_probe
 from agents.assistant.answers import Figure, InputFile
 from agents.assistant.file_probe import SITES
-from agents.drawing import structure_svg
+from matsmith.core.errors import UsageError
+from matsmith.core.terminal import printable
 from sandbox.base import Execution, Mount, Outcome, Sandbox
-from sandbox.command import UsageError
 from sandbox.inputs import Inputs
-from sandbox.runner import OUT
-from sandbox.terminal import printable
+from sandbox.server.bounds import OUT
 
 #: Names that an input cannot have: the code's own, and where it writes.
 RESERVED = frozenset({"main.py", OUT})
 SUMMARY = 3000  # characters about one input
 SECONDS = 60.0  # of processor time to look at all of them
 _MENTION = re.compile(r"(?:(?<=\s)|^)@(\"[^\"\n]+\"|\S+)")
+_FILE = re.compile(r"/|\.[A-Za-z]\w*$")  # looks like a path
 
 
 def attach(known: Mapping[str, Path], paths: Sequence[str | Path]) -> dict[str, Path]:
     """Inputs by the name under which the code sees them: those known, and further ones.
 
-    Raises
-    ------
-    UsageError
-        When one does not exist or cannot be read, or two would have the same name.
+    A relative path keeps its folders, so that code finds what its user wrote (``a/POSCAR``);
+    another one is called by its last part, with as many folders as tell it from the others.
     """
     found = dict(known)
     for given in paths:
-        path = Path(given).expanduser()
-        if not path.exists():
-            raise UsageError(f"file {given}: no such file or folder")
-        if not os.access(path, os.R_OK):
-            raise UsageError(f"file {given}: you may not read it")
-        path = path.resolve()
-        if path.name in RESERVED or not path.name:
-            raise UsageError(f"file {given}: an input cannot be called {path.name!r}; rename it")
-        if found.get(path.name, path) != path:
-            raise UsageError(f"file {given}: two inputs are called {path.name}")
-        found[path.name] = path
+        for path in _existing(given):
+            if not os.access(path, os.R_OK):
+                raise UsageError(f"file {given}: you may not read it")
+            resolved = path.resolve()
+            if resolved not in found.values():
+                found[_name(path, resolved, found)] = resolved
     return found
 
 
-def mentioned(question: str) -> tuple[str, list[str]]:
-    """A question with the names of the files that it mentions (``@path``), and their paths.
+def _existing(given: str | Path) -> list[Path]:
+    """The path itself, or what a pattern matches."""
+    path = Path(given).expanduser()
+    if path.exists():
+        return [path]
+    if matched := sorted(glob.glob(str(path), recursive=True)):  # noqa: PTH207 -- absolute ones too
+        return [Path(one) for one in matched]
+    raise UsageError(f"file {given}: no such file or folder")
 
-    Raises
-    ------
-    UsageError
-        When what looks like a path does not exist.
-    """
+
+def _name(path: Path, resolved: Path, taken: Mapping[str, Path]) -> str:
+    parts = resolved.parts[1:]
+    inside = not path.is_absolute() and resolved.is_relative_to(Path.cwd())
+    first = max(1, len(resolved.relative_to(Path.cwd()).parts)) if inside else 1
+    for count in range(first, len(parts) + 1):
+        name = "/".join(parts[-count:])
+        if parts[-count] not in RESERVED and not any(
+            name == other or name.startswith(f"{other}/") or other.startswith(f"{name}/")
+            for other in taken
+        ):
+            return name
+    raise UsageError(f"file {path}: an input cannot be called {resolved.name!r}; rename it")
+
+
+def mentioned(question: str, known: Mapping[str, Path] = {}) -> tuple[str, list[str]]:
+    """A question with the names of the files that it mentions (``@path``), and their paths."""
     paths: list[str] = []
+    found = dict(known)
 
     def name(match: re.Match[str]) -> str:
         given = match[1].strip('"')
-        ending = given[len(given.rstrip(".,;:!?)")) :]
-        for text, after in ((given, ""), (given.removesuffix(ending) if ending else given, ending)):
+        bare = given.rstrip(".,;:!?)'")
+        for text, after in ((given, ""), (bare, given[len(bare) :])):
             path = Path(text).expanduser()
             if text and path.exists():
                 paths.append(text)
-                return f"{path.resolve().name}{after}"
-        if "/" in given or "." in given.rstrip("."):
+                found.update(attach(found, [text]))
+                resolved = path.resolve()
+                return f"{next(n for n, one in found.items() if one == resolved)}{after}"
+        if _FILE.search(bare):
             raise UsageError(f"@{given}: no such file or folder")
         return match[0]
 
@@ -79,10 +92,11 @@ def mentioned(question: str) -> tuple[str, list[str]]:
 
 @dataclass(frozen=True)
 class Looked:
-    """Inputs with what is in them, and pictures of the structures among them."""
+    """Inputs with what is in them; of the structures among them pictures, and facts by name."""
 
     files: tuple[InputFile, ...] = ()
     figures: tuple[Figure, ...] = ()
+    facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def lines(self) -> list[str]:
@@ -94,29 +108,19 @@ class Looked:
 
 
 async def look(sandbox: Sandbox, inputs: Mapping[str, Path]) -> Looked:
-    """Look into inputs, in the sandbox.
-
-    Raises
-    ------
-    SandboxError
-        When the sandbox failed, or an input is too large for it.
-    """
+    """Look into inputs, in the sandbox."""
     if not inputs:
         return Looked()
-    program = f"{_probe()}\n\ndef look():\n    return summarise({sorted(inputs)!r})\n"
     mounts = [Mount(path, name) for name, path in inputs.items()]
-    done = await sandbox.run(program, "look", timeout=SECONDS, mounts=mounts)
+    done = await sandbox.call(
+        "agents.assistant.file_probe", "summarise", [sorted(inputs)], timeout=SECONDS, mounts=mounts
+    )
     return _looked(done, inputs)
-
-
-@cache
-def _probe() -> str:
-    return Path(file_probe.__file__).read_text(encoding="utf-8")
 
 
 def _looked(done: Execution, inputs: Mapping[str, Path]) -> Looked:
     found = done.result if done.outcome is Outcome.OK and isinstance(done.result, dict) else {}
-    files, figures = [], []
+    files, figures, facts = [], [], {}
     for name, path in inputs.items():
         content = Inputs.read(path)
         each = found.get(name)
@@ -131,19 +135,35 @@ def _looked(done: Execution, inputs: Mapping[str, Path]) -> Looked:
                 summary,
             )
         )  # fmt: skip
+        if isinstance(each.get("facts"), dict):
+            facts[name] = each["facts"]
         if (figure := drawn(name, each)) is not None:
             figures.append(figure)
-    return Looked(tuple(files), tuple(figures))
+    return Looked(tuple(files), tuple(figures), facts)
 
 
 def drawn(title: str, structure: Mapping[str, Any]) -> Figure | None:
     """A structure given as ``cell``, ``species`` and ``fractions``; ``None`` where it is none."""
     given = structure.get("species")
-    species = given if isinstance(given, list) else []
+    species = [n for n in given if isinstance(n, str)] if isinstance(given, list) else []
+    import numpy as np  # noqa: PLC0415 -- slow to import
+
+    from agents.drawing import atom_colour, structure_svg  # noqa: PLC0415 -- see above
+
     # It came out of the sandbox.
-    if not 0 < len(species) <= SITES or not all(isinstance(name, str) for name in species):
+    if not 0 < len(species) <= SITES:
         return None
-    text = structure_svg(
-        structure.get("cell", ()), species, structure.get("fractions", ()), title=title
-    )
-    return Figure(title, "image/svg+xml", text.encode())
+    try:
+        cell = np.array(structure.get("cell"), dtype=float).reshape(3, 3)
+        places = np.array(structure.get("fractions"), dtype=float).reshape(len(species), 3)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    if not np.isfinite(cell).all() or not np.isfinite(places).all():
+        return None
+    turns = {
+        "cell": cell.tolist(), "fractions": (places % 1.0).round(6).tolist(),
+        "species": [printable(name[:20]) for name in species],
+        "colours": [atom_colour(name) for name in species],
+    }  # fmt: skip
+    text = structure_svg(turns["cell"], species, places.tolist(), title=title)
+    return Figure(title, "image/svg+xml", text.encode(), turns)

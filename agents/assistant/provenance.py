@@ -1,184 +1,236 @@
-"""What stands behind the values of an answer, and what a reader must know before trusting them."""
+"""What stands behind the values of an answer, and what a reader must know before trusting them.
+
+What ran is known from the trace of the run; which literals the code contains, from its text. How a
+value follows from them is not guessed at.
+"""
 
 from __future__ import annotations
 
+import ast
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from agents.assistant.answers import Literal_, Origin, Source, Value
-from agents.assistant.cells import Tag
-from agents.assistant.flow import flows
-from agents.assistant.tracing import Trace, is_library
+from agents.assistant.answers import Value
+from agents.assistant.tracing import Trace
 from sandbox.outputs import valid
 
-LISTED = 12  # numbers in a note
+LISTED = 12  # literals in a note
 TEXT = 40  # characters of a text that can be a datum
+FILE = 1 << 20  # bytes of an input that are searched for the literals of the code
 _NUMBER = re.compile(r"\d+\.?\d*(?:[eE][-+]?\d{1,3})?|\.\d+(?:[eE][-+]?\d{1,3})?")
-#: Numbers that count, halve, negate or turn into percent: by themselves they assume nothing.
-_NEUTRAL = frozenset({0.0, 1.0, 2.0, 100.0})
+_PERCENT = re.compile(r"(\d+\.?\d*)\s*%")
+#: A text that can be a datum: neither a file that is written nor a pattern of names.
+_WORD = re.compile(r"^(?!out/|[^\s]*\*).*[^\W_]", re.DOTALL)
+_WORDS = {"one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0, "six": 6.0,
+          "half": 0.5, "room temperature": 300.0}  # fmt: skip
+#: Calls whose arguments are no data: they count, round, format or end.
+_COUNTING = frozenset(
+    {"range", "round", "print", "isclose", "allclose", "ValueError", "RuntimeError", "open", "Path",
+     "strip", "split", "join", "format", "get",
+     # how a plot looks
+     "use", "subplots", "figure", "savefig", "set_xlabel", "set_ylabel", "set_title", "annotate",
+     "legend", "set_xlim", "set_ylim", "vlines", "axvline", "text", "tick_params",
+     # names of constants
+     "value", "unit", "precision"}
+)  # fmt: skip
+_LOOKS = frozenset({"fmt", "filename", "label", "color", "title", "figsize", "dpi", "encoding"})
 
 
-class Documents(Protocol):
-    """The documents of symbols by name (:class:`agents.toolbox.library.Library`)."""
+class Given:
+    """Everything that the user handed over: what was ``said`` in the conversation, the inputs."""
 
-    def find(self, name: str) -> Any:
-        """The entry of a symbol, ``None`` when it has none."""
+    def __init__(self, said: str, inputs: Mapping[str, Path]) -> None:
+        parts = [said, *inputs, *(_start(path) for path in inputs.values() if path.is_file())]
+        text = "\n".join(parts)
+        self._numbers = {_number(found) for found in _NUMBER.findall(text)}
+        self._numbers |= {value for word, value in _WORDS.items() if word in said.lower()}
+        self._numbers |= {_number(found) / 100 for found in _PERCENT.findall(said)}
+        self.said = {_number(found) for found in _NUMBER.findall(said)}
+        self._squeezed = _squeeze(text)
+
+    def holds(self, value: object) -> bool:
+        """Whether a number or a text stands in it; case and punctuation of a text do not count."""
+        if isinstance(value, str):
+            return _squeeze(value) in self._squeezed
+        return isinstance(value, int | float) and float(abs(value)) in self._numbers
 
 
-def origins(
-    code: str,
-    entry: str,
-    names: Sequence[str],
-    trace: Trace | None,
-    *,
-    inputs: Collection[str],
-    said: str,
-) -> dict[str, Origin]:  # fmt: skip
-    """Where each value comes from.
+def _start(path: Path) -> str:
+    with path.open("rb") as file:
+        return file.read(FILE).decode("utf-8", "replace")
 
-    Parameters
-    ----------
-    names
-        Keys of the returned dict.
-    said
-        Everything that the user wrote and was told in this conversation.
+
+def _squeeze(text: str) -> str:
+    return "".join(filter(str.isalnum, text.lower()))
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    return value if math.isfinite(value) else 0.0
+
+
+def literals(code: str, names: Collection[str]) -> list[tuple[object, int]]:
+    """Numbers and short texts of the code that can be data, with their lines.
+
+    Left out are keys, units and messages, what counts or rounds, small factors and powers of ten
+    in arithmetic, indices, and ``names``, the keys of the returned dict.
     """
-    by_key, rest = flows(code, entry, trace, inputs)
-    numbers = {_number(text) for text in _NUMBER.findall(said)} - {None}
-    followed = {tag.text for tags in (*by_key.values(), rest) for tag in tags if tag.kind == "file"}
-    hidden = sorted(set(trace.read) - followed) if trace is not None else []
-    found = {}
-    for name in names:
-        tags = set(by_key.get(name, rest))
-        if by_key and name not in by_key:
-            tags.add(Tag("unknown", "the code makes this key in a way that is not followed"))
-        tags |= {Tag("unknown", f"the code read {file}, it is not known for what")
-                 for file in hidden}  # fmt: skip
-        found[name] = _origin(tags, numbers, said, labels_of(trace))
-    return found
-
-
-def labels_of(trace: Trace | None) -> list[str]:
-    """Dotted names that the code used, in the order of its lines."""
-    if trace is None:
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError):
         return []
-    order = sorted(trace.places, key=_line_of)
-    return list(dict.fromkeys(label for where in order for label in trace.places[where]))
+    found: list[tuple[object, int]] = []
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Constant):
+            if _is_datum(node.value) and node.value not in names:
+                found.append((node.value, node.lineno))
+        else:
+            waiting += _data(node)
+    return sorted(found, key=lambda pair: pair[1])
 
 
-def _origin(
-    tags: set[Tag], numbers: Collection[float | None], said: str, labels: Sequence[str]
-) -> Origin:
-    def told(tag: Tag) -> bool:
-        if tag.kind == "number":
-            value = _number(tag.text.lstrip("-"))
-            return value is not None and value in numbers
-        return tag.text in said
+def _data(node: ast.AST) -> Iterator[ast.AST]:
+    """The children of a node in which data can stand."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return  # a docstring
+    if isinstance(node, ast.Raise | ast.JoinedStr | ast.Assert | ast.Import | ast.ImportFrom):
+        return
+    if isinstance(node, ast.Call) and _called(node) in _COUNTING:
+        yield node.func
+        return
+    if isinstance(node, ast.keyword) and node.arg in _LOOKS:
+        return
+    if isinstance(node, ast.Assign) and any("unit" in ast.unparse(one) for one in node.targets):
+        return
+    if isinstance(node, ast.Dict):
+        pairs = zip(node.keys, node.values, strict=True)
+        yield from (value for key, value in pairs
+                    if not (isinstance(key, ast.Constant) and key.value == "units"))  # fmt: skip
+        return
+    for child in ast.iter_child_nodes(node):
+        if isinstance(node, ast.Subscript) and child is node.slice:
+            if not _is_small(child, 3) and not _is_text(child):
+                yield child
+        elif isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare | ast.Slice):
+            if not _is_small(child, 4):
+                yield child
+        elif not (isinstance(child, ast.Constant) and child.value in (0, 1)):
+            yield child
 
-    def texts(kind: str) -> tuple[str, ...]:
-        return tuple(sorted({tag.text for tag in tags if tag.kind == kind}))
 
-    used, files = set(texts("call")), texts("file")
-    calls = tuple(label for label in labels if label in used)
-    data = [tag for tag in tags if tag.kind in {"number", "text"} and _is_datum(tag)]
-    if calls or files:
-        data = [tag for tag in data if _number(tag.text.lstrip("-")) not in _NEUTRAL]
-    return Origin(
-        calls=calls,
-        files=files,
-        given=_literals(tag for tag in data if told(tag)),
-        assumed=_literals(tag for tag in data if not told(tag)),
-        unknown=texts("unknown"),
+def _called(node: ast.Call) -> str:
+    function = node.func
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _is_small(node: ast.AST, most: int) -> bool:
+    """A whole number up to ``most``, one half or a power of ten: a factor, not a datum."""
+    if isinstance(node, ast.UnaryOp):
+        node = node.operand
+    if not isinstance(node, ast.Constant) or not isinstance(node.value, int | float):
+        return False
+    value = abs(float(node.value))
+    if value in (0.0, 0.5) or (value <= most and value.is_integer()):
+        return True
+    return math.isclose(math.log10(value), round(math.log10(value)), abs_tol=1e-12)
+
+
+def _is_datum(value: object) -> bool:
+    if isinstance(value, bool) or value is None:
+        return False
+    if isinstance(value, str):
+        return 0 < len(value.strip()) <= TEXT and _WORD.search(value) is not None
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+def assumed(found: Sequence[tuple[object, int]], given: Given) -> list[str]:
+    """Those literals that the user has not handed over, with their lines."""
+    own = (f"{value!r} (line {line})" for value, line in found
+           if not given.holds(value) and not _is_constant(value))  # fmt: skip
+    return list(dict.fromkeys(own))
+
+
+#: Of nature: nobody assumes them. SI, and eV; the last one is 0 °C.
+_CONSTANTS = (
+    1.380649e-23, 8.617333e-5, 6.022141e23, 1.602177e-19, 6.626070e-34, 1.054572e-34, 4.135668e-15,
+    6.582120e-16, 299792458.0, 8.314463, 1.660539e-27, 9.109384e-31, 273.15,
+)  # fmt: skip
+
+
+def _is_constant(value: object) -> bool:
+    return isinstance(value, float) and any(
+        math.isclose(value, known, rel_tol=1e-4) for known in _CONSTANTS
     )
 
 
-def _is_datum(tag: Tag) -> bool:
-    return tag.kind == "number" or 0 < len(tag.text.strip()) <= TEXT
-
-
-def _literals(tags: Iterable[Tag]) -> tuple[Literal_, ...]:
-    shown = {Literal_(t.text if t.kind == "number" else repr(t.text), t.line) for t in tags}
-    return tuple(sorted(shown, key=lambda literal: (literal.line, literal.text)))
-
-
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
+def repeated(value: object, found: Sequence[tuple[object, int]], given: Given) -> int | None:
+    """The line of a literal that a value merely repeats; ``None`` for a value that was computed."""
+    if not _is_datum(value) or value in (0, 1):
         return None
-    return value if math.isfinite(value) else None
+    if given.holds(value) if isinstance(value, str) else abs(value) in given.said:  # type: ignore[arg-type]
+        return None
+    return next((line for literal, line in found if _same(literal, value)), None)
+
+
+def _same(literal: object, value: object) -> bool:
+    """Whether a value is the literal, or the literal rounded to three digits or more."""
+    if isinstance(literal, float) and isinstance(value, float):
+        _, _, after = repr(value).partition(".")
+        rounded = len(repr(value).strip("-0.").replace(".", "")) > 2 and round(literal, len(after))
+        return math.isclose(literal, value) or rounded == value
+    return type(literal) is type(value) and literal == value
 
 
 def notes(
-    values: Sequence[Value], trace: Trace | None, inputs: Collection[str], left: Sequence[str]
+    values: Sequence[Value],
+    trace: Trace,
+    own: Sequence[str],
+    inputs: Mapping[str, Path],
+    left: Sequence[str],
 ) -> tuple[str, ...]:
     """What a reader must know, most important first."""
     said = []
-    if trace is None:
-        said.append("which functions the code called could not be noted: origins are unknown")
-    elif not any(is_library(label, trace) for labels in trace.places.values() for label in labels):
+    if not trace.noted:
+        said.append("which functions the code called could not be noted")
+    elif not trace.library and (own or any(v.repeats for v in values)):
         said.append(
             "the code calls no library function: its values are what the model wrote, or "
             "arithmetic on it and on the input"
         )
-    plain = [v.name for v in values if v.origin.kind == "assumed" and v.value is not None]
-    if plain:
-        said.append(f"written by the model, not computed: {', '.join(plain)}")
-    assumed = {literal for v in values for literal in v.origin.assumed}
-    numbers = sorted((a for a in assumed if not a.text.startswith("'")), key=lambda a: a.line)
-    if numbers:
-        listed = ", ".join(f"{n.text} (line {n.line})" for n in numbers[:LISTED])
-        more = f" and {len(numbers) - LISTED} more" if len(numbers) > LISTED else ""
-        said.append(f"assumed by the model, neither in the question nor in a file: {listed}{more}")
+    said += [f"{v.name} stands in the code, line {v.repeats}: it was not computed"
+             for v in values if v.repeats is not None]  # fmt: skip
+    if own:
+        listed = ", ".join(own[:LISTED])
+        more = f" and {len(own) - LISTED} more" if len(own) > LISTED else ""
+        said.append(f"in the code, but neither in the question nor in a file: {listed}{more}")
     empty = [v.name for v in values if v.value is None]
     if empty:
         said.append(f"nothing was worked out for: {', '.join(empty)}")
-    unread = sorted(set(inputs) - set(trace.read)) if trace is not None else []
-    behind = {name for v in values for name in v.origin.files}
-    if unread := [name for name in unread if name not in behind]:
+    if trace.noted and (unread := _unread(inputs, trace.read)):
         said.append(f"not read by the code: {', '.join(unread)}")
     said += [f"not handed over: {line}" for line in left]
     return tuple(said)
 
 
-def sources(
-    trace: Trace | None, library: Documents | None, folders: Sequence[Path]
-) -> tuple[Source, ...]:
-    """The documents of the library's symbols that the code used, in the order of the code."""
-    if trace is None:
-        return ()
-    found: dict[str, Source] = {}
-    for label in labels_of(trace):
-        if not is_library(label, trace):
-            continue
-        symbol = trace.symbols[label]
-        entry = library.find(label) if library is not None else None
-        name = label if entry is None else str(entry.name)
-        at = symbol.path if _plain(symbol.path) else ""
-        file = next((path for path in (f / at for f in folders) if at and path.is_file()), None)
-        line = f"#L{symbol.line}" if symbol.line > 0 else ""
-        found.setdefault(
-            name,
-            Source(
-                name, symbol.distribution, symbol.version, at, max(symbol.line, 0),
-                "" if file is None else f"{file.resolve().as_uri()}{line}",
-                "" if entry is None else str(entry.line.summary),
-            ),
-        )  # fmt: skip
-    return tuple(found.values())
-
-
-def _plain(path: str) -> bool:
-    return bool(path) and not path.startswith("/") and ".." not in path.split("/")
-
-
-def _line_of(where: str) -> tuple[int, int]:
-    numbers = re.findall(r"\d{1,9}", where)[:2]
-    line, column = (*map(int, numbers), 0, 0)[:2]
-    return line, column
+def _unread(inputs: Mapping[str, Path], read: Collection[str]) -> list[str]:
+    """Inputs that were not opened; of a folder those of the kind of what was opened in it."""
+    found = []
+    for name, path in inputs.items():
+        inside = {each for each in read if f"{each}/".startswith(f"{name}/")}
+        kinds = {Path(each).suffix or Path(each).name for each in inside - {name}}
+        files = (f"{name}/{p.relative_to(path).as_posix()}" for p in path.rglob("*") if p.is_file())
+        found += [f for f in files if (Path(f).suffix or Path(f).name) in kinds and f not in read]
+        found += [] if inside else [name]
+    return sorted(found)
 
 
 #: Endings of names that say a unit, as code writes them.
@@ -195,17 +247,21 @@ _UNITS: Mapping[str, str] = {
 }  # fmt: skip
 
 
+_LETTERS: Mapping[str, str] = {"A": "Å", "K": "K", "V": "V"}  # as they are written: `c_a` has none
+
+
+def split_unit(name: str) -> tuple[str, str | None]:
+    """A name in words without the unit at its end, and that unit; ``None`` where it has none."""
+    words = re.findall(r"[A-Za-z0-9]+", name)
+    for start in range(max(1, len(words) - 4), len(words)):
+        ending = "_".join(words[start:])
+        unit = _LETTERS.get(ending) if len(ending) == 1 else _UNITS.get(ending.lower())
+        if unit is not None:
+            return " ".join(words[:start]), unit
+    return name.replace("_", " ").strip(), None
+
+
 def unit_of(name: str, given: Mapping[str, Any]) -> str | None:
     """The unit of a value: as the code says (``units``), else as the end of its name does."""
     said = given.get(name)
-    if isinstance(said, str):
-        return valid(said)[:TEXT] or None
-    words = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_").split("_")
-    last = re.split(r"[^A-Za-z0-9]+", name)[-1]
-    if len(last) == 1:  # `c_a` is no length
-        return {"A": "Å", "K": "K", "V": "V"}.get(last) if len(words) > 1 else None
-    for start in range(max(1, len(words) - 4), len(words)):
-        ending = "_".join(words[start:])
-        if ending in _UNITS:
-            return _UNITS[ending]
-    return None
+    return valid(said)[:TEXT] or None if isinstance(said, str) else split_unit(name)[1]

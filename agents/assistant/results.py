@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import hashlib
-import mimetypes
+import json
+import math
+import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from agents.assistant import provenance
+from agents.answer import spoken_beside
+from agents.assistant import provenance, recomputed
 from agents.assistant.answers import Answer, AnswerKind, Figure, OutputFile, Value
 from agents.assistant.events import ending
 from agents.assistant.files import Looked, drawn
 from agents.assistant.tracing import Trace
 from agents.base import INFRASTRUCTURE, Step, Trajectory
 from agents.models import FAULTS
+from docgen.reading import spoken
 from sandbox.base import Execution, Outcome, Written
+from sandbox.inside.representation import represent
+from sandbox.inside.values import Element, EnumMember, Msonable, Species, is_scalar
+from sandbox.inside.values import plain as unwrapped
 from sandbox.outputs import valid
-from sandbox.representation import represent
-from sandbox.wire import Element, EnumMember, Msonable, Species
 
 SHOWN = 4000  # characters of a value
 ERROR = 2000  # of a traceback
@@ -31,162 +35,141 @@ PICTURES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg", b"
 _STRUCTURES = frozenset({"Structure", "IStructure"})
 
 
-@dataclass(frozen=True)
-class Ran:
-    """What the final run gave, and what is needed to say where it comes from.
-
-    Attributes
-    ----------
-    said
-        All that the user wrote and was told in this conversation.
-    library, folders
-        The documents of symbols, and where the packages lie.
-    """
-
-    execution: Execution
-    trace: Trace | None
-    said: str
-    library: provenance.Documents | None
-    folders: Sequence[Path]
-
-
-def answer_of(question: str, trajectory: Trajectory, ran: Ran | None, looked: Looked) -> Answer:
-    """The answer that a trajectory and the final run of its code make."""
-    answer = Answer(
+def answer_of(
+    question: str, trajectory: Trajectory, looked: Looked, failed: Sequence[str] = ()
+) -> Answer:
+    """What a trajectory answers; code has to be run yet (`completed`). ``failed``: those before."""
+    code = trajectory.code
+    return Answer(
         question,
-        "no_code",
-        text=_instead(trajectory),
-        code=None if trajectory.code is None else valid(trajectory.code),
+        *(_instead(trajectory) if code is None else ("failed", "")),
+        said="" if code is None else valid(spoken_beside(trajectory.answer)),
+        code=None if code is None else valid(code),
         entry=trajectory.entry,
         inputs=looked.files,
-        tried=tuple(_tried(trajectory.steps)),
+        figures=looked.figures,
+        tried=(*_tried(trajectory.steps), *failed),
         usage=trajectory.usage,
     )
-    if ran is None:
-        return replace(answer, kind=_without_code(trajectory), figures=looked.figures)
-    execution = ran.execution
+
+
+def completed(answer: Answer, ran: tuple[Execution, Trace], looked: Looked, said: str) -> Answer:
+    """The answer with what the final run of its code gave; ``said`` is the conversation so far."""
+    execution, trace = ran
     answer = replace(
         answer,
-        kind="failed",
-        text="",
         outcome=str(execution.outcome),
         error=(execution.error or "")[-ERROR:],
         printed=execution.stdout[:SHOWN],
         tier=execution.tier,
     )
     if execution.outcome is not Outcome.OK:
-        return replace(answer, figures=looked.figures)
-    return _with_values(answer, ran, looked)
-
-
-def _with_values(answer: Answer, ran: Ran, looked: Looked) -> Answer:
-    result = ran.execution.result
-    items: dict[str, Any] = {"result": result}
-    if isinstance(result, Mapping):
-        items = {_key(key): value for key, value in result.items()}
-    units, needs = items.get(UNITS), items.get(NEEDS)
-    if isinstance(units, Mapping):
-        del items[UNITS]
-    if isinstance(needs, str):
-        del items[NEEDS]
-    inputs = [file.name for file in looked.files]
-    origins = provenance.origins(
-        str(answer.code), str(answer.entry), list(items), ran.trace, inputs=inputs, said=ran.said
-    )
+        return answer
+    items: dict[str, Any] = {"result": execution.result}
+    if isinstance(execution.result, Mapping):
+        items = {_key(key): value for key, value in execution.result.items()}
+    units = items.pop(UNITS) if isinstance(items.get(UNITS), Mapping) else {}
+    needs = items.pop(NEEDS) if isinstance(items.get(NEEDS), str) else ""
+    inputs = {file.name: Path(file.path) for file in looked.files}
+    given = provenance.Given(said, inputs)
+    found = provenance.literals(str(answer.code), items.keys())
+    own = provenance.assumed(found, given)
     values = tuple(
-        Value(name, plain(value), _text(value), _unit(name, value, units), origins[name])
+        Value(
+            name, shown := plain(value), _text(value), _unit(name, value, units),
+            provenance.repeated(shown, found, given),
+        )
         for name, value in items.items()
-    )
-    worked_out = any(value.value is not None for value in values)
-    kind: AnswerKind = "answered" if worked_out else "needs_input" if needs else "failed"
-    missing = valid(needs)[:SHOWN] if isinstance(needs, str) else ""
-    if not missing and not worked_out:
-        missing = "the code returned no value"
-    files = tuple(map(output, ran.execution.files))
+    )  # fmt: skip
+    works = any(value.value is not None for value in values)
+    files = tuple(map(output, execution.files))
     structures = [drawn(name, cell) for name, v in items.items() if (cell := _structure(v))]
     pictures = [Figure(f.name, f.mime, f.data) for f in files if f.mime in PICTURES.values()]
     return replace(
         answer,
-        kind=kind,
-        text=missing,
+        kind="answered" if works else "needs_input" if needs else "failed",
+        text=valid(needs)[:SHOWN] or ("" if works else "the code returned no value"),
         values=values,
-        notes=provenance.notes(values, ran.trace, inputs, ran.execution.left),
-        sources=provenance.sources(ran.trace, ran.library, ran.folders),
+        read=tuple(sorted(trace.read)),
+        notes=(
+            *recomputed.disagreements(values, trace, looked.facts),
+            *recomputed.other_sites(answer, looked.facts),
+            *recomputed.unheeded(answer, trace),
+            *provenance.notes(values, trace, own, inputs, execution.left),
+        ),
+        sources=trace.sources,
         files=files,
-        figures=(*looked.figures, *filter(None, structures), *pictures),
+        figures=_once([*looked.figures, *filter(None, structures), *pictures]),
     )
+
+
+def _once(figures: Sequence[Figure]) -> tuple[Figure, ...]:
+    """Each structure and picture once, under its first title."""
+    found: dict[object, Figure] = {}
+    for figure in figures:
+        shape = json.dumps(plain(dict(figure.structure))) if figure.structure else figure.data
+        found.setdefault(shape, figure)
+    return tuple(found.values())
 
 
 def _key(key: Any) -> str:
     return valid(key) if isinstance(key, str) else represent(key, 100)
 
 
-def _without_code(trajectory: Trajectory) -> AnswerKind:
+def _instead(trajectory: Trajectory) -> tuple[AnswerKind, str]:
+    """What there is in place of code."""
     if trajectory.needs is not None:
-        return "needs_input"
-    if trajectory.stop_reason in INFRASTRUCTURE:
-        return "broken"
-    return "stopped" if trajectory.stop_reason == "budget" else "no_code"
-
-
-def _instead(trajectory: Trajectory) -> str:
-    """What there is in place of code that works."""
-    if trajectory.needs is not None:
-        return trajectory.needs
+        return "needs_input", valid(trajectory.needs)
     happened = trajectory.error or FAULTS.get(trajectory.fault or "")
-    said = [part for part in (happened, trajectory.answer.strip()) if part]
-    return "\n".join(said) or "the model wrote none"
+    reply = spoken(trajectory.answer).strip()
+    said = valid("\n".join(filter(None, [happened, reply]))) or "the model replied nothing"
+    if trajectory.stop_reason in INFRASTRUCTURE:
+        return "broken", said
+    if trajectory.stop_reason == "budget":
+        return "stopped", said
+    explains = trajectory.answer.strip() and trajectory.fault is None
+    return "explained" if explains else "no_code", said
 
 
 def _text(value: Any) -> str:
     """A value in words: of a structure its formula and size, not its fields."""
     if (cell := _structure(value)) is not None:
-        return f"structure of {len(cell['species'])} sites: {_formula(cell['species'])}"
-    value = value.item() if isinstance(value, np.generic) else value
-    text = represent(value, SHOWN)
+        counts = Counter(cell["species"])
+        formula = " ".join(f"{name[:20]}{count}" for name, count in list(counts.items())[:20])
+        return f"structure of {len(cell['species'])} sites: {formula}"
+    text = represent(value.item() if is_scalar(value) else value, SHOWN)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]} ..."
 
 
-def _formula(species: Sequence[str]) -> str:
-    counts: dict[str, int] = {}
-    for name in species[:SHOWN]:
-        counts[name] = counts.get(name, 0) + 1
-    return " ".join(f"{name[:20]}{count}" for name, count in list(counts.items())[:20])
-
-
-def _unit(name: str, value: Any, units: Any) -> str | None:
-    given = units if isinstance(units, Mapping) else {}
-    flat = np.asarray(value) if isinstance(value, list | tuple | float | int | np.generic) else None
-    numeric = flat is not None and flat.dtype.kind in "iuf" and not isinstance(value, bool)
+def _unit(name: str, value: Any, given: Mapping[str, Any]) -> str | None:
+    numbers = unwrapped(value)
+    while isinstance(numbers, list | tuple) and numbers:
+        numbers = numbers[0]
+    numeric = isinstance(numbers, int | float) and not isinstance(numbers, bool)
     return provenance.unit_of(name, given) if numeric or name in given else None
 
 
 def plain(value: Any, depth: int = 20) -> Any:
     """A returned value as JSON can hold it; what it cannot is its text."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        return valid(value)
-    if isinstance(value, int) and value.bit_length() < 64:
-        return value
-    if isinstance(value, float) and np.isfinite(value):
-        return value
-    if isinstance(value, Element):
-        return value.symbol
-    if isinstance(value, Species):
-        return value.text
-    if depth and isinstance(value, EnumMember):
-        return plain(value.value, depth - 1)
-    if depth and isinstance(value, Msonable):
-        return plain(dict(value.fields), depth - 1)
-    if depth and isinstance(value, list | tuple):
-        return [plain(item, depth - 1) for item in value]
-    if depth and isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
-        return plain(value.tolist(), depth - 1)
-    if depth and isinstance(value, dict) and all(type(key) is str for key in value):
-        return {valid(key): plain(item, depth - 1) for key, item in value.items()}
+    match unwrapped(value):
+        case None | bool() as same:
+            return same
+        case str() as text:
+            return valid(text)
+        case int() as number if number.bit_length() < 64:
+            return number
+        case float() as number if math.isfinite(number):
+            return number
+        case Element(symbol=name) | Species(text=name):
+            return name
+        case EnumMember(value=inner) if depth:
+            return plain(inner, depth - 1)
+        case Msonable(fields=fields) if depth:
+            return plain(dict(fields), depth - 1)
+        case list() | tuple() as items if depth:
+            return [plain(item, depth - 1) for item in items]
+        case dict() as items if depth and all(type(key) is str for key in items):
+            return {valid(key): plain(item, depth - 1) for key, item in items.items()}
     return represent(value, SHOWN)
 
 
@@ -194,37 +177,34 @@ def _structure(value: Any) -> dict[str, Any] | None:
     """Cell and sites of a structure that was returned; ``None`` where it is none."""
     if not isinstance(value, Msonable) or value.class_name.rpartition(".")[2] not in _STRUCTURES:
         return None
-    match value.fields:
-        case {"lattice": {"matrix": list(matrix)}, "sites": list(sites)}:
-            found = [_site(site) for site in sites]
-            if all(site is not None for site in found):
-                names, places = zip(*filter(None, found), strict=True) if found else ((), ())
-                return {"cell": matrix, "species": list(names), "fractions": list(places)}
-    return None
-
-
-def _site(site: Any) -> tuple[str, list[Any]] | None:
-    match site:
-        case {"species": [{"element": str(name)}, *_], "abc": [_, _, _] as place}:
-            return name, place
-        case _:
-            return None
+    try:
+        sites = value.fields["sites"]
+        return {
+            "cell": value.fields["lattice"]["matrix"], "fractions": [site["abc"] for site in sites],
+            "species": [str(site["species"][0]["element"]) for site in sites],
+        }  # fmt: skip
+    except (KeyError, IndexError, TypeError):
+        return None
 
 
 def output(file: Written) -> OutputFile:
-    """A file that the code wrote."""
-    mime = next((m for start, m in PICTURES.items() if file.data.startswith(start)), None)
-    guessed = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
-    if mime is None:  # only bytes make a picture; a page must not run what the code wrote
-        mime = guessed if guessed.startswith("text/") and "html" not in guessed else ""
+    """A file that the code wrote; only bytes make a picture, for a page must not run anything."""
+    kinds = (mime for start, mime in PICTURES.items() if file.data.startswith(start))
     digest = hashlib.sha256(file.data).hexdigest()
-    return OutputFile(
-        file.name, mime or "application/octet-stream", len(file.data), digest, file.data
-    )
+    mime = next(kinds, "application/octet-stream")
+    return OutputFile(file.name, mime, len(file.data), digest, file.data)
 
 
 def _tried(steps: Collection[Step]) -> list[str]:
     """How each executed draft ended."""
     runs = [s for s in steps if s.kind == "tool" and s.detail["name"] == "run"]
-    said = [str(s.detail["result"]).partition("\n")[0] for s in runs]
+    said = [told(str(s.detail["result"])) for s in runs]
     return said + [ending(s) for s in steps if s.kind == "execute"]
+
+
+def told(result: str) -> str:
+    """Outcome and exception in one line, from what the tool ``run`` says of an execution."""
+    outcome = re.search(r"^outcome: (.+)$", result, re.MULTILINE)
+    error = re.search(r"^error:\n(.+?)(?=\n[a-z ]+:\n|\Z)", result, re.MULTILINE | re.DOTALL)
+    first = outcome[1] if outcome else result.partition("\n")[0]
+    return f"{first}: {error[1].strip().splitlines()[-1]}" if error else first

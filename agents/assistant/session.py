@@ -6,21 +6,21 @@ import asyncio
 import hashlib
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agents import prompts
 from agents.assistant import results, store
 from agents.assistant.answers import Answer
-from agents.assistant.config import AssistantConfig, open_parts
-from agents.assistant.events import Event, EventKind, event_of, listening
-from agents.assistant.files import attach, look
+from agents.assistant.config import AssistantConfig, packages
+from agents.assistant.events import Event, event_of
+from agents.assistant.files import Looked, attach, look
 from agents.assistant.tracing import run_final
-from agents.base import Question, Step, Usage
+from agents.base import Agent, Question, Step, Usage
+from agents.budget import Meter
 from agents.episode import mounts_of
-from agents.toolbox import library_of
 from sandbox import environments
 from sandbox.base import SandboxError
 from sandbox.outputs import valid
@@ -29,6 +29,9 @@ if TYPE_CHECKING:  # LangChain is slow to import
     from agents.runtime import Runtime
 
 TURNS = 5  # earlier questions that a prompt of a conversation shows
+TOLD = 6000  # characters of each part of them
+AGAIN = 3.0  # seconds until a question that goes on all the same is given up once more
+TRIES = 3  # answers to a question, as long as they fail
 
 Listen = Callable[[Event], None]
 
@@ -39,20 +42,22 @@ async def open_assistant(
 ) -> AsyncIterator[Assistant]:
     """Build everything that works on questions; at the end, stop it.
 
-    Parameters
-    ----------
-    say
-        Told what is being built.
-    warm
-        Start the sandbox now; otherwise the first execution does.
-
-    Raises
-    ------
-    UsageError, SandboxError, RetrievalError
-        When something is not available; the message says what to do.
+    ``say`` is told what is being built. Unless ``warm``, the first execution starts the sandbox.
+    `UsageError`, `SandboxError` and `RetrievalError` say what is not available, and what to do.
     """
-    async with open_parts(config, say=say, warm=warm) as runtime:
-        yield Assistant(config, runtime)
+    from agents.models import Scene  # noqa: PLC0415 -- slow to import
+    from agents.runtime import open_client, open_runtime, open_writer  # noqa: PLC0415 -- see above
+
+    scene = Scene("ask", {}, config.system.name, config.retrieval.name)
+    async with AsyncExitStack() as stack:
+        client = open_client(config.model, scene=scene)
+        stack.push_async_callback(client.close)
+        there = await asyncio.to_thread(packages, config, say)
+        opened = open_runtime(
+            config, config.env, there, client=client, writer=open_writer(config, client, Meter()),
+            say=say, executes=True, warm=warm, late=True,
+        )  # fmt: skip
+        yield Assistant(config, await stack.enter_async_context(opened))
 
 
 class Assistant:
@@ -64,40 +69,36 @@ class Assistant:
         self.config = config
         self.runtime = runtime
         self.sandbox = runtime.sandbox
-        model = runtime.model
-        self.model = model.name if model.llm else f"{model.name} (no LLM)"
-        self.folders = environments.source_folders(config.env) if runtime.versions else ()
-        lock = environments.lock_file(config.env)
-        self.lock = hashlib.sha256(lock.read_bytes()).hexdigest()
+        self.model = runtime.model.name
+        self.lock = hashlib.sha256(environments.lock_file(config.env).read_bytes()).hexdigest()
+
+    async def switch(self, name: str) -> None:
+        """Ask another model of the same endpoint from now on."""
+        from agents.runtime import open_client  # noqa: PLC0415 -- slow to import
+
+        model = self.config.model.model_copy(update={"name": name, "price": None})
+        client = open_client(model)
+        self.config = self.config.model_copy(update={"model": model})
+        await self.runtime.model.close()
+        self.runtime = replace(self.runtime, model=client, agent=self.agent(model=client))
+        self.model = client.name
+
+    def agent(self, **changes: Any) -> Agent:
+        """The agent with changes of its equipment."""
+        agent: Any = self.runtime.agent
+        changed: Agent = replace(agent, context=replace(agent.context, **changes))
+        return changed
 
     def session(self, folder: Path | None = None) -> Session:
-        """A conversation.
-
-        Parameters
-        ----------
-        folder
-            Where it is kept (:func:`agents.assistant.store.new_session`), and resumed from where
-            it has turns; ``None``: nowhere.
-
-        Raises
-        ------
-        UsageError
-            When what is there is no conversation.
-        """
+        """A conversation, kept in a folder (`store.new_session`) and resumed if it has turns."""
         return Session(self, folder)
 
 
 class Session:
     """A conversation: every question sees the ones before it. One question at a time.
 
-    Attributes
-    ----------
-    turns
-        The answers so far.
-    files
-        Inputs by the name under which code sees them; kept for later questions.
-    folder
-        Where it is kept; ``None``: nowhere.
+    It has its ``turns``, the answers so far, and its ``files``, inputs by the name under which code
+    sees them, which are kept for later questions.
     """
 
     def __init__(self, assistant: Assistant, folder: Path | None = None) -> None:
@@ -116,42 +117,47 @@ class Session:
         files: Sequence[str | Path] = (),
         timeout: float | None = None,
         listen: Listen | None = None,
+        seed: int = 0,
     ) -> Answer:
         """Answer a question; the final code is executed whatever the architecture does.
 
         Parameters
         ----------
         files
-            Further inputs, files or folders: shown to the code read-only.
+            Further inputs, files or folders: shown to the code read-only. Where one does not exist
+            (`UsageError`), the conversation stays as it was.
         timeout
             Seconds of wall time after which the question is given up (``stopped``).
         listen
             Told what happens, as it happens.
-
-        Raises
-        ------
-        UsageError
-            When an input does not exist; the conversation stays as it was.
-        RuntimeError
-            When another question is being worked on.
+        seed
+            Another one than before asks past the cache.
         """
         if self._task is not None:
             raise RuntimeError("this session is working on a question; wait for it, or cancel it")
         question = valid(question)
         self.files = attach(self.files, files)
         started = time.monotonic()
-        spent = _Spent(started, listen or (lambda _: None))
-        self._why = "cancelled"
-        self._task = asyncio.create_task(self._work(question, spent))
+        steps: list[Step] = []
+
+        def note(step: Step) -> None:
+            steps.append(step)
+            if listen is not None and (event := event_of(step, started)) is not None:
+                listen(event)
+
+        self._why = ""
+        self._task = asyncio.create_task(self._work(question, note, seed))
         try:
             done, _ = await asyncio.wait({self._task}, timeout=timeout)
             if not done:
                 self.cancel(f"the time limit of {timeout:g} s was reached")
                 await asyncio.wait({self._task})
-            if self._task.cancelled():
-                answer = Answer(question, "stopped", self._why, usage=spent.usage)
+            if self._why or self._task.cancelled():
+                answer = Answer(question, "stopped", self._why, usage=_spent(steps))
             else:
-                answer = self._result(question, spent)
+                answer = self._task.result()
+        except SandboxError as error:  # outside of an episode: with the inputs, or the answer
+            answer = Answer(question, "broken", str(error), usage=_spent(steps))
         except asyncio.CancelledError:  # of whoever waits for the answer
             self._task.cancel()
             await asyncio.wait({self._task})
@@ -170,34 +176,6 @@ class Session:
             await asyncio.to_thread(store.save, self.folder, len(self.turns), answer)
         return answer
 
-    def _result(self, question: str, spent: _Spent) -> Answer:
-        assert self._task is not None
-        try:
-            return self._task.result()
-        except SandboxError as error:  # outside of an episode: with the inputs, or the answer
-            return Answer(question, "broken", str(error), usage=spent.usage)
-
-    async def stream(
-        self, question: str, *, files: Sequence[str | Path] = (), timeout: float | None = None
-    ) -> AsyncIterator[Event | Answer]:
-        """What :meth:`ask` tells and, as the last item, what it returns.
-
-        Leaving the loop early cancels the question.
-        """
-        queue: asyncio.Queue[Event | None] = asyncio.Queue()
-        asking = asyncio.create_task(
-            self.ask(question, files=files, timeout=timeout, listen=queue.put_nowait)
-        )
-        asking.add_done_callback(lambda _: queue.put_nowait(None))
-        try:
-            while (event := await queue.get()) is not None:
-                yield event
-            yield asking.result()
-        finally:
-            if not asking.done():
-                asking.cancel()
-                await asyncio.wait({asking})
-
     @property
     def busy(self) -> bool:
         """Whether a question is being worked on."""
@@ -207,7 +185,13 @@ class Session:
         """Give up the question that is being worked on, if there is one: it ends ``stopped``."""
         if self._task is not None:
             self._why = why
-            self._task.cancel()
+            self._end(self._task)
+
+    def _end(self, task: asyncio.Task[Answer]) -> None:
+        """Cancel until it takes: `asyncio.wait_for` loses a cancellation that meets its result."""
+        if not task.done():
+            task.cancel()
+            asyncio.get_running_loop().call_later(AGAIN, self._end, task)
 
     def undo(self) -> Answer | None:
         """Forget the last question; returns its answer, ``None`` when there is none."""
@@ -226,52 +210,82 @@ class Session:
         """Spent on all questions."""
         return sum((turn.usage for turn in self.turns), Usage())
 
-    async def _work(self, text: str, spent: _Spent) -> Answer:
-        with listening(spent.step):
-            runtime, sandbox = self.assistant.runtime, self.assistant.sandbox
-            spent.say("preparing", f"looking into {', '.join(self.files)}" if self.files else "")
-            looked = await look(sandbox, self.files)
-            told = [turn for turn in self.turns if turn.works or turn.kind == "needs_input"]
-            asks = not (told and told[-1].kind == "needs_input")  # once, and not again
-            turns = [
-                (turn.question, str(turn.code) if turn.works else "", turn.returned or turn.text)
-                for turn in told[-TURNS:]
-            ]
-            prompt = prompts.free_question(text, looked.lines, turns, asks=asks)
-            mounts = {name: str(path) for name, path in self.files.items()}
-            question = Question("ask", prompt, mounts=mounts, search=text, asks=asks, writes=True)
-            trajectory = await runtime.agent.solve(question)
-            ran = None
-            if trajectory.code is not None and trajectory.entry is not None:
-                spent.say("running", "running the answer")
-                execution, trace = await run_final(
-                    sandbox, trajectory.code, trajectory.entry, timeout=runtime.timeout,
+    async def _work(self, text: str, note: Callable[[Step], None], seed: int) -> Answer:
+        """Ask until the code works, `TRIES` times at most: what failed is shown the next time."""
+
+        def begin(kind: str, about: str = "") -> None:
+            note(Step("begin", {"kind": kind, "about": about}))
+
+        runtime, sandbox = self.assistant.runtime, self.assistant.sandbox
+        agent = self.assistant.agent(on_step=lambda _, step: note(step))
+        if self.files:
+            begin("look", ", ".join(self.files))
+        looked = self._undrawn(await look(sandbox, self.files))
+        earlier = self.turns[-TURNS:]
+        turns = [_retold(turn) for turn in earlier]
+        asks = not (earlier and earlier[-1].kind == "needs_input")  # once, and not again
+        said = "\n".join([text, *(f"{t.question}\n{t.returned or t.text}" for t in earlier)])
+        mounts = {name: str(path) for name, path in self.files.items()}
+        attempts: list[prompts.Attempt] = []
+        key = hashlib.sha256(text.encode()).hexdigest()[:12]
+        usage, steps = Usage(), tuple[Step, ...]()
+        while True:
+            prompt = prompts.free_question(text, looked.lines, turns, asks=asks, attempts=attempts)
+            name = f"{key}-{len(self.turns)}-{len(attempts)}"  # what recordings are kept by
+            question = Question(name, prompt, mounts=mounts, search=text, asks=asks, writes=True)
+            done = await agent.solve(question, seed=seed)
+            usage, steps = usage + done.usage, (*steps, *done.steps)
+            done = replace(done, usage=usage, steps=steps)
+            failed = [attempt.outcome for attempt in attempts]
+            answer = results.answer_of(text, done, looked, failed)
+            if done.code is not None and done.entry is not None:
+                begin("final")
+                ran = await run_final(
+                    sandbox, done.code, done.entry, timeout=runtime.timeout,
                     mounts=mounts_of(question),
                 )  # fmt: skip
-                said = "\n".join([text, *(f"{asked}\n{got}" for asked, _, got in turns)])
-                ran = results.Ran(
-                    execution, trace, said, library_of(runtime.retriever), self.assistant.folders
-                )
-            return await asyncio.to_thread(results.answer_of, text, trajectory, ran, looked)
+                answer = await asyncio.to_thread(results.completed, answer, ran, looked, said)
+            if answer.kind != "failed":
+                return answer
+            attempts.append(_failed(answer, len(attempts) + 1))
+            if len(attempts) == TRIES:
+                return replace(answer, tried=(*answer.tried, attempts[-1].outcome))
+            begin("again", attempts[-1].outcome)
+
+    def _undrawn(self, looked: Looked) -> Looked:
+        """Without the pictures of inputs that an earlier turn shows."""
+        seen = {file.sha256 for turn in self.turns for file in turn.inputs}
+        known = {file.name for file in looked.files if file.sha256 in seen}
+        return replace(looked, figures=tuple(f for f in looked.figures if f.title not in known))
 
 
-class _Spent:
-    """Turns steps into events and adds up what they cost, for a question that is cancelled."""
+def _retold(turn: Answer) -> str:
+    """A turn as later prompts show it, whatever became of it."""
+    ended = {
+        "answered": f"Returned:\n{turn.returned}",
+        "failed": f"It does not work: {turn.outcome}\n{turn.error or turn.text}",
+        "needs_input": f"Your reply: needs input: {turn.text}",
+        "explained": f"Your reply: {turn.text}",
+        "stopped": f"No reply: the user's limit or the user ended it ({turn.text})",
+        "broken": "No reply: something besides you failed",
+        "no_code": f"No reply: {turn.text}",
+    }
+    code = (turn.code or "")[:TOLD]
+    return prompts.free_turn(turn.question, turn.said[:TOLD], code, ended[turn.kind][:TOLD])
 
-    def __init__(self, started: float, listen: Listen) -> None:
-        self.usage = Usage()
-        self._started = started
-        self._listen = listen
 
-    def say(self, kind: EventKind, text: str) -> None:
-        """Tell of something that begins and is no step of the architecture."""
-        if text:
-            self._listen(Event(kind, text, False, time.monotonic() - self._started))
+def _failed(answer: Answer, number: int) -> prompts.Attempt:
+    last = answer.error.strip().splitlines()[-1:] or [answer.text]
+    ended = f"{answer.outcome}: {last[0]}" if last[0] else f"{answer.outcome}"
+    return prompts.Attempt(
+        number, answer.code or "", ended, traceback=answer.error, printed=answer.printed[:TOLD],
+        returned="" if answer.error else answer.returned or "nothing that has a value",
+    )  # fmt: skip
 
-    def step(self, step: Step) -> None:
-        """Tell of a step."""
-        if step.kind == "model" and "usage" in step.detail:
-            self.usage += Usage(**step.detail["usage"])
-        event = event_of(step, self._started)
-        if event is not None:
-            self._listen(event)
+
+def _spent(steps: Sequence[Step]) -> Usage:
+    """What steps cost; a request that was given up is paid for, nobody knows how much."""
+    paid = [Usage(**s.detail["usage"]) for s in steps if s.kind == "model" and "usage" in s.detail]
+    if steps and steps[-1].kind == "begin" and steps[-1].detail["kind"] == "model":
+        paid.append(Usage(calls=1, estimated=True, cost_usd=None))
+    return sum(paid, Usage())

@@ -1,34 +1,178 @@
-"""An answer on a terminal."""
+"""What is shown of an answer, in its order: on a terminal, in a notebook and on a page."""
 
 from __future__ import annotations
 
-import base64
-import os
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any, Literal
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from markupsafe import Markup
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
 
-from agents.assistant.answers import Answer, Origin, Value
+from agents.assistant.answers import Answer, Value
+from agents.assistant.provenance import split_unit
 from agents.base import Usage
-from sandbox.colours import coloured
-from sandbox.terminal import printable
+from matsmith.core.colours import coloured, pieces
+from matsmith.core.terminal import printable
 
 SOURCES = 12  # that are listed
-CALLS, LITERALS = 3, 6  # that stand beside a value
-_DISTRIBUTIONS = ("pymatgen", "pymatgen-core", "pymatgen-analysis-defects")
-_RULES = (
-    "model=rules is not an LLM: it only answers questions that list properties (`- `name`: "
-    "what it is. Format: float.`). Set OPENAI_API_KEY, or give model.base_url= and "
-    "model.name=."
-)
+CALLS = 8  # that are named
+ROWS, COLUMNS = 40, 8  # of a table of records
+SAID = 4  # values that the first line says
+_DISTRIBUTIONS = ("pymatgen", "pymatgen-core", "pymatgen-analysis-defects", "matminer", "phonopy")
 _HEADS = {
-    "no_code": "No code:",
-    "failed": "The code does not work:",
-    "stopped": "Stopped:",
-    "broken": "Not the model's doing:",
+    "needs_input": "Needs input",
+    "explained": "In words",
+    "no_code": "No answer",
+    "failed": "The code does not work",
+    "stopped": "Stopped",
+    "broken": "Not the model's doing",
 }
+
+Kind = Literal["head", "text", "note", "table", "soft", "code", "error", "files", "list"]
+
+
+@dataclass(frozen=True)
+class Block:
+    """One part of an answer; its text is of hostile origin."""
+
+    kind: Kind
+    text: str  # or the title of what has rows
+    rows: Sequence[Sequence[str]] = ()
+    head: bool = False  # whether the first row is one
+
+
+def blocks(answer: Answer, folder: Path | None = None) -> Iterator[Block]:
+    """The first line is the answer; below it all to believe it. Its files lie in ``folder``."""
+    failed = answer.text or f"{answer.outcome or ''}"
+    head = _HEADS.get(answer.kind, "")
+    yield Block("head", sentence(answer.values) if answer.works else f"{head}: {failed}")
+    if answer.works and answer.text:  # some values, and what the others lack
+        yield Block("note", f"needs input: {answer.text}")
+    if answer.said:
+        yield Block("text", answer.said)
+    yield from (Block("note", note) for note in answer.notes)
+    if answer.values:
+        yield from _tables(answer)
+        yield Block("soft", behind(answer))
+    if answer.error:
+        yield Block("error", answer.error)
+    if answer.files:
+        at = [f.name if folder is None else str(folder / f.name) for f in answer.files]
+        yield Block("files", "Files", [
+            (name, f"{file.size:,} bytes  sha256 {file.sha256[:12]}")
+            for name, file in zip(at, answer.files, strict=True)
+        ])  # fmt: skip
+    if answer.code is not None:
+        there = [f"{n} {answer.versions[n]}" for n in _DISTRIBUTIONS if n in answer.versions]
+        ran = f"executed in the {answer.tier} sandbox on {', '.join(there)}: {answer.outcome}"
+        yield Block("code", f"Code ({ran if answer.outcome else 'not executed'})", [[answer.code]])
+    if answer.sources:
+        found = [f"{s.name}  {s.distribution} {s.version}  {s.path}{f':{s.line}' * (s.line > 0)}"
+                 for s in answer.sources]  # fmt: skip
+        more = [f"{len(found) - SOURCES} more"] if len(found) > SOURCES else []
+        listed = [[text] for text in found[:SOURCES] + more]
+        yield Block("list", "Sources (what the code uses)", listed)
+    if answer.tried:
+        tried = [[f"{number}. {text}"] for number, text in enumerate(answer.tried, 1)]
+        yield Block("list", "Tried", tried)
+    model = answer.model or "no model"
+    yield Block("soft", f"{model}: {spent(answer.usage)}, {answer.seconds:.1f} s")
+
+
+def sentence(values: Sequence[Value]) -> str:
+    """The values in words, with the digits that one reads."""
+    said = [(name, text) for value in values if (text := quantity(value))
+            for name in [_words(value)]]  # fmt: skip
+    if not said:
+        named = ", ".join(_words(value) for value in values[:SAID])
+        return f"Worked out: {named}."
+    if len(said) == 1 == len(values):
+        return f"The {said[0][0]} is {said[0][1]}."
+    more = f"; and {len(values) - SAID} more" if len(values) > SAID else ""
+    listed = "; ".join(f"{name}: {text}" for name, text in said[:SAID])
+    return f"{listed[:1].upper()}{listed[1:]}{more}."
+
+
+def quantity(value: Value) -> str:
+    """A plain value with its unit; empty for what is no single number or short text."""
+    text = _digits(value.value)
+    if isinstance(value.value, list) and 0 < len(value.value) <= SAID:
+        parts = [_digits(item) for item in value.value]
+        text = ", ".join(parts) if all(parts) else ""
+    return f"{text} {value.unit}" if text and value.unit else text
+
+
+def _digits(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        short = f"{value:.5g}"
+        return f"{value:.0f}" if "e+0" in short and abs(value) < 1e9 else short
+    return str(value) if isinstance(value, int) or (isinstance(value, str) and 0 < len(value) < 80
+                                                    and "\n" not in value) else ""  # fmt: skip
+
+
+def _words(value: Value) -> str:
+    """The name of a value without the unit at its end."""
+    return split_unit(value.name)[0] if value.unit else value.name.replace("_", " ").strip()
+
+
+def _tables(answer: Answer) -> Iterator[Block]:
+    """Lists of records as tables of their own; the other values with all digits."""
+    head = sentence(answer.values)
+    plain = [v for v in answer.values if _records(v.value) is None]
+    if any(v.text.strip("'") not in head for v in plain):
+        rows = [(v.name, f"{v.text}{f' {v.unit}' if v.unit else ''}") for v in plain]
+        yield Block("table", "", rows)
+    for value in answer.values:
+        if (rows_ := _records(value.value)) is not None:
+            unit = f" ({value.unit})" if value.unit else ""
+            more = f", the first {ROWS} of {len(value.value)}" * (len(value.value) > ROWS)
+            yield Block("table", f"{value.name}{unit}{more}", rows_, head=True)
+
+
+def _records(value: Any) -> list[list[str]] | None:
+    """Rows of a list of flat dicts, the first one the names; ``None`` where it is none."""
+    if not isinstance(value, list) or not value or not all(isinstance(r, dict) for r in value):
+        return None
+    names = list(dict.fromkeys(str(key) for record in value for key in record))
+    flat = all(not isinstance(item, dict | list) for record in value for item in record.values())
+    if not flat or not 0 < len(names) <= COLUMNS:
+        return None
+    cells = ([_cell(record.get(name)) for name in names] for record in value[:ROWS])
+    return [names, *cells]
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else _digits(value) or str(value)
+
+
+def behind(answer: Answer) -> str:
+    """What ran and what was read, in one line; units are the model's word."""
+    names = [".".join(source.name.rsplit(".", 2)[-2:]) for source in answer.sources]
+    more = f" and {len(names) - CALLS} more" if len(names) > CALLS else ""
+    parts = [f"computed with {', '.join(names[:CALLS])}{more}"] if names else []
+    if answer.read:
+        parts.append(f"read {', '.join(answer.read)}")
+    if any(value.unit for value in answer.values):
+        parts.append("units: the model's word")
+    return "; ".join(parts)
+
+
+def spent(usage: Usage) -> str:
+    """Calls, tokens and cost in words."""
+    cost = "price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
+    cached = f" and {usage.cached_calls} out of the cache (/retry asks past it)"
+    about = " (estimated)" if usage.estimated else ""
+    calls = f"{usage.calls} call{'s' * (usage.calls != 1)}{cached if usage.cached_calls else ''}"
+    return f"{calls}, {usage.tokens} tokens{about}, {cost}"
 
 
 def safe(text: str) -> str:
@@ -36,105 +180,57 @@ def safe(text: str) -> str:
     return escape(printable(text))
 
 
+_MARKUP: dict[Kind, str] = {
+    "head": "[bold]{}[/bold]", "note": "[bold yellow]![/bold yellow] {}", "soft": "[dim]{}[/dim]",
+    "table": "[bold]{}[/bold]", "code": "\n[bold]{}[/bold]", "list": "\n[bold]{}[/bold]",
+    "files": "\n[bold]{}[/bold]",
+}  # fmt: skip
+
+
 def print_answer(answer: Answer, console: Console, folder: Path | None = None) -> None:
-    """Values with their origin, notes, code, sources, files, what was tried, what it cost.
-
-    Parameters
-    ----------
-    folder
-        Where the files of the answer lie.
-    """
-    if answer.kind == "needs_input":
-        console.print("[bold yellow]Needs input:[/bold yellow]", safe(answer.text))
-    elif answer.works:
-        console.print("[bold]Result[/bold]")
-        for value in answer.values:
-            _print_value(value, console)
-        if answer.text:  # some values, and what the others lack
-            console.print("[bold yellow]Needs input:[/bold yellow]", safe(answer.text))
-    else:
-        said = answer.text or f"{answer.outcome}\n{answer.error}"
-        console.print(f"[bold]{_HEADS[answer.kind]}[/bold]", safe(said))
-    for note in answer.notes:
-        console.print(f"[bold yellow]![/bold yellow] {safe(note)}")
-    if answer.code is not None and answer.outcome is not None:
-        versions = [f"{n} {answer.versions[n]}" for n in _DISTRIBUTIONS if n in answer.versions]
-        ran = f"executed in the {answer.tier} sandbox on {', '.join(versions)}: {answer.outcome}"
-        console.print(f"\n[bold]Code[/bold] ({ran})")
-        console.print(coloured(answer.code))
-    _print_lists(answer, console, folder)
-    console.print(f"\n[dim]{safe(f'{answer.model}: ')}{spent(answer.usage)}, "
-                  f"{answer.seconds:.1f} s[/dim]")  # fmt: skip
-    if answer.model.endswith("(no LLM)") and not answer.works:
-        console.print(_RULES)
+    """An answer on a terminal; for ``folder`` see `blocks`."""
+    for block in blocks(answer, folder):
+        if block.text:
+            console.print(_MARKUP.get(block.kind, "{}").format(safe(block.text)))
+        if block.kind == "code":
+            console.print(coloured(block.rows[0][0]))
+        elif block.head:
+            table = Table(*map(safe, block.rows[0]), box=None, pad_edge=False)
+            for row in block.rows[1:]:
+                table.add_row(*map(safe, row))
+            console.print(table)
+        else:
+            for row in block.rows:
+                console.print((": " if block.kind == "table" else "  ").join(map(safe, row)))
 
 
-def _print_value(value: Value, console: Console) -> None:
-    unit = f" {value.unit}" if value.unit else ""
-    console.print(safe(f"{value.name!r}: {value.text}{unit}"))
-    console.print(f"    [dim]{safe(in_words(value.origin))}[/dim]")
+WEB = Path(__file__).parent / "web"
+#: Kinds that cannot run anything in an ``<img>``.
+PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/svg+xml"})
 
 
-def in_words(origin: Origin) -> str:
-    """Where a value comes from, in one line."""
-    parts = []
-    if origin.calls:
-        names = [".".join(name.rsplit(".", 2)[-2:]) for name in reversed(origin.calls)]
-        more = f" and {len(names) - CALLS} more" if len(names) > CALLS else ""
-        parts.append(f"computed by {', '.join(names[:CALLS])}{more}")
-    if origin.files:
-        parts.append(f"from {', '.join(origin.files)}")
-    for word, literals in (("given", origin.given), ("assumed by the model", origin.assumed)):
-        if literals:
-            listed = ", ".join(f"{literal.text}" for literal in literals[:LITERALS])
-            more = f" and {len(literals) - LITERALS} more" if len(literals) > LITERALS else ""
-            parts.append(f"{word}: {listed}{more}")
-    if origin.unknown:
-        parts.append(f"not certain: {'; '.join(origin.unknown)}")
-    if origin.kind == "assumed" and not origin.assumed:
-        parts.append("written by the model")
-    return "; ".join(parts)
+@cache
+def _template() -> Template:
+    loader = FileSystemLoader(WEB)
+    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+    return made.get_template("answer.html", globals={"json": json.dumps, "pieces": pieces})
 
 
-def _print_lists(answer: Answer, console: Console, folder: Path | None) -> None:
-    if answer.sources:
-        console.print("\n[bold]Sources[/bold] (what the code uses)")
-        for source in answer.sources[:SOURCES]:
-            where = f"{source.path}:{source.line}" if source.line else source.path
-            line = safe(f"{source.name}  {source.distribution} {source.version}  {where}")
-            console.print(f"[link={source.link}]{line}[/link]" if source.link else line)
-        if len(answer.sources) > SOURCES:
-            console.print(f"... {len(answer.sources) - SOURCES} more")
-    if answer.files:
-        console.print("\n[bold]Files[/bold]")
-        for file in answer.files:
-            at = file.name if folder is None else folder / file.name
-            console.print(safe(f"{at}  {file.size} bytes  sha256 {file.sha256[:16]}"))
-            if file.mime == "image/png" and console.is_terminal:
-                console.file.write(picture(file.data, os.environ))
-    if answer.tried:
-        listed = [f"{number}. {text}" for number, text in enumerate(answer.tried, 1)]
-        console.print("\n[bold]Tried[/bold]\n" + safe("\n".join(listed)))
+def answer_html(answer: Answer) -> Markup:
+    """What is shown of an answer, as one ``<div>``; pictures stand before the code."""
+    shown = list(blocks(answer))
+    kinds = [block.kind for block in shown]
+    first = next((n for n, kind in enumerate(kinds) if kind in {"files", "code"}), len(kinds))
+    figures = [figure for figure in answer.figures if figure.mime in PICTURES]
+    html = _template().render(blocks=shown, figures=figures, first=first)
+    return Markup(html)  # noqa: S704 -- the template escapes all that it is given
 
 
-def spent(usage: Usage) -> str:
-    """Calls, tokens and cost in words."""
-    cost = "price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
-    about = " (estimated)" if usage.estimated else ""
-    return f"{usage.calls} calls, {usage.tokens} tokens{about}, {cost}"
+def notebook_html(answer: Answer) -> str:
+    """The answer with its own style sheet."""
+    style = (WEB / "answer.css").read_text(encoding="utf-8")
+    return f"<style>{style}</style>{answer_html(answer)}"
 
 
-def picture(data: bytes, environment: Mapping[str, str]) -> str:
-    """A PNG as the terminal shows it; empty where it cannot."""
-    text = base64.b64encode(data).decode()
-    program = environment.get("TERM_PROGRAM", "")
-    if program in {"iTerm.app", "WezTerm"} or environment.get("LC_TERMINAL") == "iTerm2":
-        return f"\x1b]1337;File=inline=1;size={len(data)}:{text}\x07\n"
-    if "kitty" in environment.get("TERM", "") or program == "ghostty":
-        parts = [text[start : start + 4096] for start in range(0, len(text), 4096)]
-        written = []
-        for number, part in enumerate(parts):
-            first = "a=T,f=100," if number == 0 else ""
-            written.append(f"\x1b_G{first}m={int(number < len(parts) - 1)};{part}\x1b\\")
-        return "".join(written) + "\n"
-    return ""
+#: How a notebook shows an answer; set here, for `answers` lies below all that shows them.
+Answer._repr_html_ = notebook_html  # type: ignore[attr-defined]

@@ -1,19 +1,27 @@
-"""Conversations on disk: a folder each, with a JSON file per turn and the files that it made."""
+"""Conversations on disk: a folder each, with a JSON file per turn and the files that it made.
+
+A turn can be written as a script that runs again without matsmith.
+"""
 
 from __future__ import annotations
 
 import os
+import re
+import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment
 from platformdirs import user_data_path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from agents.assistant import scripts
 from agents.assistant.answers import Answer, OutputFile
-from sandbox.command import UsageError
+from matsmith.core.errors import UsageError
+from matsmith.core.terminal import printable
+from sandbox.base import Written
 
 FORMAT = 1
 
@@ -39,33 +47,50 @@ def new_session() -> Path:
     return sessions_folder() / f"{stamp}-{os.getpid()}"
 
 
-def last_session() -> Path:
-    """The conversation that was begun last.
+def sessions() -> list[Path]:
+    """The conversations, the one used last first."""
+    found = [path.parent for path in sessions_folder().glob("*/1.json")]
+    return sorted(found, key=lambda folder: -max(p.stat().st_mtime for p in folder.glob("*.json")))
 
-    Raises
-    ------
-    UsageError
-        When there is none.
-    """
-    root = sessions_folder()
-    found = sorted(path.parent for path in root.glob("*/1.json")) if root.is_dir() else []
+
+def find_session(name: str | None = "") -> Path:
+    """The conversation of a name; empty: that which was used last, ``None``: a new one."""
+    if name is None:
+        return new_session()
+    found = [folder for folder in sessions() if folder.name.startswith(name)]
     if not found:
-        raise UsageError(f"there is no conversation to continue in {root}")
-    return found[-1]
+        about = f"called {name} " if name else ""
+        raise UsageError(f"there is no conversation {about}to continue in {sessions_folder()}")
+    return found[0]
+
+
+def titles() -> list[tuple[str, str]]:
+    """Name and first question of each conversation, the one used last first."""
+    found = []
+    for folder in sessions():
+        with suppress(UsageError):  # not ours: a list of the others is still one
+            found.append((folder.name, load(folder, 1)[0].question))
+    return found
+
+
+def private(path: Path) -> Path:
+    """A file that only its user can read, in a folder of which that is true as well."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.parent.chmod(0o700)
+    path.touch(mode=0o600)
+    path.chmod(0o600)
+    return path
 
 
 def save(folder: Path, number: int, answer: Answer) -> None:
     """Write a turn, readable by its user only, and the files that its code made."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    part = private(folder / f"{number}.json.part")
     write_files(folder / str(number), answer.files)
-    part = folder / f"{number}.json.part"
-    text = _Turn(answer=answer).model_dump_json()
-    part.touch(mode=0o600)
-    part.write_text(text, encoding="utf-8")
+    part.write_text(_Turn(answer=answer).model_dump_json(), encoding="utf-8")
     part.replace(folder / f"{number}.json")
 
 
-def write_files(folder: Path, files: Sequence[OutputFile]) -> list[Path]:
+def write_files(folder: Path, files: Sequence[OutputFile | Written]) -> list[Path]:
     """Write what a code made below a folder; returns the paths."""
     written = []
     for file in files:
@@ -81,16 +106,10 @@ def forget(folder: Path, number: int) -> None:
     (folder / f"{number}.json").unlink(missing_ok=True)
 
 
-def load(folder: Path) -> list[Answer]:
-    """The turns of a conversation.
-
-    Raises
-    ------
-    UsageError
-        When a file is not one of ours.
-    """
+def load(folder: Path, most: int = sys.maxsize) -> list[Answer]:
+    """The first turns of a conversation."""
     turns: list[Answer] = []
-    while (path := folder / f"{len(turns) + 1}.json").is_file():
+    while len(turns) < most and (path := folder / f"{len(turns) + 1}.json").is_file():
         try:
             turns.append(_Turn.model_validate_json(path.read_bytes()).answer)
         except ValidationError as error:
@@ -106,27 +125,44 @@ def as_json(answer: Answer, folder: Path | None) -> dict[str, Any]:
         del file["data"]
         file["path"] = None if folder is None else str(folder / file["name"])
     plain["figures"] = [figure["title"] for figure in plain["figures"]]
-    for value in plain["values"]:
-        origin = next(v.origin for v in answer.values if v.name == value["name"])
-        value["origin"]["kind"] = origin.kind
     return plain
 
 
 def deliver(answer: Answer, out: Path) -> list[Path]:
-    """Write an answer where its user wants it: a script, a notebook, or a folder with all of it.
+    """Write an answer where its user wants it: a script, or a folder with all of it.
 
-    Raises
-    ------
-    UsageError
-        When that is not possible.
+    What the code wrote to its folder ``out`` lies in that folder under the same names.
     """
-    if out.suffix in {".py", ".ipynb"}:
-        scripts.write(answer, out)
+    if out.suffix == ".py":
+        write_script(answer, out)
         return [out]
     try:
-        out.mkdir(exist_ok=True)
+        out.mkdir(parents=True, exist_ok=True)
         written = write_files(out, answer.files)
     except OSError as error:
         raise UsageError(f"--out {out}: {error.strerror}") from error
-    scripts.write(answer, out / "answer.py")
-    return [out / "answer.py", *written]
+    if answer.code is not None:
+        write_script(answer, out / "answer.py")
+        written.insert(0, out / "answer.py")
+    return written
+
+
+def write_script(answer: Answer, path: Path) -> None:
+    """Write a turn as a script."""
+    if answer.code is None:
+        raise UsageError("this turn has no code to save")
+    try:
+        path.write_text(script(answer), encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+
+
+def script(answer: Answer) -> str:
+    """A script with the question, what it returned, and its versions for ``uv run`` (PEP 723)."""
+    made = Environment(trim_blocks=True, keep_trailing_newline=True)  # noqa: S701 -- no HTML
+    made.filters["comment"] = lambda text: "\n".join(
+        f"#   {line}".rstrip() for line in printable(text).splitlines()
+    )
+    made.filters["plain"] = lambda text: re.fullmatch(r"[\w.+!-]+", text) is not None
+    text = Path(__file__).with_name("script.py.j2").read_text(encoding="utf-8")
+    return made.from_string(text).render(answer=answer)

@@ -2,110 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from agents.assistant import tracer
-from agents.introspect import assembled
-from indexes.introspection import places
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from agents.assistant.answers import Source
 from sandbox.base import Execution, Mount, Outcome, Sandbox
 
-_PROGRAM = """\
-{program}
-
-def _traced():
-    return run_traced({code!r}, {entry!r}, {inputs!r})
-"""
 #: Third-party packages whose functions are arithmetic, not knowledge of materials.
 ARITHMETIC = frozenset({"numpy"})
 _LIMITS = frozenset({Outcome.TIMEOUT, Outcome.MEMORY, Outcome.OUTPUT_FLOOD, Outcome.KILLED})
-_LABEL = 300  # characters of a dotted name
 
 
-@dataclass(frozen=True)
-class Symbol:
-    """Where a name of a library lives: distribution, version, file below the packages, line."""
-
-    distribution: str
-    version: str
-    path: str
-    line: int
-
-
-@dataclass(frozen=True)
-class Trace:
+class Trace(BaseModel):
     """What a run used; made inside the sandbox, so as untrusted as its result.
 
-    Attributes
-    ----------
-    places
-        Place in the code (:func:`agents.assistant.tracer.place`) to the dotted names of what was
-        called or read there. A place that is missing was not reached.
-    read
-        Inputs that were opened.
+    Symbols stand in the order of their first use; ``read`` are inputs that were opened; ``noted``
+    is whether the run could be followed at all.
     """
 
-    places: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    symbols: Mapping[str, Symbol] = field(default_factory=dict)
-    read: Collection[str] = ()
+    model_config = ConfigDict(strict=True, frozen=True)
+
+    symbols: list[Source] = []
+    read: list[str] = []
+    noted: bool = True
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """What belongs to an installed package that knows more than arithmetic, in its order."""
+        return tuple(s for s in self.symbols if s.version and s.distribution not in ARITHMETIC)
+
+    @property
+    def library(self) -> tuple[str, ...]:
+        """The names of `sources`."""
+        return tuple(source.name for source in self.sources)
 
 
 async def run_final(
     sandbox: Sandbox, code: str, entry: str, *, timeout: float, mounts: Sequence[Mount]
-) -> tuple[Execution, Trace | None]:
+) -> tuple[Execution, Trace]:
     """Run an answer for good, its files collected.
 
     Noting what it uses must not change what it does: where such a run does not end well, the code
-    runs once more as it is, and there is no trace.
-
-    Raises
-    ------
-    SandboxError
-        When the sandbox failed.
+    runs once more as it is, and nothing is noted.
     """
     inputs = [mount.target for mount in mounts]
-    text = assembled(places, tracer)
-    program = _PROGRAM.format(program=text, code=code, entry=entry, inputs=inputs)
-    done = await sandbox.run(program, "_traced", timeout=timeout, mounts=mounts, collect=True)
-    trace = _read(done)
-    if trace is not None:
-        return replace(done, result=done.result["value"], payload=None), trace
-    if done.outcome in _LIMITS:
-        return done, None
-    return await sandbox.run(code, entry, timeout=timeout, mounts=mounts, collect=True), None
-
-
-def _read(done: Execution) -> Trace | None:
-    """The trace of a run; ``None`` where the code replaced it, or it did not end well."""
-    if done.outcome is not Outcome.OK:
-        return None
-    match done.result:
-        case {"value": _, "places": dict(found), "symbols": dict(symbols), "read": list(read)}:
-            pass
-        case _:
-            return None
-    known = {
-        str(name)[:_LABEL]: symbol for name, each in symbols.items() if (symbol := _symbol(each))
-    }
-    return Trace(
-        {str(p): [str(n)[:_LABEL] for n in names] for p, names in found.items()
-         if isinstance(names, list)},
-        known,
-        {str(name) for name in read},
+    done = await sandbox.call(
+        "agents.assistant.tracer", "run_traced", [code, entry, inputs],
+        timeout=timeout, mounts=mounts, collect=True,
     )  # fmt: skip
-
-
-def _symbol(each: Any) -> Symbol | None:
-    match each:
-        case {"distribution": str(name), "version": str(version), "path": str(path),
-              "line": int(line)}:  # fmt: skip
-            return Symbol(name, version, path, line)
-        case _:
-            return None
-
-
-def is_library(label: str, trace: Trace) -> bool:
-    """Whether a dotted name is of an installed package that knows more than arithmetic."""
-    symbol = trace.symbols.get(label)
-    return symbol is not None and bool(symbol.version) and symbol.distribution not in ARITHMETIC
+    found: Any = done.result if done.outcome is Outcome.OK else None
+    if isinstance(found, dict) and "value" in found:
+        try:
+            trace = Trace.model_validate({n: part for n, part in found.items() if n != "value"})
+            return replace(done, result=found["value"], payload=None), trace
+        except ValidationError:
+            pass  # the code replaced it
+    if done.outcome not in _LIMITS:
+        done = await sandbox.run(code, entry, timeout=timeout, mounts=mounts, collect=True)
+    return done, Trace(noted=False)

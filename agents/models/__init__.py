@@ -1,27 +1,34 @@
-"""Chat models by configuration, with usage, cost, cache and bounded failure.
+"""Language models by configuration, with usage, cost, cache and bounded failure."""
 
-Importing this package imports no LangChain: ``--help`` must answer at once.
-"""
-
-from agents.models.calls import ToolCall
-from agents.models.client import ContextError, ModelClient, ModelError
-from agents.models.config import ModelConfig, Price, read_config
-from agents.models.counting import CHARACTERS_PER_TOKEN
-from agents.models.prices import find_price
+from agents.models.calls import Message, ToolCall, Tools
+from agents.models.client import ModelClient
+from agents.models.config import ModelConfig, Price, find_price, read_config
 from agents.models.providers import build_model
-from agents.models.reply import FAULTS, Fault, Reply
+from agents.models.recordings import Place, Scene
+from agents.models.reply import (
+    CHARACTERS_PER_TOKEN,
+    FAULTS,
+    ContextError,
+    Fault,
+    ModelError,
+    Reply,
+)
 
 __all__ = [
     "CHARACTERS_PER_TOKEN",
     "FAULTS",
     "ContextError",
     "Fault",
+    "Message",
     "ModelClient",
     "ModelConfig",
     "ModelError",
+    "Place",
     "Price",
     "Reply",
+    "Scene",
     "ToolCall",
+    "Tools",
     "build_model",
     "find_price",
     "read_config",

@@ -1,37 +1,40 @@
-"""Response cache: the same request, sampled for the same purpose, is paid for once."""
+"""Reply cache: the same request, sampled for the same purpose, is paid for once.
+
+It saves money and never costs any: whatever is wrong with it (a full disk, a damaged file, a folder
+that cannot be written) is a miss and one warning.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from agents.models.content import plain_message
-
-if TYPE_CHECKING:  # slow to import
-    from langchain_core.messages import BaseMessage
+from agents.models.calls import Message, Tools, plain_message
+from agents.models.reply import Sent
 
 _SCHEMA = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)"
+_LOG = logging.getLogger(__name__)
 
 
 def request_key(
     model: Mapping[str, Any],
-    messages: Sequence[BaseMessage],
+    messages: Sequence[Message],
     sample: str,
-    tools: Sequence[Mapping[str, Any]] = (),
+    tools: Tools = (),
 ) -> str:
-    """Hash of model identity and parameters, messages, *sample index*, and tools if any.
+    """Hash of model identity and parameters, messages, tools if any, and the sample's index.
 
-    Without the sample index repeated samples would all be the first one, and their
-    variance would vanish.
+    Without the index repeated samples would all be the first one, and their variance would vanish.
     """
-    plain = [plain_message(message) for message in messages]
     request = {
         "model": dict(model),
-        "messages": [list(message.values()) for message in plain],
+        "messages": [list(plain_message(message).values()) for message in messages],
         "sample": sample,
         **({"tools": list(tools)} if tools else {}),
     }
@@ -40,27 +43,50 @@ def request_key(
 
 
 class ReplyCache:
-    """Replies on disk (SQLite, safe for several processes)."""
+    """Replies on disk (SQLite, safe for several processes), readable by their owner only."""
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._database = sqlite3.connect(path, timeout=30.0)
-        self._database.execute("PRAGMA journal_mode=WAL")
-        self._database.execute(_SCHEMA)
-        self._database.commit()
+        self._path = path
+        self._database: sqlite3.Connection | None = None
+        self._warned = False
+        with self._harmless():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch(mode=0o600)
+            path.chmod(0o600)
+            self._database = sqlite3.connect(path, timeout=30.0)
+            self._database.execute("PRAGMA journal_mode=WAL")
+            self._database.execute(_SCHEMA)
+            self._database.commit()
 
-    def get(self, key: str) -> dict[str, Any] | None:
-        """The stored reply, or ``None``."""
-        row = self._database.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
-        return None if row is None else dict(json.loads(row[0]))
+    def get(self, key: str) -> Sent | None:
+        """What was kept under ``key``; ``None`` for nothing that can be read."""
+        with self._harmless():
+            for (reply,) in self._run("SELECT reply FROM replies WHERE key = ?", key):
+                return Sent.model_validate(json.loads(reply))
+        return None
 
-    def put(self, key: str, reply: Mapping[str, Any]) -> None:
-        """Store a reply; an older one under the same key is replaced."""
-        self._database.execute(
-            "INSERT OR REPLACE INTO replies VALUES (?, ?)", (key, json.dumps(dict(reply)))
-        )
-        self._database.commit()
+    def put(self, key: str, sent: Sent) -> None:
+        """Keep a reply; an older one under the same key is replaced."""
+        with self._harmless():
+            reply = json.dumps(sent.stored())
+            self._run("INSERT OR REPLACE INTO replies VALUES (?, ?)", key, reply)
 
     def close(self) -> None:
         """Close the database."""
-        self._database.close()
+        if self._database is not None:
+            self._database.close()
+
+    def _run(self, statement: str, *values: str) -> list[Any]:
+        if self._database is None:
+            return []
+        with self._database:
+            return self._database.execute(statement, values).fetchall()
+
+    @contextmanager
+    def _harmless(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, sqlite3.Error, ValueError, RecursionError) as error:
+            if not self._warned:
+                self._warned = True
+                _LOG.warning("replies are not kept in %s, or found there: %s", self._path, error)

@@ -1,4 +1,4 @@
-"""Tool calls: as an endpoint returns them, and as text for models that have no tool calling.
+"""Messages as plain data; tool calls, as an endpoint returns them and as text for other models.
 
 Both are read into the same :class:`ToolCall`, so that whoever asks need not know which protocol
 was used. Names and arguments are hostile text: they are parsed under caps, and what cannot be
@@ -10,15 +10,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from itertools import groupby
+from typing import Any, Literal
 
 from docgen.reading import fences, spoken, tagged
 
-if TYPE_CHECKING:  # slow to import
-    from langchain_core.messages import AIMessage, BaseMessage
-
 MAX_ARGUMENTS = 200_000  # characters of the arguments of one call
 MAX_NAME = 100  # characters of a tool's name
+#: Roles under which conversations have been recorded.
+STORED = {"user": "human", "assistant": "ai"}
 SHOWN = 300  # characters of arguments that could not be read
 BODY = "code"  # the argument that the text protocol writes plainly, below the JSON
 
@@ -41,18 +41,16 @@ its arguments:
 {tools}"""
 
 
+#: What a model may call, as OpenAI's API describes functions.
+Tools = Sequence[Mapping[str, Any]]
+
+
 @dataclass(frozen=True)
 class ToolCall:
-    """A call that a model made.
+    """A call that a model made; its ``id`` is unique among those of its reply.
 
-    Attributes
-    ----------
-    id
-        Unique among the calls of its reply; the result is sent back under it.
-    arguments
-        Parsed JSON, not yet checked against the tool's schema; empty when ``error`` is set.
-    error
-        Why the arguments could not be read.
+    ``arguments`` are parsed JSON, not yet checked against the tool's schema, or empty, and then
+    ``error`` says why they could not be read.
     """
 
     id: str
@@ -61,16 +59,30 @@ class ToolCall:
     error: str | None = None
 
 
-def calls_of(message: AIMessage) -> tuple[ToolCall, ...]:
-    """The calls that an endpoint returned, those with unreadable arguments last."""
-    found = [
-        (call.get("id"), call.get("name"), call.get("args"))
-        for call in (*message.tool_calls, *message.invalid_tool_calls)
-    ]
-    return _calls(found)
+@dataclass(frozen=True)
+class Message:
+    """One message of a conversation.
+
+    Its content is a text, or blocks of text and pictures: ``{"type": "text", "text": ...}`` and
+    ``{"type": "image", "base64": ..., "mime_type": ..., "key": ...}``, recorded under the key.
+    ``call_id`` is the call whose result it is; for ``raw`` see `agents.models.reply.Sent`.
+    """
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str | list[dict[str, Any]]
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
+    raw: Mapping[str, Any] | None = None
+
+    @property
+    def text(self) -> str:
+        """Its text, without pictures."""
+        if isinstance(self.content, str):
+            return self.content
+        return "".join(block["text"] for block in self.content if block["type"] == "text")
 
 
-def read_calls(text: str, tools: Sequence[Mapping[str, Any]]) -> tuple[str, tuple[ToolCall, ...]]:
+def read_calls(text: str, tools: Tools) -> tuple[str, tuple[ToolCall, ...]]:
     """The first call that a text makes, and what the text says before it.
 
     What follows a call was written without its result, and is dropped. A block in tags
@@ -84,14 +96,14 @@ def read_calls(text: str, tools: Sequence[Mapping[str, Any]]) -> tuple[str, tupl
         value = _json(head)
         named = isinstance(value, dict) and {"name", "arguments"} <= value.keys()
         if language in _MARKS or (language in _UNMARKED and named and value["name"] in names):
-            return _before(whole, content), _calls([_request(value, head, body)])
+            return _before(whole, content), calls_of([_request(value, head, body)])
     for content in tagged(said, "tool_call")[:1]:
         before = said.lower().partition("<tool_call>")[0]
-        return said[: len(before)].strip(), _calls([_request(_json(content), content, "")])
+        return said[: len(before)].strip(), calls_of([_request(_json(content), content, "")])
     return text, ()
 
 
-def told(tools: Sequence[Mapping[str, Any]]) -> str:
+def told(tools: Tools) -> str:
     """What a model without tool calling is told about its tools."""
     listed = [
         f"- {tool['function']['name']}: {tool['function']['description']}\n"
@@ -101,91 +113,47 @@ def told(tools: Sequence[Mapping[str, Any]]) -> str:
     return PROTOCOL.format(body=BODY, tools="\n".join(listed))
 
 
-def as_text(
-    messages: Sequence[BaseMessage], tools: Sequence[Mapping[str, Any]]
-) -> list[BaseMessage]:
-    """A conversation with tool calls as plain messages."""
-    from langchain_core.messages import (  # noqa: PLC0415 - slow to import
-        AIMessage,
-        HumanMessage,
-        SystemMessage,
-        ToolMessage,
-    )
-
-    plain: list[BaseMessage] = []
-    names: dict[str, str] = {}
-    results: list[str] = []
-    for message in messages:
-        if isinstance(message, ToolMessage):
-            name = names.get(message.tool_call_id, "")
-            results.append(f'<result tool="{name}">\n{message.text}\n</result>')
-            continue
+def as_text(messages: Sequence[Message], tools: Tools) -> list[Message]:
+    """A conversation with tool calls as plain messages, and what is told about the tools."""
+    plain: list[Message] = []
+    names: dict[str, str] = {}  # of the latest calls: each reply may number its own anew
+    for results, group in groupby(messages, lambda message: message.role == "tool"):
         if results:
-            plain.append(HumanMessage("\n".join(results)))
-            results = []
-        if isinstance(message, AIMessage) and message.tool_calls:
-            names.update({str(call["id"]): call["name"] for call in message.tool_calls})
-            blocks = [_block(call["name"], call["args"]) for call in message.tool_calls]
-            plain.append(AIMessage("\n\n".join(filter(None, [message.text, *blocks]))))
-        else:
-            plain.append(message)
-    if results:
-        plain.append(HumanMessage("\n".join(results)))
-    if plain and isinstance(plain[0], SystemMessage):
-        return [SystemMessage(f"{plain[0].text}\n\n{told(tools)}"), *plain[1:]]
-    return [SystemMessage(told(tools)), *plain]
+            shown = [f'<result tool="{names.get(message.call_id, "")}">\n{message.text}\n</result>'
+                     for message in group]  # fmt: skip
+            plain.append(Message("user", "\n".join(shown)))
+            continue
+        for message in group:
+            names |= {call.id: call.name for call in message.calls}
+            blocks = [_block(call.name, call.arguments) for call in message.calls]
+            said = Message(message.role, "\n\n".join(filter(None, [message.text, *blocks])))
+            plain.append(said if blocks else message)
+    first, rest = ([plain[0].text], plain[1:]) if plain[0].role == "system" else ([], plain)
+    return [Message("system", "\n\n".join([*first, told(tools)])), *rest]
 
 
-def message_of(
-    text: str, calls: Sequence[ToolCall], raw: Mapping[str, Any] | None = None
-) -> AIMessage:
-    """A reply with calls as it stands in the conversation.
-
-    ``raw`` is what some providers want back unchanged: signed thoughts, for example.
-    """
-    from langchain_core.messages import AIMessage  # noqa: PLC0415 - slow to import
-
-    return AIMessage(
-        content=raw["content"] if raw else text,
-        additional_kwargs=dict(raw["additional_kwargs"]) if raw else {},
-        tool_calls=[
-            {"name": call.name, "args": dict(call.arguments), "id": call.id, "type": "tool_call"}
-            for call in calls
-        ],
-    )
-
-
-def raw_of(message: AIMessage) -> dict[str, Any] | None:
-    """What of a reply with calls must be sent back as it came; ``None`` for a plain one."""
-    extra = {k: v for k, v in message.additional_kwargs.items() if k != "tool_calls" and v}
-    if not message.tool_calls or (isinstance(message.content, str) and not extra):
-        return None
-    given = {"content": message.content, "additional_kwargs": extra}
-    whole: dict[str, Any] = json.loads(_valid(json.dumps(given, default=str, ensure_ascii=False)))
-    return whole
-
-
-def _calls(found: Sequence[tuple[object, object, object]]) -> tuple[ToolCall, ...]:
-    calls: list[ToolCall] = []
-    for number, (given, name, arguments) in enumerate(found):
-        taken = {call.id for call in calls}
-        known = str(given) if given and len(str(given)) <= MAX_NAME else ""
-        ident = known if known and known not in taken else f"call_{number}"
-        while ident in taken:
+def calls_of(sent: Sequence[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
+    """The calls that were sent, by ``id``, ``name`` and ``args``."""
+    calls: dict[str, ToolCall] = {}
+    for number, call in enumerate(sent):
+        known = str(call.get("id") or "")
+        ident = known if 0 < len(known) <= MAX_NAME and known not in calls else f"call_{number}"
+        while ident in calls:
             ident += "_"
-        parsed, error = _arguments(arguments)
-        calls.append(ToolCall(_valid(ident), _valid(str(name or "")[:MAX_NAME]), parsed, error))
-    return tuple(calls)
+        parsed, error = _arguments(call.get("args"))
+        named = encodable(str(call.get("name") or "")[:MAX_NAME])
+        calls[ident] = ToolCall(encodable(ident), named, parsed, error)
+    return tuple(calls.values())
 
 
-def _request(value: object, head: str, body: str) -> tuple[object, object, object]:
-    """Id, name and arguments of a call that was written as text."""
+def _request(value: object, head: str, body: str) -> dict[str, Any]:
+    """A call that was written as text."""
     if not isinstance(value, dict):
-        return None, "", head
+        return {"args": head}
     arguments = value.get("arguments", {})
     if body.strip() and isinstance(arguments, dict):
         arguments = {**arguments, BODY: body.removesuffix("\n")}
-    return None, value.get("name"), arguments
+    return {"name": value.get("name"), "args": arguments}
 
 
 def _arguments(given: object) -> tuple[Mapping[str, Any], str | None]:
@@ -193,15 +161,15 @@ def _arguments(given: object) -> tuple[Mapping[str, Any], str | None]:
     shown = ""
     try:
         text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-        shown = _valid(text[:SHOWN])
+        shown = encodable(text[:SHOWN])
         if len(text) > MAX_ARGUMENTS:
             return {}, f"the arguments are longer than {MAX_ARGUMENTS} characters: {shown}..."
-        value = json.loads(_valid(text or "{}"), parse_constant=lambda _: None)
+        value = plain(json.loads(text or "{}", parse_constant=lambda _: None))
     except (ValueError, TypeError, RecursionError) as error:
         return {}, f"the arguments are not JSON ({str(error)[:SHOWN]}): {shown}"
     if not isinstance(value, dict):
         return {}, f"the arguments are not a JSON object: {shown}"
-    return json.loads(_valid(json.dumps(value, ensure_ascii=False))), None
+    return value, None
 
 
 def _json(text: str) -> Any:
@@ -224,6 +192,64 @@ def _block(name: str, arguments: Mapping[str, Any]) -> str:
     return f"```tool\n{head}\n{below}```"
 
 
-def _valid(text: str) -> str:
+def encodable(text: str, instead: str = "replace") -> str:
     """Without halves of characters, which no request, file or hash takes."""
-    return text.encode("utf-8", "replace").decode()
+    return text.encode("utf-8", instead).decode()
+
+
+def plain(value: object) -> Any:
+    """As JSON holds it, without halves of characters."""
+    return json.loads(encodable(json.dumps(value, default=str, ensure_ascii=False)))
+
+
+def plain_content(message: Message) -> str | list[dict[str, Any]]:
+    """Content of a message as JSON-able data.
+
+    A picture stands by its key: bytes would make a recording large, and another version of a
+    drawing library would make every request a new one.
+    """
+    if isinstance(message.content, str):
+        return message.content
+    return [{"type": "image", "key": block["key"]} if "key" in block else block
+            for block in message.content]  # fmt: skip
+
+
+def plain_calls(message: Message) -> list[dict[str, Any]]:
+    """The calls of a message as JSON-able data."""
+    return [{"id": each.id, "name": each.name, "args": dict(each.arguments)}
+            for each in message.calls]  # fmt: skip
+
+
+def plain_message(message: Message) -> dict[str, Any]:
+    """A message as it is stored, and part of a digest."""
+    stored = {"role": STORED.get(message.role, message.role), "content": plain_content(message)}
+    if message.calls:
+        stored["calls"] = plain_calls(message)
+    return stored | ({"call_id": message.call_id} if message.call_id else {})
+
+
+def wire(message: Message) -> dict[str, Any]:
+    r"""A message as OpenAI's API takes it; half of a character as Python writes it, ``\ud83d``."""
+    content: Any = message.content
+    if isinstance(content, str):
+        content = encodable(content, "backslashreplace")
+    else:
+        content = [
+            {"type": "text", "text": encodable(block["text"], "backslashreplace")}
+            if block["type"] == "text"
+            else {"type": "image_url",
+                  "image_url": {"url": f"data:{block['mime_type']};base64,{block['base64']}"}}
+            for block in content
+        ]  # fmt: skip
+    sent = {"role": message.role, "content": content}
+    if message.call_id:
+        sent["tool_call_id"] = message.call_id
+    if message.calls:
+        extras = (message.raw or {}).get("calls") or [{}] * len(message.calls)
+        sent |= (message.raw or {}).get("fields", {}) | {"content": content or None}
+        sent["tool_calls"] = [
+            {"id": call.id, "type": "function", **extra, "function": {
+                "name": call.name, "arguments": json.dumps(call.arguments, ensure_ascii=False)}}
+            for call, extra in zip(message.calls, extras, strict=True)
+        ]  # fmt: skip
+    return sent

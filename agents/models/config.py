@@ -1,12 +1,29 @@
-"""The ``model`` group of the configuration."""
+"""The ``model`` group of the configuration: what models cost, and how often they may be asked.
+
+Prices are those of the package ``genai-prices``, as bundled with its version: what one may have to
+pay at most, so that a budget is never overrun unseen. Of a price that depends on the length of a
+request or on the hour the highest counts, and cached input costs as much as new input.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+
+from matsmith.core.endpoint import OPENAI
+
+#: How the name of a model ends whose replies are played.
+MARK = " (recorded)"
+
+#: Asks for room for one request (endpoint, limits per minute, amounts): seconds to wait.
+Reserve = Callable[[str, Mapping[str, int], Mapping[str, int]], Awaitable[float]]
 
 
 class Price(BaseModel):
@@ -23,26 +40,24 @@ class ModelConfig(BaseModel):
     Attributes
     ----------
     provider
-        ``openai`` for any OpenAI-compatible endpoint, another provider of LangChain's
-        ``init_chat_model`` (``anthropic``, ``google_genai``, ``azure_openai``, ``ollama``, ...),
-        ``rules`` for the model without an LLM, ``class`` for the LangChain chat model that
-        ``path`` names.
+        ``openai`` for any OpenAI-compatible endpoint, ``recorded`` for recorded replies, ``none``
+        for no model, ``class`` for what ``path`` names.
     name
         Name of the model as the endpoint knows it; also the name in every table.
     base_url
-        Address of the endpoint; ``None``: the vendor's (for ``openai``: ``OPENAI_BASE_URL``, else
-        OpenAI's own).
+        Address of the endpoint; ``None``: ``OPENAI_BASE_URL``, else OpenAI's own.
+    key
+        Environment variable that holds the key.
     temperature
         ``None`` sends none: what models that refuse one need.
     max_tokens
-        Tokens of a reply at most; ``None`` leaves it to the endpoint. A reply that is cut off
-        there is asked for once more with twice as many.
+        Tokens of a reply at most; ``None`` leaves it to the endpoint.
     timeout
         Seconds for one request.
     max_retries
         Further tries (with exponential backoff) after a 429, a 5xx or a timeout.
     price
-        Overrides the price table (see :mod:`agents.models.prices`); unknown stays unknown.
+        Overrides the price table; unknown stays unknown.
     cache
         Keep replies, so that a repeated run asks nothing twice.
     documents
@@ -50,11 +65,13 @@ class ModelConfig(BaseModel):
     document_characters
         Characters of a document in a prompt, on average; ``None`` shows every document whole.
     record
-        JSONL file to which all traffic is appended (see :mod:`agents.models.traffic`).
-    replay
-        JSONL file that answers in place of the model.
+        JSONL file to which replies are appended (see :mod:`agents.models.recordings`).
+    recordings
+        File or folder whose replies ``provider=recorded`` plays; ``None``: those that are shipped.
+    strict
+        Whether a recorded reply is played to the prompt only that it was given to.
     path
-        Dotted name of the chat model of ``provider=class``.
+        Dotted name of a class of yours, for ``provider=class`` (docs/adding-a-provider.md).
     tools
         How tools are offered: ``native``, as ``text`` in the prompt, or ``auto``: native until the
         endpoint refuses them.
@@ -66,15 +83,16 @@ class ModelConfig(BaseModel):
         Whether the model takes pictures; else questions with a picture are listed as unavailable.
     requests_per_minute, tokens_per_minute
         What the endpoint allows this key; ``None`` is no limit. Holds for all questions of a run
-        together, on however many machines. What the chat model tries again is not counted.
+        together, on however many machines. What is tried again is not counted.
     options
-        Further arguments of the provider's chat model.
+        Further fields of a request; for ``provider=class``, arguments of the class.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    provider: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    provider: Literal["openai", "class", "recorded", "none"]
     name: str
     base_url: str | None = None
+    key: str = "OPENAI_API_KEY"
     temperature: float | None = Field(default=0.7, ge=0, le=2)
     max_tokens: int | None = Field(default=None, gt=0)
     timeout: float = Field(default=120.0, gt=0)
@@ -84,7 +102,8 @@ class ModelConfig(BaseModel):
     documents: int = Field(default=5, ge=1)
     document_characters: int | None = Field(default=None, ge=200)
     record: Path | None = None
-    replay: Path | None = None
+    recordings: Path | None = None
+    strict: bool = False
     path: str | None = None
     tools: Literal["auto", "native", "text"] = "auto"
     context_tokens: int | None = Field(default=None, ge=1000)
@@ -93,20 +112,37 @@ class ModelConfig(BaseModel):
     tokens_per_minute: int | None = Field(default=None, gt=0)
     options: dict[str, Any] = Field(default_factory=dict)
 
+    @field_validator("name")
+    @classmethod
+    def _marked(cls, name: str, info: ValidationInfo) -> str:
+        played = info.data.get("provider") == "recorded" and not name.endswith(MARK)
+        return f"{name}{MARK}" if played else name
+
     @property
-    def llm(self) -> bool:
-        """Whether a language model is behind it."""
-        return self.provider != "rules"
+    def limits(self) -> dict[str, int]:
+        """The limits per minute that are set."""
+        wanted = {"requests": self.requests_per_minute, "tokens": self.tokens_per_minute}
+        return {kind: limit for kind, limit in wanted.items() if limit is not None}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Fields of a request besides what is asked."""
+        named = {
+            "model": self.name,
+            "temperature": self.temperature,
+            "max_completion_tokens": self.max_tokens,
+        }
+        set_here = {name: value for name, value in named.items() if value is not None}
+        return set_here | (self.options if self.provider == "openai" else {})
+
+    @property
+    def endpoint(self) -> str:
+        """What a limit belongs to: a model at an address."""
+        return f"{self.provider} {self.base_url or ''} {self.name}"
 
 
 def read_config(values: Mapping[str, Any]) -> ModelConfig:
-    """The configuration of plain ``values``.
-
-    Raises
-    ------
-    ValueError
-        In one line, which names the key as a user types it.
-    """
+    """The configuration of plain ``values``; a `ValueError` names the key as a user types it."""
     try:
         return ModelConfig.model_validate(dict(values))
     except ValidationError as error:
@@ -116,3 +152,86 @@ def read_config(values: Mapping[str, Any]) -> ModelConfig:
             known = ", ".join(ModelConfig.model_fields)
             raise ValueError(f"{key}: no such key; valid keys: {known}") from error
         raise ValueError(f"{key}: {first['msg']}") from error
+
+
+def address(config: ModelConfig) -> str:
+    """Where the endpoint is."""
+    given = os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
+    return config.base_url or given or OPENAI
+
+
+def find_price(config: ModelConfig) -> Price | None:
+    """What the model costs: as configured, else from the table; ``None`` is unknown.
+
+    The table goes by the address of the endpoint: a local server may give its model any name.
+    """
+    if config.price is not None:
+        return config.price
+    url = address(config)
+    if config.provider != "openai" or not url.startswith("https://"):
+        return None
+    from genai_prices import Usage, calc_price  # noqa: PLC0415 - half a second
+
+    now = datetime.now(UTC)
+    try:
+        found = [
+            calc_price(
+                Usage(),
+                config.name,
+                provider_api_url=url,
+                genai_request_timestamp=now.replace(hour=hour),
+            ).model_price
+            for hour in range(24)  # some vendors are cheaper at night
+        ]
+    except LookupError:
+        return None
+    if any(price.requests_kcount is not None for price in found):
+        return None  # a fee per request besides
+    if any(price.input_mtok is None or price.output_mtok is None for price in found):
+        return None
+    return Price(
+        prompt=max(_highest(price.input_mtok) for price in found),
+        completion=max(_highest(price.output_mtok) for price in found),
+    )
+
+
+def _highest(price: Any) -> float:
+    """The most that a price per million tokens, possibly in tiers, can be."""
+    tiers = [tier.price for tier in getattr(price, "tiers", [])]
+    return float(max([getattr(price, "base", price), *tiers]))
+
+
+@dataclass
+class Paces:
+    """Who may send when, by endpoint: requests are spread evenly over the minute."""
+
+    clock: Callable[[], float] = time.monotonic
+    _free: dict[tuple[str, str], float] = field(default_factory=dict)
+
+    def reserve(
+        self, endpoint: str, limits: Mapping[str, int], amounts: Mapping[str, int]
+    ) -> float:
+        """Make room; returns the seconds to wait before sending.
+
+        ``limits`` are per minute, by kind (``requests``, ``tokens``); of the ``amounts`` that are
+        about to be sent one is negative for what was reserved and not used.
+        """
+        now = self.clock()
+        start = now
+        for kind, amount in amounts.items():
+            if limits.get(kind):
+                key = (endpoint, kind)
+                free = self._free.get(key, now)
+                if amount > 0:  # what was not used in the past is no credit
+                    free = max(free, now)
+                    start = max(start, free)
+                self._free[key] = free + amount * 60.0 / limits[kind]
+        return start - now
+
+
+_HERE = Paces()
+
+
+async def reserve_here(*asked: Any) -> float:
+    """`Reserve` among all models of this process."""
+    return _HERE.reserve(*asked)

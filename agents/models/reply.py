@@ -1,17 +1,33 @@
-"""What a model sent: its text, its reasoning apart from it, and why a reply holds no answer."""
+"""What a model sent, and what is read from it: text, reasoning, calls, usage, and what is wrong.
+
+`Sent` is what of an endpoint's message is kept, as plain data: a live reply, a cached one and a
+recorded one all pass through it into the one reader, `read`. Nothing in it is trusted.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, TypeAdapter, ValidationError
 
 from agents.base import Usage
-from agents.models.calls import ToolCall, message_of
-from agents.models.logprobs import Token
+from agents.models.calls import (
+    Message,
+    ToolCall,
+    Tools,
+    calls_of,
+    encodable,
+    plain,
+    plain_calls,
+    read_calls,
+    told,
+)
+from matsmith.core.errors import EndpointError
 
-if TYPE_CHECKING:  # slow to import
-    from langchain_core.messages import AIMessage
+CHARACTERS_PER_TOKEN = 4.0  # only where an endpoint reports no usage; such counts say so
+MOST_TOKENS = 10**9  # of a request or a reply; a report of more cannot be true
 
 Fault = Literal["length", "content_filter", "refusal", "tool_call", "empty", "context"]
 
@@ -26,52 +42,67 @@ FAULTS: Mapping[str, str] = {
 }
 
 #: Why providers say that a reply ended, in lower case; a reason not listed is not a fault.
-_ENDINGS: Mapping[str, Fault] = {
-    "length": "length",
-    "max_tokens": "length",
-    "model_length": "length",
-    "max_output_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "content_filter": "content_filter",
-    "content_filtered": "content_filter",
-    "guardrail_intervened": "content_filter",
-    "safety": "content_filter",
-    "recitation": "content_filter",
-    "blocklist": "content_filter",
-    "prohibited_content": "content_filter",
-    "spii": "content_filter",
+_REASONS: Mapping[Fault, str] = {
+    "length": "length max_tokens model_length max_output_tokens model_context_window_exceeded",
+    "content_filter": "content_filter content_filtered guardrail_intervened safety recitation "
+    "blocklist prohibited_content spii",
     "refusal": "refusal",
-    "tool_calls": "tool_call",
-    "tool_use": "tool_call",
-    "function_call": "tool_call",
+    "tool_call": "tool_calls tool_use function_call",
 }
+_ENDINGS: Mapping[str, Fault] = {
+    reason: fault for fault, reasons in _REASONS.items() for reason in reasons.split()
+}
+#: Reasons that say that the endpoint failed, not the model.
+FAILURES = frozenset({"error", "abort", "aborted", "cancelled", "canceled", "failed", "timeout"})
 
-#: Blocks of content that hold reasoning, and how deep their text may lie.
-_BLOCKS = frozenset({"reasoning", "thinking", "reasoning_content"})
+#: Tokens of a reply whose log-probabilities are kept, and alternatives kept of each.
+FIRST_TOKENS, ALTERNATIVES = 5, 20
+
+#: Fields beside the content in which endpoints return reasoning, and how deep its text may lie.
+_REASONING = ("reasoning_content", "reasoning")
 _DEEPEST = 5
+
+
+class ModelError(Exception):
+    """The endpoint failed after its retries: infrastructure, never a wrong answer."""
+
+
+class ContextError(ModelError):
+    """The prompt is longer than the model can read: a wrong answer, no failed endpoint."""
+
+
+class Sent(BaseModel):
+    """What an endpoint sent, as it is stored.
+
+    ``stop`` is why the reply ended, as the endpoint says; ``usage`` are the tokens of prompt and
+    reply as reported, if they are counts; ``raw`` is what of a reply with calls its endpoint wants
+    back unchanged; for ``logprobs`` see `Reply`.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    text: str
+    stop: str = ""
+    usage: tuple[int, int] | None = None
+    calls: tuple[dict[str, Any], ...] = ()
+    refused: bool = False
+    reasoning: str = ""
+    raw: dict[str, Any] | None = None
+    logprobs: tuple[dict[str, float], ...] | None = None
+
+    def stored(self) -> dict[str, Any]:
+        """What is not empty."""
+        return self.model_dump(exclude_defaults=True)
 
 
 @dataclass(frozen=True)
 class Reply:
     """A model's text and what it took.
 
-    Attributes
-    ----------
-    reasoning
-        What the endpoint returned as reasoning, apart from the text; recorded, never parsed.
-    fault
-        Why the reply is not the whole answer, as far as the endpoint says.
-    adjusted
-        What the endpoint made the client change about the request.
-    tool_calls
-        What the model called, where tools were offered.
-    raw
-        Content and further fields of a reply with calls that its provider wants back unchanged.
-    logprobs
-        Log-probabilities of the alternatives of the first tokens, where they were asked for;
-        ``None``: not asked for, or not to be had.
-    tokens
-        The tokens of a text that was read, not answered; ``None``: the same.
+    ``reasoning`` is recorded, never parsed; ``fault`` is why the reply is not the whole answer;
+    ``adjusted`` what the endpoint made the client change about the request; ``logprobs`` those of
+    the alternatives of the first tokens, where they were asked for and are to be had; ``changed``
+    the segments of the prompt that have changed since the reply was recorded, if it was.
     """
 
     text: str
@@ -84,67 +115,153 @@ class Reply:
     tool_calls: tuple[ToolCall, ...] = ()
     raw: Mapping[str, Any] | None = field(default=None, repr=False)
     logprobs: tuple[Mapping[str, float], ...] | None = None
-    tokens: tuple[Token, ...] | None = field(default=None, repr=False)
+    changed: tuple[str, ...] | None = None
 
     @property
-    def message(self) -> AIMessage:
+    def message(self) -> Message:
         """The reply as it stands in the conversation that follows."""
-        return message_of(self.text, self.tool_calls, self.raw)
-
-    def stored(self) -> dict[str, Any]:
-        """All of it as JSON-able data."""
-        return asdict(self)
-
-    @classmethod
-    def load(cls, stored: Mapping[str, Any]) -> Reply:
-        """Read what `stored` made; what an older version did not store yet has its default."""
-        usage = Usage(**stored["usage"])
-        adjusted = tuple(stored.get("adjusted", ()))
-        calls = tuple(ToolCall(**call) for call in stored.get("tool_calls", ()))
-        fields = {"usage": usage, "adjusted": adjusted, "tool_calls": calls}
-        if stored.get("logprobs") is not None:
-            fields["logprobs"] = tuple(stored["logprobs"])
-        if stored.get("tokens") is not None:
-            fields["tokens"] = tuple(Token(**token) for token in stored["tokens"])
-        return cls(**{"seconds": 0.0, **stored, **fields})
+        return Message("assistant", self.text, self.tool_calls, raw=self.raw)
 
 
-def fault_of(message: AIMessage, calls: Sequence[ToolCall] = ()) -> Fault | None:
-    """Why a reply is not the whole answer; ``calls`` are those that were asked for."""
-    metadata = message.response_metadata
-    ended = [metadata.get(key) for key in ("finish_reason", "stop_reason", "stopReason",
-                                           "done_reason")]  # fmt: skip
-    fault = named_fault(
-        next((str(reason) for reason in ended if reason), ""),
-        text=str(message.text),
-        refused=bool(message.additional_kwargs.get("refusal")),
-        called=bool(message.tool_calls or message.invalid_tool_calls),
+class _Loose(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+
+class _Call(_Loose):
+    id: Any = None
+    function: dict[str, Any] = {}
+
+
+class _Said(_Loose):
+    content: str | list[Any] | None = None
+    refusal: Any = None
+    tool_calls: list[_Call] | None = None
+
+
+class _Choice(_Loose):
+    message: _Said
+    finish_reason: Any = None
+    logprobs: Any = None
+
+
+class _Completion(_Loose):
+    choices: list[_Choice] = Field(min_length=1)
+    usage: Any = None
+
+
+def sent_of(said: Any, *, offered: bool, logprobs: bool) -> Sent:
+    """What of a completion is kept; `EndpointError` where it is none, or says that it failed."""
+    listed = said.get("choices") if isinstance(said, dict) else None
+    for each in (said, *(listed if isinstance(listed, list) else ())):
+        if isinstance(each, dict) and each.get("error"):
+            why = str(each["error"])[:300]
+            raise EndpointError(f"the endpoint says that it failed: {why}", passing=True)
+    try:
+        completion = _Completion.model_validate(said)
+    except ValidationError as error:
+        where = ".".join(map(str, error.errors(include_input=False)[0]["loc"])) or "it"
+        raise EndpointError(f"the endpoint sent no chat completion: {where} is wrong") from None
+    choice, message = completion.choices[0], completion.choices[0].message
+    text = message.content or ""
+    if isinstance(text, list):
+        text = "".join(map(_text_of, filter(_is_text, text)))
+    stop = str(choice.finish_reason or "")[:100]
+    if stop.lower() in FAILURES:
+        raise EndpointError(f"the endpoint ended the reply with {stop!r}", passing=True)
+    calls = message.tool_calls or []
+    usage = completion.usage if isinstance(completion.usage, dict) else {}
+    return Sent(
+        text=text,
+        stop=stop,
+        usage=counts(usage.get("prompt_tokens"), usage.get("completion_tokens")),
+        calls=tuple(
+            {"id": c.id, "name": c.function.get("name"), "args": c.function.get("arguments")}
+            for c in calls
+        ),
+        refused=bool(message.refusal),
+        reasoning=_reasoning(message),
+        raw=_raw(message) if offered and calls else None,
+        logprobs=_first_tokens(choice.logprobs) if logprobs else None,
     )
-    return None if calls and fault == "tool_call" else fault
 
 
-def named_fault(ended: str, *, text: str, refused: bool, called: bool) -> Fault | None:
+def read(sent: Sent, messages: Sequence[Message], tools: Tools) -> Reply:
+    """What was sent in answer to ``messages``, read; its cost is not known here."""
+    text, calls = encodable(sent.text), calls_of(sent.calls) if tools else ()
+    if tools and not calls:  # also from an endpoint that leaves calls in the text
+        text, calls = read_calls(text, tools)
+    fault = _fault(sent)
+    written = text + (_called(sent.calls) if sent.calls else "")
+    usage = None if sent.usage is None else counts(*sent.usage)
+    estimated = usage is None or usage[0] == 0 or (usage[1] == 0 and bool(written))
+    if usage is None or estimated:
+        usage = tokens_of(messages, tools), round(len(written) / CHARACTERS_PER_TOKEN)
+    return Reply(
+        text,
+        Usage(1, 0, *usage, estimated, None),
+        0.0,
+        reasoning=sent.reasoning,
+        fault=None if calls and fault == "tool_call" else fault,
+        tool_calls=calls,
+        raw=sent.raw,
+        logprobs=sent.logprobs,
+    )
+
+
+def counts(prompt: object, completion: object) -> tuple[int, int] | None:
+    """Tokens of prompt and reply where both are counts that can be true."""
+    pair = [n for n in (prompt, completion) if isinstance(n, int) and not isinstance(n, bool)]
+    if len(pair) < 2 or not all(0 <= n <= MOST_TOKENS for n in pair):
+        return None
+    return pair[0], pair[1]
+
+
+def tokens_of(messages: Sequence[Message], tools: Tools) -> int:
+    """About how many tokens a prompt has, pictures apart."""
+    characters = sum(len(m.text) + len(_called(plain_calls(m))) for m in messages)
+    characters += len(told(tools)) if tools else 0
+    return round(characters / CHARACTERS_PER_TOKEN)
+
+
+def _called(calls: Sequence[Mapping[str, Any]]) -> str:
+    """Calls as text: they are tokens as well."""
+    return str([(call.get("name"), call.get("args")) for call in calls]) if calls else ""
+
+
+def _fault(sent: Sent) -> Fault | None:
     """Why a reply is not the whole answer, from what an endpoint says about it.
 
     Some endpoints end an ordinary answer with a tool's reason: next to text that is not a fault.
     """
-    fault = _ENDINGS.get(ended.lower())
-    if refused and fault != "content_filter":
+    fault = _ENDINGS.get(sent.stop.lower())
+    if sent.refused and fault != "content_filter":
         return "refusal"
     if fault not in (None, "tool_call"):
         return fault
-    if text.strip():
+    if sent.text.strip():
         return None
-    return "tool_call" if called or fault else "empty"
+    return "tool_call" if sent.calls or fault else "empty"
 
 
-def reasoning_of(message: AIMessage) -> str:
+def _reasoning(message: _Said) -> str:
     """Reasoning that came as a field or as blocks of its own."""
-    parts = [message.additional_kwargs.get(key) for key in ("reasoning_content", "reasoning")]
-    if isinstance(message.content, list):
-        blocks = [block for block in message.content if isinstance(block, dict)]
-        parts += [block for block in blocks if block.get("type") in _BLOCKS]
+    parts = [getattr(message, field, None) for field in _REASONING]
+    blocks = message.content if isinstance(message.content, list) else []
+    parts += [block for block in blocks if not _is_text(block)]
     return "\n".join(dict.fromkeys(text for part in parts if (text := _text_of(part))))
+
+
+def _is_text(block: object) -> bool:
+    return isinstance(block, dict) and block.get("type") == "text"
+
+
+def _raw(message: _Said) -> dict[str, Any] | None:
+    """Thoughts behind calls, and what stands beside these: some endpoints want them back."""
+    fields = {key: value for key in _REASONING if (value := getattr(message, key, None))}
+    calls = [call.model_extra or {} for call in message.tool_calls or ()]
+    extras = [{k: v for k, v in more.items() if k not in ("type", "index")} for more in calls]
+    raw: dict[str, Any] | None = plain({"fields": fields, "calls": extras})
+    return raw if fields or any(extras) else None
 
 
 def _text_of(block: object, depth: int = 0) -> str:
@@ -159,3 +276,31 @@ def _text_of(block: object, depth: int = 0) -> str:
         return ""
     keys = ("thinking", "reasoning", "reasoning_content", "summary", "text", "content")
     return next((found for key in keys if (found := _text_of(block.get(key), depth + 1))), "")
+
+
+class _Token(BaseModel):
+    token: str
+    logprob: FiniteFloat
+    top_logprobs: list[_Token] = []
+
+
+_TOKENS = TypeAdapter(list[_Token])
+
+
+def _first_tokens(sent: object) -> tuple[dict[str, float], ...] | None:
+    """Alternatives of the first tokens of a reply, with their log-probabilities."""
+    listed = sent.get("content") if isinstance(sent, Mapping) else None
+    try:
+        tokens = _TOKENS.validate_python(listed[:FIRST_TOKENS] if isinstance(listed, list) else [])
+    except ValidationError:
+        return None
+    return (
+        tuple(
+            {
+                each.token[:100]: each.logprob
+                for each in (token.top_logprobs or [token])[:ALTERNATIVES]
+            }
+            for token in tokens
+        )
+        or None
+    )

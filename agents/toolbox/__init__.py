@@ -1,21 +1,6 @@
 """The tools that an agent, a client of the MCP server and the assistant work with."""
 
-from agents.toolbox.box import (
-    DOCUMENTATION,
-    Result,
-    Toolbox,
-    open_toolbox,
-    question_toolbox,
-    schema,
-)
-from agents.toolbox.corpus import library_of
+from agents.toolbox.box import DOCUMENTATION, Toolbox
+from agents.toolbox.corpus import library_of, settled
 
-__all__ = [
-    "DOCUMENTATION",
-    "Result",
-    "Toolbox",
-    "library_of",
-    "open_toolbox",
-    "question_toolbox",
-    "schema",
-]
+__all__ = ["DOCUMENTATION", "Toolbox", "library_of", "settled"]

@@ -8,16 +8,26 @@ from functools import lru_cache
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic.json_schema import GenerateJsonSchema
 
 Tool = Callable[..., Awaitable[str]]
 
 
-def description(tool: Tool) -> str:
-    """What a tool does, for whoever calls it."""
-    return inspect.cleandoc(tool.__doc__ or "")
+class _Untitled(GenerateJsonSchema):
+    """Without titles, which only repeat names."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 -- of the base
+        return False
 
 
-def arguments_of(tool: Callable[..., Any]) -> type[BaseModel]:
+def described(tool: Tool) -> tuple[str, dict[str, Any]]:
+    """What a tool does, for whoever calls it, and the JSON schema of its arguments."""
+    schema = arguments_of(tool).model_json_schema(schema_generator=_Untitled)
+    del schema["title"]
+    return inspect.getdoc(tool) or "", schema
+
+
+def arguments_of(tool: Tool) -> type[BaseModel]:
     """The arguments of a tool as a model, from its signature."""
     return _arguments(getattr(tool, "__func__", tool))
 
@@ -29,18 +39,6 @@ def _arguments(function: Any) -> type[BaseModel]:
         p.name: (p.annotation, ... if p.default is p.empty else p.default) for p in parameters
     }
     return create_model(function.__name__, __config__=ConfigDict(extra="forbid"), **fields)
-
-
-def schema_of(model: type[BaseModel]) -> dict[str, Any]:
-    """JSON schema without titles, which only repeat names."""
-
-    def bare(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {k: bare(v) for k, v in value.items() if k != "title" or isinstance(v, dict)}
-        return [bare(item) for item in value] if isinstance(value, list) else value
-
-    schema: dict[str, Any] = bare(model.model_json_schema())
-    return schema
 
 
 def faults(error: ValidationError) -> str:

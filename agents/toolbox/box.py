@@ -8,7 +8,7 @@ exist) is a result that says what to do instead; only a failure of a part is rai
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -16,35 +16,37 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field, ValidationError
 
 from agents.answer import Answer, UnreadableError, named_answer
-from agents.answer_formats import CODE
-from agents.base import Question
-from agents.episode import mounts_of
 from agents.toolbox import watch as watch_file
-from agents.toolbox.arguments import Tool, arguments_of, description, faults, schema_of
-from agents.toolbox.corpus import DOCS, corpus_mounts, corpus_of, library_of
+from agents.toolbox.arguments import Tool, arguments_of, described, faults
+from agents.toolbox.corpus import DOCS, corpus_mounts, corpus_of, library_of, settled
 from agents.toolbox.library import Documents, Entry
+from agents.toolbox.links import Links, small_links
 from agents.toolbox.texts import (
-    LISTED,
     PAGE,
     Mistake,
     definition,
     describe,
     map_of,
+    names_of,
     page_of,
     parts_of,
     shown,
 )  # fmt: skip
-from retrieval.base import Retriever
-from sandbox.base import Execution, Mount, Outcome, Sandbox
+from retrieval.base import MAP, Retriever
+from sandbox.base import Execution, Mount, Outcome
 
 KEPT = 16  # executions whose further pages need no second run
 NAMES = 12  # that one call takes
 QUERY = 1000  # characters of a query, name or term
 CODE_CHARACTERS = 100_000
 HITS = 50  # of one query
-DEFINITIONS = 5  # of one term
+TOLD = 40  # symbols of a map with a line on each
+OUTPUT = 4000  # characters of a page of what a run says
+SMALL = 24_000  # characters of a page about a small package
+LIKELY = 12  # definitions that an input may mean
+DEFINITIONS = 3  # of one term
 #: The tools that need documents.
-DOCUMENTATION = ("search", "lookup", "resolve", "tree", "source", "contents")
+DOCUMENTATION = ("search", "lookup", "resolve", "contents")
 
 Run = Callable[[str, str, Sequence[Mount]], Awaitable[Execution]]
 Text = Annotated[str, Field(min_length=1, max_length=QUERY)]
@@ -69,55 +71,60 @@ class Toolbox:
 
     Parameters
     ----------
-    library
-        The documents; ``None``: no tool for them is offered.
     retriever
-        Answers ``search``.
+        Answers ``search``, and has the documents; ``None``: no tool for them is offered.
     run
         Executes code with further mounts; ``None``: nothing is executed.
-    sources
-        Folders that hold the packages, as they are installed.
-    corpus
-        Folder of the corpus, which code can read as the module ``docs``; ``None`` for none.
     formats
         Properties that the question asks for.
     answers
         Whether ``answer`` is offered.
+    inputs
+        Names of the input files.
 
     Attributes
     ----------
     answered
         The answer that was accepted.
     succeeded
-        The last code that ran without an exception and returned a dict with some of the
-        properties.
+        The last code that ran and returned a dict with some of the properties.
+    executed
+        Number of executions.
     """
 
     def __init__(
-        self,
-        library: Documents | None, retriever: Retriever | None, run: Run | None, *,
-        sources: Sequence[Path] = (), corpus: Path | None = None,
-        formats: Mapping[str, str] | None = None, answers: bool = True,
+        self, retriever: Retriever | None, run: Run | None, *,
+        formats: Iterable[str] = (), answers: bool = True, inputs: Sequence[str] = (),
     ) -> None:  # fmt: skip
-        self._wanted = set(formats or ())
-        self._library = library
+        self._wanted = list(formats)
+        self._returned: Mapping[Any, Any] = {}  # by the last run
+        self._library = library_of(retriever)
         self._retriever = retriever
         self._run = run
-        self._sources = sources
-        self._corpus = corpus
+        self._corpus = corpus_of(retriever, inputs)  # code can read it as the module `docs`
+        self._inputs = inputs
+        self._late = self._library is None and hasattr(retriever, "ready")  # it is being made
+        self._said: set[str] = set()  # symbols that `resolve` has shown
+        self.executed = 0
         self._runs: dict[tuple[str, str, tuple[str, ...]], str] = {}
         self.answered: Answer | None = None
         self.succeeded: Answer | None = None
-        offered = [
-            *(DOCUMENTATION if library is not None and retriever is not None else []),
-            *(["run"] if run is not None else []),
-            *(["answer"] if answers else []),
-        ]
+        searches = self._late or self._library is not None
+        offered = [*searches * DOCUMENTATION, *(run is not None) * ("run",), *answers * ("answer",)]
         self.tools: Mapping[str, Tool] = {name: getattr(self, name) for name in offered}
 
     def schemas(self) -> list[dict[str, Any]]:
         """The tools as OpenAI's API describes functions, which is what LangChain binds."""
-        return [schema(name, documents=self._corpus is not None) for name in self.tools]
+        found = []
+        for name, tool in self.tools.items():
+            about, parameters = described(tool)
+            if self._corpus is None and not self._late:
+                about = "\n\n".join(p for p in about.split("\n\n") if f"`{DOCS}`" not in p)
+            if name == "run" and "answer" not in self.tools:
+                del parameters["properties"]["answer"]
+            function = {"name": name, "description": about, "parameters": parameters}
+            found.append({"type": "function", "function": function})
+        return found
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Result:
         """Call a tool with arguments that a model wrote.
@@ -130,13 +137,12 @@ class Toolbox:
         tool = self.tools.get(name)
         if tool is None:
             return Result(f"error: no tool {name!r}; there are: {', '.join(self.tools)}", True)
-        model = arguments_of(tool)
         try:
-            checked = model.model_validate(dict(arguments))
+            checked = arguments_of(tool).model_validate(dict(arguments))
         except ValidationError as error:
             return Result(f"error: {name}: {faults(error)}", True)
         try:
-            text = await tool(**{key: getattr(checked, key) for key in model.model_fields})
+            text = await tool(**dict(checked))
         except Mistake as mistake:
             return Result(f"error: {mistake}"[:PAGE], True)
         return Result(text, False)
@@ -150,10 +156,11 @@ class Toolbox:
         page: Page = 1,
     ) -> str:
         """Search the documentation with several queries at once: name, kind and one line each."""
-        _, retriever = self._documents()
+        _, retriever = await self._documents()
         parts = []
         for query in queries:
-            found = await retriever.search(query, k=HITS)
+            hits = await retriever.search(query, k=HITS)
+            found = [hit for hit in hits if hit.metadata.get("kind") != MAP]
             lines = [shown(Entry(hit.page_content, hit.metadata).line) for hit in found[:k]]
             rest = len(found) - len(lines)
             about = "at least " if len(found) == HITS else ""
@@ -173,7 +180,7 @@ class Toolbox:
         page: Page = 1,
     ) -> str:
         """Read the whole documents of several symbols, or one part of them."""
-        library, _ = self._documents()
+        library, _ = await self._documents()
         found = False
         parts = []
         for name in names:
@@ -193,11 +200,17 @@ class Toolbox:
         terms: Annotated[Names, Field(description="Terms of a field, or names.")],
         page: Page = 1,
     ) -> str:
-        """Find what defines a term or name, with signature, parameters, units and defaults.
+        """Find what defines terms or names, all of a question at once: signatures, documents.
 
-        Constants and tables are included; what is deprecated is marked, with what to use instead.
+        Of a small package also everything that they need: units, options, where each input comes
+        from. For an input that no document names, likely definitions are listed: resolve, all at
+        once, those that are meant. What is deprecated is marked.
         """
-        library, _ = self._documents()
+        library, _ = await self._documents()
+        links = await asyncio.to_thread(small_links, library)
+        roots = [] if links is None else [links.meant(term) for term in terms]
+        if links is not None and any(roots):
+            return page_of(self._needed(links, terms, roots), page, SMALL)
         parts = []
         for term in terms:
             lines = await asyncio.to_thread(library.resolve, term)
@@ -208,46 +221,22 @@ class Toolbox:
             parts.append(f"## {term}\n{found}")
         return page_of("\n\n".join(parts), page)
 
-    async def tree(
-        self,
-        name: Annotated[Text, Field(description="Dotted name, or its unambiguous end.")],
-        depth: Annotated[int, Field(ge=1, le=8, description="How many steps are followed.")] = 3,
-        page: Page = 1,
-    ) -> str:
-        """See at once what a symbol needs, and what that needs in turn.
-
-        Types of its parameters, definitions of the terms that its documentation says its inputs
-        are, the object that it is called on, and what its own code calls.
-        """
-        library, _ = self._documents()
-        entry = library.find(name)
-        if entry is None:
-            raise Mistake(self._missing(name))
-        found = await asyncio.to_thread(library.tree, name, depth)
-        lines = [f"{'  ' * level}{link.name} [{link.how}]" for level, link in found]
-        calls = library.calls(name)
-        if calls:
-            lines += ["its code calls:", *(f"  {call}" for call in calls[:LISTED])]
-        return page_of("\n".join(lines), page)
-
-    async def source(
-        self,
-        name: Annotated[Text, Field(description="Dotted name, or its unambiguous end.")],
-        page: Page = 1,
-    ) -> str:
-        """Read the source code of a symbol as it is installed."""
-        library, _ = self._documents()
-        entry = library.find(name)
-        if entry is None:
-            raise Mistake(self._missing(name))
-        path, lines = str(entry.metadata.get("path", "")), entry.metadata.get("lines")
-        for folder in self._sources:
-            if path and (folder / path).is_file():
-                text = (folder / path).read_text(encoding="utf-8", errors="replace")
-                first, last = lines or (1, None)
-                chosen = "\n".join(text.split("\n")[first - 1 : last])
-                return page_of(f"# {path}, from line {first}\n{chosen}", page)
-        raise Mistake(f"the source of {entry.name} is not available; use lookup")
+    def _needed(self, links: Links, terms: Sequence[str], roots: Sequence[str]) -> str:
+        """What symbols need, without what was said before; what is known of open inputs."""
+        known = self._said - set(roots)
+        closure = links.closure(filter(None, roots), {}, known)
+        parts = [f"{term}: {root or 'nothing defines it; ' + self._similar(term)}"
+                 for term, root in zip(terms, roots, strict=True) if root != term]  # fmt: skip
+        if earlier := [name for name in closure.names if name in known]:
+            parts.append(f"as resolved before: {', '.join(earlier)}")
+        parts.append(closure.text)
+        for one in closure.open:
+            if one.symbol not in known:
+                near = [f"- {name}: {text}" for name, text in links.candidates(one)[:LIKELY]]
+                what = f"`{one.name}` of `{one.symbol}` is named nowhere; it may be one of:"
+                parts.append("\n".join([what, *near]))
+        self._said |= set(closure.names)
+        return "\n\n".join(parts)
 
     async def contents(
         self,
@@ -256,12 +245,12 @@ class Toolbox:
         ] = "",
         page: Page = 1,
     ) -> str:
-        """See a map of a package: its modules, classes and functions with one line each."""
-        library, _ = self._documents()
+        """See what is in a package: names by module; of a few symbols also a line on each."""
+        library, _ = await self._documents()
         lines = library.contents(package)
         if not lines:
             raise Mistake(self._missing(package))
-        return page_of(map_of(lines), page)
+        return page_of(map_of(lines) if len(lines) <= TOLD else names_of(lines), page)
 
     async def run(
         self,
@@ -276,13 +265,18 @@ class Toolbox:
             Field(max_length=30, description="Variables of the code whose last values are shown;"
                   " needs `entry`."),
         ] = [],  # noqa: B006 -- a schema's default, never changed
+        answer: Annotated[
+            bool, Field(description="Take the code as the answer if every property has a value;"
+                        " ends the work."),
+        ] = False,
         page: Annotated[int, Field(ge=1, le=1000, description="Page of long output.")] = 1,
     ) -> str:  # fmt: skip
         """Execute Python in the sandbox: result, exceptions, output. Nothing is kept between runs.
 
-        The module `docs` is there for code that reads many documents: contents(package),
-        lookup(name), search(query, k), grep(pattern), resolve(term), inputs(name), tree(name,
-        depth); `help(docs)` says more. An answer must work without it.
+        The module `docs` is there for code that reads many documents: contents(package="") gives
+        [(name, kind, summary, deprecated)]; lookup(name, part="") a text or None; search(query,
+        k=10) and resolve(term) the same as contents; grep(pattern, package="") [(name, line)];
+        near(name) similar names. An answer must work without it.
         """
         assert self._run is not None
         key = (code, entry, tuple(show))
@@ -292,24 +286,48 @@ class Toolbox:
         self._runs[key] = text
         while len(self._runs) > KEPT:
             del self._runs[next(iter(self._runs))]
-        return page_of(text, page)
+        if answer:
+            text = f"{self._end(code, entry)}\n{text}"
+        return page_of(text, page, OUTPUT)
+
+    def _end(self, code: str, entry: str) -> str:
+        """Take code that has just run as the answer; says why not."""
+        if "answer" not in self.tools:
+            return "not accepted: this question is not answered with code"
+        missing = [name for name in self._wanted if self._returned.get(name) is None]
+        if missing or not self._returned:
+            listed = ", ".join(f"`{name}`" for name in missing) or "everything"
+            return f"not accepted: {listed} is missing or None; `answer` takes it all the same"
+        try:
+            self.answered = named_answer(code, entry)
+        except UnreadableError as error:
+            return f"not accepted: {error}"
+        return "accepted"
 
     async def answer(
         self,
-        code: Code,
+        code: Annotated[
+            str,
+            Field(max_length=CODE_CHARACTERS, description="Python source, all imports; empty: the"
+                  " code that last ran and returned some of the properties."),
+        ] = "",
         entry: Annotated[
             str, Field(max_length=100, description="Function without arguments that answers.")
-        ],
-    ) -> str:
+        ] = "",
+    ) -> str:  # fmt: skip
         """Give the final answer: complete code that is run afresh. Ends the work."""
+        if not code and self.succeeded is None:
+            raise Mistake("not accepted: no code has run and returned a property; give the code")
         try:
-            self.answered = named_answer(code, entry)
+            self.answered = named_answer(code, entry) if code else self.succeeded
         except UnreadableError as error:
             raise Mistake(f"not accepted: {error}") from error
         return "accepted"
 
     async def _execute(self, code: str, entry: str, show: Sequence[str]) -> str:
         assert self._run is not None
+        if self._late:
+            await self._documents()
         mounts = corpus_mounts(self._corpus)
         program, called = code, entry
         if entry and show:
@@ -317,13 +335,20 @@ class Toolbox:
             program = f"{code}\n{_WATCHED.format(entry=entry, names=list(show))}"
             called = "_watched"
         execution = await self._run(program, called, mounts)
+        self.executed += 1
         result = execution.result if execution.outcome is Outcome.OK else None
-        if isinstance(result, Mapping) and (not self._wanted or self._wanted & set(result)):
+        self._returned = result if isinstance(result, Mapping) else {}
+        if isinstance(result, Mapping) and (not self._wanted or set(self._wanted) & set(result)):
             with suppress(UnreadableError):
                 self.succeeded = named_answer(code, entry)
         return describe(execution)
 
-    def _documents(self) -> tuple[Documents, Retriever]:
+    async def _documents(self) -> tuple[Documents, Retriever]:
+        """The documents, and what searches them; made by now, or waited for."""
+        self._retriever = await settled(self._retriever)
+        if self._library is None:
+            self._library = library_of(self._retriever)
+            self._corpus = corpus_of(self._retriever, self._inputs)
         assert self._library is not None
         assert self._retriever is not None
         return self._library, self._retriever
@@ -343,58 +368,3 @@ def _watched():
     import matsmith_watch
     return matsmith_watch.watch({entry}, {names!r})
 """
-
-
-def schema(name: str, *, documents: bool) -> dict[str, Any]:
-    """A tool as OpenAI's API describes functions; ``documents``: whether code can read them."""
-    tool = getattr(Toolbox, name)
-    paragraphs = description(tool).split("\n\n")
-    about = "\n\n".join(p for p in paragraphs if documents or f"`{DOCS}`" not in p)
-    parameters = schema_of(arguments_of(tool))
-    return {
-        "type": "function",
-        "function": {"name": name, "description": about, "parameters": parameters},
-    }
-
-
-def open_toolbox(
-    retriever: Retriever | None,
-    sandbox: Sandbox | None,
-    mounts: Sequence[Mount] = (),
-    *,
-    sources: Sequence[Path] = (),
-    timeout: float = 60.0,
-    answers: bool = True,
-) -> Toolbox:
-    """The tools over a retriever, a sandbox and the input files of a question.
-
-    Parameters
-    ----------
-    sources
-        Folders that hold the installed packages, for ``source``.
-    timeout
-        Seconds of processor time of one execution.
-    answers
-        Whether ``answer`` is among them.
-    """
-
-    async def run(code: str, entry: str, more: Sequence[Mount]) -> Execution:
-        assert sandbox is not None
-        return await sandbox.run(code, entry, timeout=timeout, mounts=[*mounts, *more])
-
-    return Toolbox(
-        library_of(retriever), retriever, run if sandbox is not None else None, sources=sources,
-        corpus=corpus_of(retriever, [mount.target for mount in mounts]), answers=answers,
-    )  # fmt: skip
-
-
-def question_toolbox(
-    question: Question, library: Documents | None, retriever: Retriever | None, run: Run | None,
-    sources: Sequence[Path],
-) -> Toolbox:  # fmt: skip
-    """The tools for a question of an episode, which counts what they run."""
-    return Toolbox(
-        library, retriever, run, sources=sources,
-        corpus=corpus_of(retriever, [mount.target for mount in mounts_of(question)]),
-        formats=question.formats, answers=question.answer == CODE,
-    )  # fmt: skip

@@ -15,18 +15,23 @@ from sandbox.base import Mount
 DOCS = "docs"  # the module in the sandbox
 
 
+def library_of(retriever: Retriever | None) -> Documents | None:
+    """The documents behind a retriever; ``None`` where it has no corpus. Made once for each."""
+    return _library(cast("Hashable", retriever))
+
+
 @lru_cache(maxsize=8)
 def _library(retriever: Any) -> Documents | None:
     corpus = getattr(retriever, "corpus", None)
     if corpus is None:
         return None
-    documents = [(document.page_content, document.metadata) for document in corpus.documents]
-    return Documents(documents, corpus.aliases)
+    return Documents([(d.page_content, d.metadata) for d in corpus.documents], corpus.aliases)
 
 
-def library_of(retriever: Retriever | None) -> Documents | None:
-    """The documents behind a retriever; ``None`` where it has no corpus. Made once for each."""
-    return _library(cast("Hashable", retriever))
+async def settled(retriever: Any) -> Any:
+    """The retriever itself, when it has been made (:class:`agents.runtime.Late`)."""
+    ready = getattr(retriever, "ready", None)
+    return retriever if ready is None else await ready()
 
 
 def corpus_of(retriever: Retriever | None, targets: Sequence[str]) -> Path | None:
@@ -40,8 +45,6 @@ def corpus_mounts(folder: Path | None) -> list[Mount]:
     """The module and the documents that it reads."""
     if folder is None:
         return []
+    files = [folder / name for name in ("documents.jsonl", "manifest.json")]
     module = Mount(Path(library_file.__file__), f"{DOCS}/__init__.py")
-    return [
-        module,
-        *(Mount(folder / n, f"{DOCS}/{n}") for n in ("documents.jsonl", "manifest.json")),
-    ]
+    return [module, *(Mount(file, f"{DOCS}/{file.name}") for file in files)]

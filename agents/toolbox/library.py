@@ -5,8 +5,6 @@ lookup(name, part="")       -> the document of a symbol (or one section or membe
 search(query, k=10)         -> [Line]: documents that share rare words with a query, best first
 grep(pattern, package="")   -> [(name, line)]: lines that a regular expression matches
 resolve(term)               -> [Line]: what defines a term or name, current definitions first
-inputs(name)                -> [Link(how, name)]: where its arguments come from
-tree(name, depth=3)         -> [(level, Link)]: what it needs, and what that needs, ...
 near(name)                  -> [name]: similar names
 """
 
@@ -18,29 +16,24 @@ import difflib
 import json
 import math
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 SUMMARY = 160  # characters of a line that says what a symbol is
 MAX_QUERY = 1000  # characters of a query, term or pattern
-MAX_NODES = 200  # lines of a tree
 MAX_HITS = 1000  # of grep
-RARE = 3  # definitions that may share a word or phrase that links a description to them
 
-_SECTION = re.compile(r"^#{1,4} +(.+?) *$", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_A-Za-z]+")
-_CODE = re.compile(r"`{1,2}([A-Za-z_][\w.]{2,200})(?:\(\))?`{1,2}")
 _GONE = re.compile(r"\b(?:deprecated|superseded|obsolete|no longer maintained)\b", re.IGNORECASE)
-_COMMON = frozenset(re.findall(r"\w+", """
+COMMON = frozenset(re.findall(r"\w+", """
     a an and are as at be by can each for from give given gives how if in into is it its no not of
     on one only or same see that the their them then this to used value values what when where which
     whose will with"""))  # fmt: skip
 _PLAIN = ("module", "class", "function", "constant")
-_PROSE = ("What it does", "Parameters", "Attributes", "Details", "Notes", "Returns")
+_PROSE = ("What it does", "Details", "Notes", "Returns")
 
 
 class Line(NamedTuple):
@@ -50,13 +43,6 @@ class Line(NamedTuple):
     kind: str
     summary: str
     deprecated: str = ""
-
-
-class Link(NamedTuple):
-    """How a symbol is needed (``input charge: "the resting charge"``, ``type``, ...), and which."""
-
-    how: str
-    name: str
 
 
 class Entry:
@@ -79,13 +65,9 @@ class Entry:
         return self.text.partition("\n---\n")[0]
 
     @cached_property
-    def sections(self) -> dict[str, str]:
-        """The prose by heading; what precedes the first one has an empty heading."""
-        prose = self.text.partition("\n---\n")[2] or self.text
-        parts = _SECTION.split(prose)
-        found = {"": parts[0].strip()} if parts[0].strip() else {}
-        for title, body in zip(parts[1::2], parts[2::2], strict=True):
-            found[title] = f"{found[title]}\n{body.strip()}" if title in found else body.strip()
+    def sections(self) -> Mapping[str, str]:
+        """The prose by heading; of a document that is no symbol's all of it, without one."""
+        found: Mapping[str, str] = self.metadata.get("sections") or {"": self.text}
         return found
 
     @cached_property
@@ -111,32 +93,12 @@ class Entry:
     @cached_property
     def deprecated(self) -> str:
         """The sentence that says that it should not be used; empty for a current one."""
-        about = "\n".join(self.sections.get(title, "") for title in ("", *_PROSE[:1], *_PROSE[3:5]))
+        about = "\n".join(self.sections.get(title, "") for title in ("", *_PROSE[:3]))
         found = _GONE.search(about)
         if found is None:
             return ""
         before = about[: found.start()].rpartition(". ")[2].rpartition("\n\n")[2]
         return " ".join((before + about[found.start() : found.start() + 300]).split())
-
-    @property
-    def prose(self) -> list[tuple[str, str]]:
-        """Descriptions, each with what it describes: a parameter's name, or a section."""
-        found = []
-        for title in _PROSE:
-            body = self.sections.get(title, "")
-            if title not in {"Parameters", "Attributes"}:
-                found.append((title.lower(), body))
-                continue
-            name, lines = "", list[str]()
-            for line in body.splitlines():
-                head = re.match(r"([A-Za-z_]\w*)\b", line)
-                if head and name:
-                    found.append((name, "\n".join(lines)))
-                    lines = []
-                name = head[1] if head else name
-                lines.append(line)
-            found.append((name or title.lower(), "\n".join(lines)))
-        return [(name, text) for name, text in found if text.strip()]
 
 
 class Documents:
@@ -244,7 +206,7 @@ class Documents:
 
     def search(self, query: str, k: int = 10) -> list[Line]:
         """Documents that share words with a query, rare words and names counting most."""
-        wanted = set(_words(query[:MAX_QUERY])) - _COMMON
+        wanted = set(words_of(query[:MAX_QUERY])) - COMMON
         scores: dict[int, float] = defaultdict(float)
         for word in sorted(wanted):
             counts = {
@@ -261,7 +223,7 @@ class Documents:
     def resolve(self, term: str) -> list[Line]:
         """What defines a term or name: exactly, else in as many of its words as possible."""
         exact = self.find(term)
-        phrase = _phrase(_words(term[:MAX_QUERY]))
+        phrase = _phrase(words_of(term[:MAX_QUERY]))
         if not phrase.strip():
             return []
         ranked: list[tuple[int, Line]] = []
@@ -282,101 +244,21 @@ class Documents:
         """For each symbol the words of its name, of its definition, and of all that it is."""
         return {
             e.name: (
-                _phrase(_words(e.short)), _phrase(_words(e.definition)), _phrase(_words(e.what))
+                _phrase(words_of(e.short)),
+                _phrase(words_of(e.definition)),
+                _phrase(words_of(e.what)),
             )
             for e in self.entries
         }  # fmt: skip
 
-    @cached_property
-    def _phrases(self) -> dict[str, list[Entry]]:
-        """Names of several words, and pairs with a rare word in definitions; whose they are."""
-        found: dict[str, list[Entry]] = defaultdict(list)
-        said = [e for e in self.entries if e.kind != "module" and not e.deprecated]
-        uses = Counter(word for e in said for word in set(_words(e.definition)))
-        for entry in said:
-            name, words = _words(entry.short), _words(entry.definition)
-            named = {" ".join(name)} if sum(word not in _COMMON for word in name) > 1 else set()
-            pairs = {pair for pair in _pairs(words) if min(uses[w] for w in pair.split()) <= RARE}
-            for phrase in named | pairs:
-                found[phrase].append(entry)
-        return {phrase: owners for phrase, owners in found.items() if len(owners) <= RARE}
 
-    def inputs(self, name: str) -> list[Link]:
-        """What a caller needs: types, bases, what descriptions of its inputs name, owner."""
-        entry = self.find(name)
-        if entry is None:
-            return []
-        links: dict[str, str] = {}
-        for how in ("type", "base"):
-            for other in entry.metadata.get(f"{how}s", ()):
-                if (known := self._by_name.get(str(other))) is not None and known is not entry:
-                    links.setdefault(known.name, how)
-        for place, text in entry.prose:
-            for found in (*self._told(text), *self._marked(text)):
-                inside = found is entry or found.name.startswith(f"{entry.name}.")
-                if not inside and found.kind != "module" and _root(found.name) == _root(entry.name):
-                    how = f"input {place}" if place not in map(str.lower, _PROSE) else place
-                    links.setdefault(found.name, f'{how}: "{_cut(found.line.summary, 60)}"')
-        owner = self._by_name.get(entry.name.rpartition(".")[0])
-        if owner is not None and owner.kind == "class":
-            links.setdefault(owner.name, "called on")
-        return [Link(how, other) for other, how in links.items()]
-
-    def calls(self, name: str) -> list[str]:
-        """Symbols of the library that its code calls."""
-        entry = self.find(name)
-        return [] if entry is None else [str(n) for n in entry.metadata.get("calls", ())]
-
-    def tree(self, name: str, depth: int = 3) -> list[tuple[int, Link]]:
-        """What a symbol needs, depth first; what was shown before is not expanded again."""
-        root = self.find(name)
-        if root is None:
-            return []
-        shown: list[tuple[int, Link]] = [(0, Link(root.kind, root.name))]
-        seen = {root.name}
-        waiting = [(1, link) for link in self.inputs(root.name)[::-1]]
-        while waiting and len(shown) < MAX_NODES:
-            level, link = waiting.pop()
-            again = link.name in seen
-            shown.append(
-                (level, Link(f"{link.how} (shown above)" if again else link.how, link.name))
-            )
-            seen.add(link.name)
-            if level < depth and not again:
-                waiting += [(level + 1, inner) for inner in self.inputs(link.name)[::-1]]
-        return shown
-
-    def _told(self, text: str) -> list[Entry]:
-        """Symbols whose name or definition shares rare phrases with a text, likeliest first."""
-        shared: Counter[str] = Counter()
-        owners: dict[str, Entry] = {}
-        words = _words(text)
-        for phrase in {" ".join(words[i : i + n]) for i in range(len(words)) for n in range(2, 5)}:
-            for entry in self._phrases.get(phrase, ()):
-                shared[entry.name] += 1
-                owners[entry.name] = entry
-        return [owners[name] for name, _ in sorted(shared.items(), key=lambda i: (-i[1], i[0]))][:4]
-
-    def _marked(self, text: str) -> list[Entry]:
-        found = (self.find(match[1]) for match in _CODE.finditer(text))
-        return [entry for entry in found if entry is not None]
-
-
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
+    """Words of prose and of identifiers, in lower case."""
     return [word.lower() for word in _WORD.findall(text)]
 
 
 def _phrase(words: Sequence[str]) -> str:
     return f" {' '.join(words)} "
-
-
-def _root(name: str) -> str:
-    return name.partition(".")[0]
-
-
-def _pairs(words: Sequence[str]) -> set[str]:
-    """Words that follow each other and carry meaning."""
-    return {f"{a} {b}" for a, b in pairwise(words) if a not in _COMMON and b not in _COMMON}
 
 
 def _cut(text: str, limit: int) -> str:

@@ -4,37 +4,33 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from agents import prompts
-from agents.episode import returned
+from agents.checks import returned
 from agents.toolbox import watch
 from agents.toolbox.library import Documents, Entry, Line
 from sandbox.base import Execution, Outcome
 
 PAGE = 12_000  # characters of a result
-LISTED = 50  # members or calls that are listed
-MAP_LINES = 400  # symbols of a map; a larger one lists classes and functions, or modules only
+LISTED = 50  # members that are listed
+BRIEF = 600  # characters of what `resolve` says of a symbol
+_CALL = ("kind:", "signature:", "value:", "bases:")
+WIDTH = 100  # characters on a symbol of a map
 
 
 class Mistake(Exception):  # noqa: N818 -- a message to the caller of a tool
     """What is wrong with a call, and what to do instead."""
 
 
-def page_of(text: str, page: int) -> str:
-    """One page of a text, cut between lines where that is possible.
-
-    Raises
-    ------
-    Mistake
-        When it has fewer pages.
-    """
+def page_of(text: str, page: int, size: int = PAGE) -> str:
+    """One page of a text, cut between lines where possible; a `Mistake` if there is none."""
     pages: list[str] = []
     start = 0
     while start < len(text) or not pages:
-        end = min(start + PAGE, len(text))
+        end = min(start + size, len(text))
         if end < len(text):
-            end = text.rfind("\n", start + PAGE // 2, end) + 1 or end
+            end = text.rfind("\n", start + size // 2, end) + 1 or end
         pages.append(text[start:end])
         start = end
     if page > len(pages):
@@ -47,7 +43,11 @@ def describe(execution: Execution) -> str:
     """An execution as text; nothing in it differs from run to run but what the code prints."""
     before, mark, rest = execution.stderr.rpartition(f"\n{watch.MARK}")
     line, _, after = rest.partition("\n")
-    values = _values(line) if mark else None
+    try:
+        values = json.loads(line) if mark else None
+    except (ValueError, RecursionError):
+        values = None
+    values = values if isinstance(values, dict) else None
     parts = [f"outcome: {execution.outcome}"]
     if execution.outcome is Outcome.OK:
         parts.append(f"returned:\n{returned(execution, PAGE)}")
@@ -70,14 +70,6 @@ def describe(execution: Execution) -> str:
     return prompts.without_addresses("\n".join(parts))
 
 
-def _values(text: str) -> Mapping[str, str] | None:
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
 def shown(line: Line) -> str:
     """A symbol in one line."""
     gone = " DEPRECATED" if line.deprecated else ""
@@ -85,15 +77,16 @@ def shown(line: Line) -> str:
 
 
 def definition(library: Documents, line: Line) -> str:
-    """What a caller has to know of a symbol: its facts and the sections that describe a call."""
+    """How a symbol is called, and the beginning of what its document says of a call."""
     entry = library.find(line.name)
     assert entry is not None
-    facts = [part for part in entry.facts.splitlines() if not part.startswith(("  ", "members:"))]
-    wanted = ("What it does", "Parameters", "Attributes", "Returns", "Raises", "Details", "Notes")
-    parts = [f"{title}:\n{entry.sections[title]}" for title in wanted if title in entry.sections]
+    facts = [part for part in entry.facts.splitlines() if part.startswith(_CALL)]
+    wanted = ("What it does", "Parameters", "Attributes", "Returns", "Details", "Notes")
+    parts = [entry.sections[title] for title in wanted if title in entry.sections]
     gone = [f"DEPRECATED: {line.deprecated}"] if line.deprecated else []
-    text = "\n".join([*facts, *gone, *(parts or [entry.what])])
-    return text if len(text) <= PAGE // 4 else f"{text[: PAGE // 4]}... (lookup has all of it)"
+    text = " ".join("\n".join(parts or [entry.what]).split())
+    cut = text if len(text) <= BRIEF else f"{text[:BRIEF].rstrip()}... (lookup has all of it)"
+    return "\n".join([line.name, *facts, *gone, cut])
 
 
 def parts_of(entry: Entry, part: str) -> str:
@@ -104,26 +97,35 @@ def parts_of(entry: Entry, part: str) -> str:
     return f"{entry.name} has no part {part[:100]!r}; sections: {sections}{listed}"
 
 
+def names_of(lines: Sequence[Line]) -> str:
+    """The names of symbols by module, or how many; what is deprecated is left out."""
+    homes: dict[str, list[str]] = {}
+    home = ""
+    for line in lines:
+        if line.kind == "module":
+            home = line.name
+            homes.setdefault(home, [])
+        elif not line.deprecated:
+            homes.setdefault(home, []).append(line.name.removeprefix(f"{home}."))
+    filled = {home or "elsewhere": names for home, names in homes.items() if names}
+    listed = [f"{home}: {', '.join(names)}" for home, names in filled.items()]
+    if sum(map(len, listed)) > PAGE:
+        listed = [f"{home}: {len(names)}" for home, names in filled.items()]
+    note = "(names or their number; give a module for a line on each, or `search`)"
+    return "\n".join([note, *listed])
+
+
 def map_of(lines: Sequence[Line]) -> str:
-    """Symbols below their modules; of large packages classes and functions, or only modules."""
-    kinds: tuple[str, ...] = ()
-    if len(lines) > MAP_LINES:
-        kinds = ("module", "chunk", "class", "function", "constant")
-        if sum(line.kind in kinds for line in lines) > MAP_LINES:
-            kinds = ("module", "chunk")
-    chosen = [line for line in lines if not kinds or line.kind in kinds] or lines
-    width = min(100, max(24, PAGE // len(chosen) - 24))  # so that a map is about a page
+    """Symbols with a few words each, below their modules."""
     listed: list[str] = []
     home = "\n"
-    for line in chosen:
+    for line in lines:
         if line.kind == "module":
             home = f"{line.name}."
-            listed.append(f"{line.name}: {line.summary[:width]}")
+            listed.append(f"{line.name}: {line.summary[:WIDTH]}")
         else:
-            short = line.name.removeprefix(home)
             kind = "" if line.kind == "function" else f" [{line.kind}]"
             gone = " DEPRECATED" if line.deprecated else ""
-            listed.append(f"  {short}{kind}{gone}: {line.summary[:width]}")
-    hidden = len(lines) - len(listed)
-    note = [f"({hidden} more symbols; name a module or class to see its own)"] if hidden else []
-    return re.sub(r"[ \t]+\n", "\n", "\n".join([*note, *listed]))
+            short = line.name.removeprefix(home)
+            listed.append(f"  {short}{kind}{gone}: {line.summary[:WIDTH]}")
+    return re.sub(r"[ \t]+\n", "\n", "\n".join(listed))

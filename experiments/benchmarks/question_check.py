@@ -11,25 +11,33 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
+from pydantic import BaseModel, Field
 from rich.console import Console
 
 from experiments.benchmarks import question_gates as gates
 from experiments.benchmarks.question_format import (
     QuestionError,
     TaskSpec,
-    build_prompt,
     data_files,
+    question_folders,
     read_gold,
     read_spec,
 )
-from sandbox.base import Execution, Mount, Outcome, Sandbox, SandboxConfig
+from experiments.scorers.properties import not_runnable
+from matsmith.core.command import Commas
+from matsmith.core.progress import meter
+from matsmith.core.terminal import printable
+from sandbox.base import Execution, Mount, Outcome, SandboxConfig
 from sandbox.environments import installed_versions
 from sandbox.factory import get_sandbox
-from sandbox.progress import meter
-from sandbox.terminal import printable
 
+ABOUT = """\
+Proves {}. Every reference runs twice in the sandbox (different hash seeds); its values must pass
+their own verification, and None, zero, empty and perturbed ones must fail. write=true stores the
+values of the questions that pass as their gold.json; without it they are compared with the stored
+ones."""
 #: Seconds a reference may take; a first run also pays for importing the library.
 TIMEOUT = 60.0
 _HASH_SEEDS = ("1", "4242")
@@ -37,25 +45,13 @@ _HASH_SEEDS = ("1", "4242")
 
 @dataclass(frozen=True)
 class Report:
-    """What the check of one question found.
-
-    Attributes
-    ----------
-    findings
-        Reasons why the question is not fit; empty when it is.
-    properties
-        Number of properties.
-    seconds
-        Wall time of the reference in each of the two sandboxes.
-    written
-        Whether a new ``gold.json`` was written.
-    """
+    """What the check of one question found: reasons why it is not fit."""
 
     question_id: str
     findings: tuple[str, ...]
-    properties: int
-    seconds: tuple[float, ...] = ()
-    written: bool = False
+    properties: int  # how many
+    seconds: tuple[float, ...] = ()  # of the reference in each of the two sandboxes
+    written: bool = False  # a new gold.json
 
     @property
     def text(self) -> str:
@@ -69,23 +65,8 @@ class Report:
 class Checker:
     """Checks questions in two sandboxes that live as long as it does.
 
-    Use it as ``async with Checker("auto", env="live") as checker:``.
-
-    Parameters
-    ----------
-    backend
-        Isolation to use, as in :class:`sandbox.base.SandboxConfig`.
-    env
-        Sandbox environment.
-    form
-        What a ``task.yaml`` must hold.
-    recorded
-        Distributions whose versions stand next to the golds.
-
-    Raises
-    ------
-    SandboxError
-        When no sandbox works here.
+    Use it as ``async with Checker("auto", env="live") as checker:``. A ``task.yaml`` must hold
+    ``form``; the versions of the distributions ``recorded`` stand next to the golds.
     """
 
     def __init__(
@@ -126,70 +107,63 @@ class Checker:
         if findings:
             return Report(folder.name, tuple(findings), len(spec.properties))
         findings += gates.check_goal(spec, source)
-        if spec.scaffold:
-            prompt = build_prompt(spec, "scaffold")
-            findings += gates.check_announcement(prompt, spec.scaffold)
         runs = await self.run(source, folder)
         seconds = tuple(run.seconds for run in runs)
         if spec.masks:
-            scaffold = await _run(self._sandboxes[0], folder, gates.scaffold_code(spec), entry="")
+            scaffold, _ = await self.run(gates.scaffold_code(spec), folder, entry="")
             if scaffold.outcome is not Outcome.OK:
-                findings.append(_failure(scaffold, "scaffold"))
-        failed = [_failure(run, "reference.py") for run in runs if run.outcome is not Outcome.OK]
-        if failed:
-            return Report(folder.name, (*findings, failed[0]), len(spec.properties), seconds)
+                findings.append(f"scaffold: {not_runnable(scaffold)}")
+        for run in runs:
+            if run.outcome is not Outcome.OK:
+                findings.append(f"reference.py: {not_runnable(run)}")
+                return Report(folder.name, tuple(findings), len(spec.properties), seconds)
         values = [json.loads(run.payload or "null") for run in runs]
         findings += compare_runs(spec, values)
         if not findings and not write:
             findings += compare_with_gold(spec, folder, values[0])
         written = write and not findings
         if written:
-            _write_gold(folder, self.versions, values[0])
+            gold = {"versions": self.versions, "properties": values[0]}
+            text = json.dumps(gold, indent=2, ensure_ascii=False) + "\n"
+            (folder / "gold.json").write_text(text, encoding="utf-8")
         return Report(folder.name, tuple(findings), len(spec.properties), seconds, written)
 
     async def run(self, source: str, folder: Path, entry: str = "reference") -> list[Execution]:
         """Run a source in each of the two sandboxes, with the input files of ``folder``."""
-        runs = (_run(sandbox, folder, source, entry) for sandbox in self._sandboxes)
-        return await asyncio.gather(*runs)
+        mounts = [Mount(Path(path), target) for target, path in data_files(folder).items()]
+        return await asyncio.gather(
+            *(one.run(source, entry, timeout=TIMEOUT, mounts=mounts) for one in self._sandboxes)
+        )
 
 
-async def check_all(
-    checker: Checker, folders: Sequence[Path], *, write: bool, console: Console
-) -> list[Report]:
-    """Check questions one after the other, and show each report as it comes."""
-    reports = []
-    with meter("references", len(folders), show=True) as progress:
-        for folder in folders:
-            reports.append(await checker.check(folder, write=write))
-            console.print(
-                printable(reports[-1].text), markup=False, highlight=False, soft_wrap=True
-            )
+class CheckOptions(BaseModel, extra="forbid", frozen=True):
+    """Arguments of ``check``."""
+
+    ids: Annotated[tuple[str, ...], Commas] = Field((), description="only these questions")
+    backend: str = Field("auto", description="sandbox")
+    write: bool = Field(False, description="store the values of questions that pass")
+
+
+async def check_all(checker: Checker, root: Path, options: CheckOptions) -> int:
+    """Check the questions below ``root`` and print what is found; 1 when there is anything."""
+    found = {folder.name: folder for folder in question_folders(root)}
+    if not found:
+        raise QuestionError(f"{root}: no folder with a task.yaml in it")
+    unknown = ",".join(sorted(set(options.ids) - set(found)))
+    if unknown:
+        raise QuestionError(f"ids={unknown}: not there; {root} has {', '.join(found)}")
+    console, reports = Console(stderr=True), []
+    names = options.ids or tuple(found)
+    with meter("references", len(names), show=True) as progress:
+        for name in names:
+            reports.append(await checker.check(found[name], write=options.write))
+            text = printable(reports[-1].text)
+            console.print(text, markup=False, highlight=False, soft_wrap=True)
             progress.advance()
-    return reports
-
-
-def conclude(reports: Sequence[Report]) -> int:
-    """Print the sums; returns the exit code: 1 when anything was found."""
     bad = sum(bool(report.findings) for report in reports)
     total = sum(report.properties for report in reports)
     print(f"{len(reports)} questions, {total} properties, {bad} questions with findings")
     return 1 if bad else 0
-
-
-def _write_gold(folder: Path, versions: Mapping[str, str], values: Mapping[str, Any]) -> None:
-    gold = {"versions": versions, "properties": values}
-    text = json.dumps(gold, indent=2, ensure_ascii=False) + "\n"
-    (folder / "gold.json").write_text(text, encoding="utf-8")
-
-
-async def _run(sandbox: Sandbox, folder: Path, source: str, entry: str = "reference") -> Execution:
-    mounts = [Mount(Path(path), target) for target, path in data_files(folder).items()]
-    return await sandbox.run(source, entry, timeout=TIMEOUT, mounts=mounts)
-
-
-def _failure(run: Execution, what: str) -> str:
-    lines = (run.error or "").strip().splitlines()
-    return f"{what}: {run.outcome}: {lines[-1] if lines else 'no message'}"
 
 
 def compare_runs(spec: TaskSpec, values: Sequence[Any]) -> list[str]:
@@ -198,20 +172,13 @@ def compare_runs(spec: TaskSpec, values: Sequence[Any]) -> list[str]:
     for value in values:
         if not isinstance(value, dict) or sorted(value) != sorted(names):
             return [f"reference.py: it does not return exactly {', '.join(names)}"]
-    findings = gates.check_plain(values[0])
-    if findings:
+    first, *others = values
+    if findings := gates.check_plain(first):
         return findings
-    for other in values[1:]:
-        findings += [
-            f"{name}: differs between hash seeds: {reason}"
-            for name, reason in gates.verdicts(spec, values[0], other).items()
-            if reason
-        ]
-    return [
-        *findings,
-        *gates.check_verification(spec, values[0]),
-        *gates.check_answers_hidden(spec, values[0]),
-    ]
+    for other in others:
+        findings += _differences(spec, first, other, "differs between hash seeds")
+    findings += gates.check_verification(spec, first)
+    return [*findings, *gates.check_answers_hidden(spec, first)]
 
 
 def compare_with_gold(spec: TaskSpec, folder: Path, values: Mapping[str, Any]) -> list[str]:
@@ -220,8 +187,12 @@ def compare_with_gold(spec: TaskSpec, folder: Path, values: Mapping[str, Any]) -
         gold = read_gold(folder, spec)
     except QuestionError as error:
         return [str(error)]
-    return [
-        f"{name}: the committed gold is no longer what the reference returns: {reason}"
-        for name, reason in gates.verdicts(spec, gold, dict(values)).items()
-        if reason
-    ]
+    drift = "the committed gold is no longer what the reference returns"
+    return _differences(spec, gold, values, drift)
+
+
+def _differences(
+    spec: TaskSpec, gold: Mapping[str, Any], values: Mapping[str, Any], what: str
+) -> list[str]:
+    found = gates.verdicts(spec, gold, dict(values))
+    return [f"{name}: {what}: {reason}" for name, reason in found.items() if reason]

@@ -13,13 +13,10 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from experiments.benchmarks.question_format import (
-    MASK,
-    TaskSpec,
-    make_properties,
-)
+from experiments.benchmarks.question_format import TaskSpec, make_properties
 from experiments.scorers.properties import specification
-from experiments.scorers.verify import verify
+from sandbox.inside.compare import verify
+from sandbox.inside.tagged import dumps
 
 #: Roots whose names are common knowledge of the language, not of a materials library.
 _FOREIGN = frozenset(
@@ -133,20 +130,6 @@ def check_scaffold(spec: TaskSpec) -> list[str]:
     return findings
 
 
-def check_announcement(prompt: str, text: str) -> list[str]:
-    """A prompt speaks of masks if, and only if, there are some.
-
-    Parameters
-    ----------
-    prompt, text
-        The whole prompt, and what the question itself adds to it.
-    """
-    announced, masked = MASK in prompt.replace(text.strip(), ""), MASK in text
-    if announced == masked:
-        return []
-    return [f"prompt: [MASK] is {'mentioned, but there is none' if announced else 'not explained'}"]
-
-
 def scaffold_code(spec: TaskSpec) -> str:
     """All code of the scaffold, with what the masks stand for (else a name) in their place."""
     code = "\n".join(textwrap.dedent(block) for block in _FENCE.findall(spec.scaffold))
@@ -220,10 +203,12 @@ def wrong_answers(value: Any) -> Iterator[tuple[str, Any]]:
     A leaf near zero is moved by one per cent of the largest one; integers move by one, of a
     text the last character changes.
     """
+    leaves, zero = list(walk(value)), value
+    for path, leaf in leaves:
+        zero = _replace(zero, path, type(leaf)())
     yield "None", None
-    yield "zero", _map(value, lambda leaf: type(leaf)())
+    yield "zero", zero
     yield "empty", type(value)() if isinstance(value, list | dict | str) else ""
-    leaves = list(walk(value))
     scale = max((abs(leaf) for _, leaf in leaves if isinstance(leaf, float)), default=0.0)
     for path, leaf in leaves:
         where = "".join(f"[{part!r}]" for part in path)
@@ -240,14 +225,6 @@ def _perturb(leaf: Any, scale: float) -> Any:
     return leaf[:-1] + ("x" if leaf[-1:] != "x" else "y")
 
 
-def _map(value: Any, function: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _map(item, function) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_map(item, function) for item in value]
-    return function(value)
-
-
 def _replace(value: Any, path: tuple[Any, ...], new: Any) -> Any:
     if not path:
         return new
@@ -258,10 +235,10 @@ def _replace(value: Any, path: tuple[Any, ...], new: Any) -> Any:
 
 def verdicts(spec: TaskSpec, gold: Mapping[str, Any], answer: Any) -> dict[str, str]:
     """Property name to the reason why ``answer`` (plain JSON) fails it, empty for a pass."""
-    wanted = json.dumps([specification(prop) for prop in make_properties(spec, gold)])
+    wanted = [specification(prop) for prop in make_properties(spec, gold)]
     return {
         name: "" if passed else reason or "wrong"
-        for name, (passed, reason) in verify(wanted, json.dumps(answer)).items()
+        for name, (passed, reason) in verify(wanted, dumps(answer)).items()
     }
 
 

@@ -16,11 +16,12 @@ from pathlib import Path
 from docgen.sources import read_sources, sources_digest
 from docgen.usage import CodeResolver
 from experiments.benchmarks.question_format import data_files
+from experiments.run.store import write_json
 from experiments.samples import Sample
+from matsmith.core.progress import meter
 from sandbox import environments
 from sandbox.base import Mount, Outcome, Sandbox, SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
-from sandbox.progress import meter
 
 FORMAT = 1  # of the cached gold; raise it when what counts as use changes
 _TIMEOUT = 300.0  # seconds for one traced reference solution
@@ -52,16 +53,9 @@ def _traced_calls():
 
 
 class ReferenceGold:
-    """Gold of questions that have a ``reference.py``.
+    """Gold of questions (at least one) that have a ``reference.py`` in their folder of ``root``.
 
-    Parameters
-    ----------
-    root
-        Holds one folder per question.
-    samples
-        The questions; at least one.
-    trace
-        Also run the reference solutions and note their calls.
+    With ``trace`` the reference solutions also run, and their calls are noted.
     """
 
     def __init__(
@@ -85,26 +79,21 @@ class ReferenceGold:
         return self._prompts
 
     def gold(self) -> Mapping[str, Mapping[str, str]]:
-        """Question -> what its reference solution uses, public names only.
-
-        Raises
-        ------
-        docgen.sources.SourceError
-            When a package is missing.
-        SandboxError
-            When the sandbox fails, or a reference solution does not run.
-        """
+        """Question -> what its reference solution uses, public names only."""
         sources = read_sources(self.packages, environments.site_packages(self.environment))
         recipe = [FORMAT, self._trace, TRACER, sources_digest(sources)]
         kept = {folder: _kept(folder, recipe) for folder in self._folders}
         missing = [folder for folder, path in kept.items() if not path.is_file()]
         if missing:
-            usage = CodeResolver(sources)
-            traced = self._calls(missing) if self._trace else {}
+            usage, traced = CodeResolver(sources), {}
+            if self._trace:
+                with ThreadPoolExecutor(1) as pool:  # the caller may be inside of an event loop
+                    traced = pool.submit(asyncio.run, self._traced(missing)).result()
             for folder in missing:
                 seen = usage.known(traced.get(folder.name, ()))
                 names = public_symbols({**usage.symbols(_reference(folder)), **seen})
-                _keep(kept[folder], names)
+                kept[folder].parent.mkdir(parents=True, exist_ok=True)
+                write_json(kept[folder], names)
         found = {f.name: json.loads(path.read_text("utf-8")) for f, path in kept.items()}
         return {name: names for name, names in found.items() if names}
 
@@ -116,11 +105,6 @@ class ReferenceGold:
             found[f"{folder.name}/gold"] = (folder / "gold.json").read_text(encoding="utf-8")
         return found
 
-    def _calls(self, folders: Sequence[Path]) -> dict[str, list[str]]:
-        """What the references call; in a thread, as the caller may be inside of an event loop."""
-        with ThreadPoolExecutor(1) as pool:
-            return pool.submit(asyncio.run, self._traced(folders)).result()
-
     async def _traced(self, folders: Sequence[Path]) -> dict[str, list[str]]:
         config = SandboxConfig(env=self.environment, workers=_WORKERS, timeout=_TIMEOUT)
         async with get_sandbox(config) as sandbox:
@@ -128,13 +112,7 @@ class ReferenceGold:
 
 
 async def trace(sandbox: Sandbox, folders: Sequence[Path]) -> dict[str, list[str]]:
-    """Question -> dotted names of the functions that its reference solution calls itself.
-
-    Raises
-    ------
-    SandboxError
-        When the sandbox fails, or a reference solution does not run.
-    """
+    """Question -> dotted names of the functions that its reference solution calls itself."""
     limit = asyncio.Semaphore(_WORKERS)
     calls: dict[str, list[str]] = {}
 
@@ -172,13 +150,6 @@ def _kept(folder: Path, recipe: Sequence[object]) -> Path:
     key = json.dumps([*recipe, _reference(folder)])
     digest = hashlib.sha256(key.encode()).hexdigest()[:16]
     return environments.cache_folder() / "gold" / f"{folder.name}-{digest}.json"
-
-
-def _keep(path: Path, names: Mapping[str, str]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_suffix(".new")
-    fresh.write_text(json.dumps(names, indent=1), encoding="utf-8")
-    fresh.replace(path)
 
 
 def _reference(folder: Path) -> str:

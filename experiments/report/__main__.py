@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from rich.console import Console
 
+from experiments.report.groups import breakdown, drawn_groups, group_csv, grouped_by
 from experiments.report.page import write_report
 from experiments.report.runs import load_runs
 from experiments.report.tables import comma_separated, markdown, print_table
-from experiments.store import write_text
-from sandbox.command import UsageError, Word, run
+from experiments.run.store import write_text
+from matsmith.core.command import Command, Word
+from matsmith.core.errors import UsageError
 
 
-class Options(BaseModel):
-    """Arguments of ``python -m experiments.report``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class Options(BaseModel, extra="forbid", frozen=True):
+    """Arguments of ``matsmith report``."""
 
     runs: Annotated[tuple[Path, ...], Word()] = Field(description="run folders")
     html: Path | None = Field(
@@ -28,6 +26,9 @@ class Options(BaseModel):
     )
     markdown: Path | None = Field(None, description="the tables as Markdown")
     csv: Path | None = Field(None, description="one line per answer")
+    groups: Path | None = Field(
+        None, description="CSV by action, task or subfield: what means over groups are of"
+    )
 
 
 def _action(options: Options) -> int:
@@ -40,22 +41,21 @@ def _action(options: Options) -> int:
     runs = load_runs(folders)
     write_report(folders, html)
     if options.markdown:
-        write_text(options.markdown, markdown(runs))
+        write_text(
+            options.markdown,
+            markdown(runs, *(breakdown(runs, label) for label in grouped_by(runs))),
+        )
     if options.csv:
         write_text(options.csv, comma_separated(runs))
+    if options.groups:
+        write_text(options.groups, group_csv(runs))
     print_table(folders, console)
-    for written in (html, options.markdown, options.csv):
+    for label in grouped_by(runs):
+        console.print(drawn_groups(runs, label))
+    for written in (html, options.markdown, options.csv, options.groups):
         if written:
             console.print(f"written: {written}", highlight=False, soft_wrap=True)
     return 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Command line; see ``--help``."""
-    return run(
-        "python -m experiments.report", str(__doc__), Options, _action, arguments, errors=(OSError,)
-    )
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = Command("matsmith report", str(__doc__), Options, _action, errors=(OSError,))

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import csv
+import io
+from collections.abc import Iterable, Mapping
+
 from experiments.stats import Interval
-from sandbox.terminal import printable
+from matsmith.core.terminal import printable
 
 
 def percent(interval: Interval | None) -> str:
-    """``"34.8 [21.0, 48.9]"``; a dash for no data."""
+    """``"34.8 [21.0, 48.9]"``; a dash for no data, no limits of few clusters."""
     if interval is None:
         return "-"
-    return f"{100 * interval.estimate:.1f} [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
+    estimate, limits = f"{100 * interval.estimate:.1f}", interval.limits
+    return f"{estimate} [{100 * limits[0]:.1f}, {100 * limits[1]:.1f}]" if limits else estimate
 
 
 def money(cost: float | None) -> str:
     """Dollars; an unknown price is not zero."""
     return "unknown" if cost is None else f"${cost:.4f}" if cost else "$0"
+
+
+def number(count: int | None) -> str:
+    """With thousands; what was not counted is not zero."""
+    return "unknown" if count is None else f"{count:,}"
 
 
 def spreadsheet(cell: object) -> object:
@@ -31,6 +41,17 @@ def spreadsheet(cell: object) -> object:
     except ValueError:
         return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
     return text
+
+
+def csv_text(lines: Iterable[Mapping[str, object]]) -> str:
+    """Lines of one kind as CSV, headings first; what is unknown is empty."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for line in lines:
+        if not out.tell():
+            writer.writerow(line)
+        writer.writerow("" if cell is None else spreadsheet(cell) for cell in line.values())
+    return out.getvalue()
 
 
 def probability(value: float | None) -> str:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from experiments.report.cells import percent
+from experiments.report.templates import shapes
 from experiments.stats import Interval
 
 COLOURS = 6  # classes c0 ... c5 of the style sheet
@@ -33,15 +35,8 @@ def lines(
 ) -> Markup:
     """One line per series, from its smallest ``x`` to its largest; nothing without a point.
 
-    Parameters
-    ----------
-    series
-        Points by label; a colour each, in this order.
-    about, axis
-        What the plot shows; what ``x`` is.
-    ticks
-        The values of ``x``, drawn equally far apart (1, 2, 4, 8); without them ``x`` is drawn to
-        scale from zero, and the points are not joined.
+    ``ticks`` are the values of ``x``, drawn equally far apart (1, 2, 4, 8); without them ``x`` is
+    drawn to scale from zero, and the points are not joined.
     """
     points = [point for found in series.values() for point in found]
     if not points:
@@ -55,63 +50,34 @@ def lines(
             return 97 * x / most
         return 100 * (order[x] + 0.5) / len(order)
 
-    joined, marks = [], []
+    joined: list[tuple[str, int]] = []
+    marks: list[tuple[object, ...]] = []
     spread = min(_SPREAD, 60 / len(series) / len(order)) if order else 0.0
     for index, (label, found) in enumerate(series.items()):
-        shift = spread * (index - (len(series) - 1) / 2)
+        shift, colour = spread * (index - (len(series) - 1) / 2), index % COLOURS
         places = [
             (across(point.x) + shift, point) for point in sorted(found, key=lambda point: point.x)
         ]
         if order is not None:
             path = " ".join(f"{x:.2f},{_down(point.share.estimate):.1f}" for x, point in places)
-            joined.append(
-                Markup('<polyline points="{}" class="line s{}"/>').format(path, index % COLOURS)
-            )
-        marks += [_point(x, point, f"{label}, {axis}", index % COLOURS) for x, point in places]
-    numbers = _numbers({x: across(x) for x in order or (0.0, most / 2, most)})
-    return Markup(
-        '<figure class="lines" aria-label="{}">{}<svg class="plot">{}'
-        '<svg class="frame" width="100%" height="100%" viewBox="0 0 100 100" '
-        'preserveAspectRatio="none">{}</svg>{}</svg>'
-        '<svg class="axis">{}</svg><figcaption>{}</figcaption></figure>'
-    ).format(about, legend(list(series)), _grid(), Markup("").join(joined),
-             Markup("").join(marks), numbers, axis)  # fmt: skip
+            joined.append((path, colour))
+        for x, point in places:
+            share = point.share
+            low, high = map(_down, share.limits or [share.estimate] * 2)
+            told = f"{label}, {axis} {point.x:,.6g}: {percent(share)} %"
+            drawn = (f"{x:.2f}", f"{low:.1f}", f"{high:.1f}", f"{_down(share.estimate):.1f}")
+            marks.append((*drawn, colour, told))
+    numbers = [(across(x), short(x)) for x in order or dict.fromkeys((0.0, most / 2, most))]
+    grid = [(f"{_down(share):.0f}", f"{100 * share:.0f}") for share in SHARES]
+    key, every = legend(list(series)), math.ceil(len(numbers) / _LABELS)
+    drawn_lines: Markup = shapes().lines(about, key, grid, joined, marks, numbers[::every], axis)
+    return drawn_lines
 
 
 def legend(labels: Sequence[str]) -> Markup:
     """The colour of each series."""
-    keys = (
-        Markup(
-            '<span class="key"><svg viewBox="0 0 10 10"><rect width="10" height="10" class="c{}"/>'
-            "</svg>{}</span>"
-        ).format(index % COLOURS, label)
-        for index, label in enumerate(labels)
-    )
-    return Markup("<p>{}</p>").format(Markup("").join(keys))
-
-
-def describe(interval: Interval) -> str:
-    """An estimate with its limits, in percent."""
-    return f"{100 * interval.estimate:.1f} % [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
-
-
-def _grid() -> Markup:
-    return Markup("").join(
-        Markup(
-            '<line x1="0" x2="100%" y1="{0:.0f}%" y2="{0:.0f}%" class="grid"/>'
-            '<text x="-7" y="{0:.0f}%" dy="4" class="end">{1:.0f} %</text>'
-        ).format(_down(share), 100 * share)
-        for share in SHARES
-    )
-
-
-def _numbers(places: Mapping[float, float]) -> Markup:
-    every = math.ceil(len(places) / _LABELS)
-    return Markup("").join(
-        Markup('<text x="{:.2f}%" y="13" class="mid">{}</text>').format(place, short(x))
-        for position, (x, place) in enumerate(places.items())
-        if position % every == 0
-    )
+    key: Markup = shapes().legend(labels, COLOURS)
+    return key
 
 
 def short(value: float) -> str:
@@ -120,17 +86,6 @@ def short(value: float) -> str:
         if value >= limit:
             return f"{value / limit:.3g}{unit}"
     return f"{value:.3g}"
-
-
-def _point(x: float, point: Point, label: str, colour: int) -> Markup:
-    share = point.share
-    return Markup(
-        '<line x1="{x:.2f}%" x2="{x:.2f}%" y1="{low:.1f}%" y2="{high:.1f}%" class="whisker"/>'
-        '<circle cx="{x:.2f}%" cy="{y:.1f}%" r="4.5" class="c{c}"><title>{title}</title></circle>'
-    ).format(
-        x=x, low=_down(share.low), high=_down(share.high), y=_down(share.estimate), c=colour,
-        title=f"{label} {point.x:,.6g}: {describe(share)}",
-    )  # fmt: skip
 
 
 def _down(share: float) -> float:

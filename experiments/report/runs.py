@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from experiments.rows import Row, read_rows
+from agents.models.recordings import remark
+from experiments.run.rows import Row, read_rows
+from experiments.run.store import figures_path, read_json, trajectory_path
 from experiments.scorers.base import Metric, measuring
 from experiments.stats import Interval, Tally, ratio_interval
-from experiments.store import figures_path, read_json, trajectory_path
-from sandbox.command import UsageError
+from matsmith.core.errors import UsageError
+
+GROUPS = 20  # of a break-down
 
 
 @dataclass(frozen=True)
 class Run:
-    """A finished (or interrupted) run.
+    """A finished (or interrupted) run; ``label`` is unique among the runs of one report.
 
-    Attributes
-    ----------
-    folder
-        Where it lies.
-    summary
-        Its ``summary.json``.
-    rows
-        The verdicts that count: the latest of each selected question and seed.
-    label
-        Short name, unique among the runs of one report.
+    ``rows`` are the verdicts that count: the latest of each selected question and seed.
     """
 
     folder: Path
@@ -44,10 +40,9 @@ class Run:
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
         """What its benchmark reports."""
-        fields = Metric.__dataclass_fields__  # those that summaries of older runs have
+        fields = Metric.__dataclass_fields__
         return tuple(
-            Metric(**{name: entry[name] for name in fields if name in entry})
-            for entry in self.summary["metrics"]
+            Metric(**{name: entry[name] for name in fields}) for entry in self.summary["metrics"]
         )
 
     @property
@@ -57,9 +52,13 @@ class Run:
 
     @property
     def model(self) -> str:
-        """Name of the model, marked where it is not a language model."""
-        name = str(self.summary["model"])
-        return f"{name} (no LLM)" if self.summary["model_kind"] == "no LLM" else name
+        """Name of the model; ``none`` where none was asked."""
+        return str(self.summary["model"]) if self.summary["model_kind"] == "LLM" else "none"
+
+    @property
+    def played(self) -> str:
+        """Of recorded replies: whether the prompts are still those that they were given to."""
+        return remark(self.summary.get("recorded", {}))
 
     def interval(self, metric: Metric) -> Interval | None:
         """A metric with its 95 % interval, by resampling clusters."""
@@ -83,6 +82,18 @@ class Run:
         return read_json(path) if path.exists() else {}
 
 
+def groups(row: Row, label: str) -> list[str]:
+    """Where a row counts in a break-down: under each of several (``symmetry, optical``)."""
+    return [name for name in row.labels.get(label, "").split(", ") if name]
+
+
+def group_names(runs: Iterable[Run], label: str) -> list[str]:
+    """The largest groups; ranges of numbers (9-16, 17-32, > 64) in the order of their numbers."""
+    sizes = Counter(name for run in runs for row in run.scored for name in groups(row, label))
+    names = [name for name, _ in sizes.most_common(GROUPS)]
+    return sorted(names, key=lambda name: ([*map(int, re.findall(r"\d{1,9}", name))], name))
+
+
 def tally(rows: Iterable[Row], measured: Callable[[Row], tuple[float, float]]) -> dict[str, Tally]:
     """Sums by cluster."""
     sums: dict[str, tuple[float, float]] = {}
@@ -95,19 +106,13 @@ def tally(rows: Iterable[Row], measured: Callable[[Row], tuple[float, float]]) -
 
 
 def load_runs(folders: Sequence[Path]) -> list[Run]:
-    """Read run folders; labels tell them apart by what differs between them.
-
-    Raises
-    ------
-    UsageError
-        When a folder is not a run folder.
-    """
+    """Read run folders; labels tell them apart by what differs between them."""
     summaries = []
     for folder in folders:
         if not (folder / "summary.json").exists():
             raise UsageError(f"{folder}: is not a run folder (no summary.json in it)")
         summary = read_json(folder / "summary.json")
-        if "metrics" not in summary:
+        if any("unit" not in metric for metric in summary.get("metrics", [{}])):
             raise UsageError(f"{folder}: was written by another version of matsmith")
         summaries.append(summary)
     return [

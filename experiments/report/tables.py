@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from statistics import fmean, stdev
 
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from experiments.report.cells import money, percent, probability, spreadsheet
+from experiments.report.cells import csv_text, money, number, percent, probability
 from experiments.report.runs import Run, load_runs, tally
+from experiments.run.rows import Row
 from experiments.scorers.base import ALL_CORRECT, PARTS, Metric, amount, measuring
 from experiments.stats import (
-    Interval,
     mcnemar,
     paired_difference,
     paired_permutation,
+    pass_all,
+    pass_at,
     ratio_interval,
-    spread,
 )
-from sandbox.terminal import printable
+from matsmith.core.terminal import printable
 
+_SHOWN = 10  # metrics that a terminal shows: a benchmark names the important ones first
 _WIDE = 5  # metrics that fit beside each other in 80 columns
 _REASON = 300  # characters of a failure that are shown
 
@@ -46,44 +47,48 @@ def metrics_of(runs: Iterable[Run]) -> list[Metric]:
     )
 
 
+def _columns(runs: Sequence[Run]) -> dict[str, Callable[[Run], str]]:
+    """Headings, and what they say of a run; a column is a line here."""
+    metrics = {f"{m.title} {m.unit}".strip(): partial(shown, metric=m) for m in metrics_of(runs)}
+    return {
+        "system": lambda run: str(run.summary["system"]),
+        "retrieval": lambda run: str(run.summary["retrieval"]),
+        "model": lambda run: run.model,
+        "questions": _questions,
+        **metrics,
+        "without faulty %": _sound,
+        "over seeds %": lambda run: seed_spreads(run) if len(run.summary["seeds"]) > 1 else "-",
+        "model calls": lambda run: number(run.summary["calls"]),
+        "tokens": _tokens,
+        "cost": lambda run: money(run.summary["cost_usd"]),
+        "cost per right part": _each,
+        "judge": _judge,
+        "seconds": lambda run: f"{run.summary['seconds']:.0f}",
+        "faulty replies": lambda run: counted(run.summary.get("reply_faults", {})) or "-",
+        "without verdict": _without_verdict,
+        "machines": _machines,
+    }
+
+
 def leaderboard(runs: Sequence[Run]) -> Table:
     """Headings, and one line per run; metrics with 95 % intervals over clusters.
 
     "Without faulty" leaves out parts that have an erratum. Columns that say nothing about any run
     are left out.
     """
-    metrics = metrics_of(runs)
-    headings = [
-        "system", "retrieval", "model", "questions",
-        *(f"{metric.title} %" if metric.bounded else metric.title for metric in metrics),
-        "without faulty %", "over seeds %", "model calls", "tokens", "cost",
-        "cost per right part", "judge", "seconds",
-        "faulty replies", "without verdict",
-        "machines",
-    ]  # fmt: skip
-    lines = []
-    for run in runs:
-        summary, seeds = run.summary, len(run.summary["seeds"])
-        lines.append([
-            str(summary["system"]),
-            str(summary["retrieval"]),
-            run.model,
-            f"{summary['questions']}" + (f" x {seeds} seeds" if seeds > 1 else ""),
-            *(shown(run, metric) for metric in metrics),
-            _sound(run),
-            seed_spreads(run) if seeds > 1 else "-",
-            f"{summary['calls']:,}",
-            f"{summary['tokens']:,}" + (" (estimated)" if summary["tokens_estimated"] else ""),
-            money(summary["cost_usd"]),
-            _each(run),
-            _judge(summary),
-            f"{summary['seconds']:.0f}",
-            counted(summary.get("reply_faults", {})) or "-",
-            _without_verdict(run),
-            _machines(summary),
-        ])  # fmt: skip
-    kept = [i for i in range(len(headings)) if any(line[i] != "-" for line in lines)]
-    return [headings[i] for i in kept], [[line[i] for i in kept] for line in lines]
+    cells = {heading: list(map(told, runs)) for heading, told in _columns(runs).items()}
+    kept = {heading: cell for heading, cell in cells.items() if set(cell) != {"-"}}
+    return list(kept), [list(line) for line in zip(*kept.values(), strict=True)]
+
+
+def _questions(run: Run) -> str:
+    count, seeds = run.summary["questions"], len(run.summary["seeds"])
+    return f"{count} x {seeds} seeds" if seeds > 1 else str(count)
+
+
+def _tokens(run: Run) -> str:
+    about = " (estimated)" if run.summary["tokens_estimated"] else ""
+    return f"{number(run.summary['tokens'])}{about}"
 
 
 def shown(run: Run, metric: Metric) -> str:
@@ -91,7 +96,7 @@ def shown(run: Run, metric: Metric) -> str:
     entry = next((e for e in run.summary["metrics"] if e["name"] == metric.name), None)
     if entry is None or not entry["total"]:
         return "-"
-    if not metric.bounded:
+    if metric.unit != "%":
         return f"{entry['sum'] / entry['total']:.4g}"
     return f"{percent(run.interval(metric))} ({amount(entry['sum'])}/{entry['total']:.0f})"
 
@@ -101,9 +106,9 @@ def counted(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counts.items() if count)
 
 
-def _machines(summary: Mapping[str, Any]) -> str:
+def _machines(run: Run) -> str:
     """By sandbox, how many; a dash where it was this one or another, but only one."""
-    machines = summary.get("machines", {})
+    machines = run.summary.get("machines", {})
     return counted(machines) if sum(machines.values()) > 1 else "-"
 
 
@@ -113,7 +118,8 @@ def _each(run: Run) -> str:
     return money(cost / right) if right and cost else "-"
 
 
-def _judge(summary: Mapping[str, Any]) -> str:
+def _judge(run: Run) -> str:
+    summary = run.summary
     if summary["judge"] is None:
         return "-"
     spent = f"{summary['judge_calls']:,} calls, {money(summary['judge_cost_usd'])}"
@@ -121,11 +127,11 @@ def _judge(summary: Mapping[str, Any]) -> str:
 
 
 def _sound(run: Run) -> str:
-    verified = run.summary["verified"]
-    if verified is None:
+    if not run.summary["faulty"]:
         return "-"
-    interval = ratio_interval(list(tally(run.scored, run.sound).values()))
-    return f"{percent(interval)} ({verified['passed']}/{verified['total']})"
+    tallies = list(tally(run.scored, run.sound).values())
+    passed, total = sum(one.passed for one in tallies), sum(one.total for one in tallies)
+    return f"{percent(ratio_interval(tallies))} ({passed:.0f}/{total:.0f})"
 
 
 def _without_verdict(run: Run) -> str:
@@ -142,23 +148,20 @@ def _without_verdict(run: Run) -> str:
     return ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "0"
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Two runs on the questions that both answered."""
-
-    first: str
-    second: str
-    questions: int
-    difference: Interval | None
-    permutation: float | None
-    mcnemar: float | None
+COMPARISON_HEADINGS = (
+    "comparison",
+    "shared questions",
+    "primary metric, points",
+    "p (permutation)",
+    "p (McNemar, all correct)",
+)
 
 
-def comparisons(runs: Sequence[Run]) -> list[Comparison]:
-    """Every pair of runs: paired tests on shared questions."""
-    found = []
+def comparison_lines(runs: Sequence[Run]) -> list[tuple[str, ...]]:
+    """Paired tests of every two runs on shared questions, under `COMPARISON_HEADINGS`."""
+    found: list[tuple[str, ...]] = []
     for first, second in combinations(runs, 2):
-        if first.primary != second.primary or not first.primary.bounded:
+        if first.primary != second.primary or first.primary.unit != "%":
             continue
         shared = {row.question_id for row in first.scored} & {
             row.question_id for row in second.scored
@@ -168,13 +171,12 @@ def comparisons(runs: Sequence[Run]) -> list[Comparison]:
         ]
         one, two = (tally(rows, measuring(rows, first.primary)) for rows in common)
         found.append(
-            Comparison(
-                first.label,
-                second.label,
-                len(shared),
-                paired_difference(one, two),
-                paired_permutation(one, two),
-                _mcnemar(first, second),
+            (
+                f"{second.label} - {first.label}",
+                str(len(shared)),
+                percent(paired_difference(one, two)),
+                probability(paired_permutation(one, two)),
+                probability(_mcnemar(first, second)),
             )
         )
     return found
@@ -200,42 +202,29 @@ def seed_spreads(run: Run) -> str:
         measured = list(map(measuring(rows, run.primary), rows))
         if total := sum(out_of for _, out_of in measured):
             scores.append(100 * sum(gained for gained, _ in measured) / total)
-    found = spread(scores)
-    if found is None:
-        return "-"
-    if found.deviation is None:
-        return f"{found.mean:.1f} (one seed)"
-    return f"{found.mean:.1f} ± {found.deviation:.1f} ({len(scores)} seeds)"
+    if len(scores) < 2:
+        return f"{scores[0]:.1f} (one seed)" if scores else "-"
+    return f"{fmean(scores):.1f} ± {stdev(scores):.1f} ({len(scores)} seeds)"
 
 
-COMPARISON_HEADINGS = (
-    "comparison",
-    "shared questions",
-    "primary metric, points",
-    "p (permutation)",
-    "p (McNemar, all correct)",
-)
-
-
-def comparison_lines(runs: Sequence[Run]) -> list[tuple[str, ...]]:
-    """One line per pair under `COMPARISON_HEADINGS`."""
-    return [
-        (
-            f"{pair.second} - {pair.first}",
-            str(pair.questions),
-            percent(pair.difference),
-            probability(pair.permutation),
-            probability(pair.mcnemar),
-        )
-        for pair in comparisons(runs)
-    ]
+def passes(run: Run) -> str:
+    """pass@k and pass^k, in percent, from the seeds of each question; empty for one seed."""
+    tried = Counter(row.question_id for row in run.scored)
+    right = Counter(row.question_id for row in run.scored if row.all_correct)
+    said = []
+    for k in range(1, max(tried.values(), default=0) + 1):
+        counts = [(right[name], count) for name, count in tried.items() if count >= k]
+        one, every = (100 * fmean(of(k, *count) for count in counts) for of in (pass_at, pass_all))
+        said.append(f"pass@{k} {one:.1f}, pass^{k} {every:.1f}")
+    return "; ".join(said) if len(said) > 1 else ""
 
 
 def print_table(folders: Sequence[Path], console: Console) -> None:
     """Show the leaderboard (and, for several runs, the comparisons); fits 80 columns."""
     runs = load_runs(folders)
-    metrics = [metric for metric in metrics_of(runs) if not metric.minor]
-    board = RichTable(title=_title(runs), caption="below a share: its 95 % interval over questions")
+    metrics = metrics_of(runs)[:_SHOWN]
+    caption = "95 % confidence intervals (over questions) below each percentage"
+    board = RichTable(title=", ".join(sorted(set(map(_benchmark, runs)))), caption=caption)
     cells: list[list[Text | str]] = [
         ["run", *(metric.title for metric in metrics), "calls\ntokens", "cost\nseconds"]
     ]
@@ -243,8 +232,8 @@ def print_table(folders: Sequence[Path], console: Console) -> None:
         summary = run.summary
         cells.append([
             Text(printable(f"{summary['system']} + {summary['retrieval']}\n{run.model}")),
-            *(_stacked(run, metric) for metric in metrics),
-            f"{summary['calls']:,}\n{summary['tokens']:,}"
+            *(Text(shown(run, metric).replace("[", "\n[", 1)) for metric in metrics),
+            f"{number(summary['calls'])}\n{number(summary['tokens'])}"
             + ("\nestimated" if summary["tokens_estimated"] else ""),
             f"{money(summary['cost_usd'])}\n{summary['seconds']:.0f}",
         ])  # fmt: skip
@@ -272,18 +261,27 @@ def _remarks(run: Run) -> Iterator[str]:
     summary = run.summary
     if len(summary["seeds"]) > 1:
         yield f"{run.label}: {run.primary.title} over seeds {seed_spreads(run)} %"
-    if summary["verified"] is not None:
+    if several := passes(run):
+        yield f"{run.label}: all correct, in %: {several}"
+    if summary["faulty"]:
         faulty = sum(map(len, summary["faulty"].values()))
         yield f"{run.label}: without the {faulty} properties known to be faulty {_sound(run)}"
     if faults := counted(summary.get("reply_faults", {})):
         yield f"{run.label}: replies that are not answers: {faults}"
-    if (judge := _judge(summary)) != "-":
+    if run.played:
+        yield f"{run.label}: {run.played}"
+    if (judge := _judge(run)) != "-":
         yield f"{run.label}: judged by {judge}"
     silent = [next(iter(row.reasons.values()), "") for row in run.scored
               if row.outcome == "no_answer"]  # fmt: skip
     if silent:
         reason = Counter(silent).most_common(1)[0][0][:_REASON]
         yield f"{run.label}: questions without an answer: {len(silent)}, mostly: {reason or '-'}"
+    wrong = Counter(next(iter(row.reasons.values()), "") for row in run.scored if row.reasons)
+    for reason, count in wrong.most_common(1):
+        if count > max(1, len(run.scored) / 2):
+            said = re.sub(r"(?:^|(?<=: ))None$", "the value is None", reason[:_REASON])
+            yield f"{run.label}: {count} of {len(run.scored)} answers fail alike: {said}"
     if (missing := _without_verdict(run)) != "0":
         yield f"{run.label}: without verdict and not counted: {missing}"
     if failed := [row for row in run.rows if row.infra and row.error]:
@@ -291,61 +289,53 @@ def _remarks(run: Run) -> Iterator[str]:
         yield f"  the last of them: {failed[-1].question_id}: {reason}"
 
 
-def _stacked(run: Run, metric: Metric) -> Text:
-    text = shown(run, metric).replace("[", "\n[", 1)
-    return Text(text)
-
-
-def _title(runs: Sequence[Run]) -> str:
-    names = {_benchmark(run) for run in runs}
-    return ", ".join(sorted(names))
-
-
 def _benchmark(run: Run) -> str:
     level = run.summary.get("level")
     return f"{run.summary['benchmark']} ({level})" if level else str(run.summary["benchmark"])
 
 
-def markdown(runs: Sequence[Run]) -> str:
-    """The tables as Markdown."""
-    tables = _markdown_table(*leaderboard(runs))
-    if pairs := comparison_lines(runs):
-        tables += "\n" + _markdown_table(COMPARISON_HEADINGS, pairs)
-    return tables
+def markdown(runs: Sequence[Run], *more: Table) -> str:
+    """The tables, and more of them that have lines, as Markdown."""
+    pairs = list(COMPARISON_HEADINGS), [list(line) for line in comparison_lines(runs)]
+    tables = (leaderboard(runs), *more, pairs)
+    return "\n".join(_markdown_table(*table) for table in tables if table[1])
 
 
 def _markdown_table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     rows = [headings, ["---"] * len(headings), *lines]
-    return "".join(
-        "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows
-    )
+    return "".join("| " + " | ".join(map(_escaped, row)) + " |\n" for row in rows)
+
+
+def _escaped(cell: str) -> str:
+    """A text of somebody else (a model's name) as Markdown shows it: no link, HTML or new cell."""
+    return re.sub(r"([\\`*_{}\[\]<>|])", r"\\\1", " ".join(printable(cell).split()))
 
 
 def comma_separated(runs: Sequence[Run]) -> str:
-    """One line per answer: what a spreadsheet or pandas wants."""
-    out = io.StringIO()
-    metrics = [metric.name for metric in metrics_of(runs) if not metric.baseline]
-    values = [name for name in metrics if name not in (PARTS, ALL_CORRECT)]
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(
-        ["run", "system", "retrieval", "model", "benchmark", "question", "seed", "outcome",
-         *values, "all_correct", "parts_passed", "parts", "sound_passed", "sound",
-         "model_calls", "tokens", "cost_usd", "seconds"]
-    )  # fmt: skip
-    for run in runs:
-        summary = run.summary
-        for row in run.rows:
-            sound = run.sound(row)
-            verdict: list[object] = (
-                [*map(row.values.get, values), row.all_correct, row.passed_count]
-                if row.scored
-                else [None] * (len(values) + 2)
-            )
-            cells: list[object] = (
-                [run.folder.name, summary["system"], summary["retrieval"], summary["model"],
-                 summary["benchmark"], row.question_id, row.seed, row.outcome, *verdict,
-                 row.parts, sound[0] if row.scored else None, sound[1], row.calls,
-                 row.prompt_tokens + row.completion_tokens, row.cost_usd, row.seconds]
-            )  # fmt: skip
-            writer.writerow("" if cell is None else spreadsheet(cell) for cell in cells)
-    return out.getvalue()
+    """One line per answer: what a spreadsheet or pandas wants; what is unknown is empty."""
+    values = [metric.name for metric in metrics_of(runs)
+              if metric.name not in (PARTS, ALL_CORRECT) and " - " not in metric.name]  # fmt: skip
+    return csv_text(_answer(run, row, values) for run in runs for row in run.rows)
+
+
+def _answer(run: Run, row: Row, values: Sequence[str]) -> dict[str, object]:
+    """The columns of one answer."""
+    summary, (sound_passed, sound) = run.summary, run.sound(row)
+    verdict = {name: row.values.get(name) for name in values} | {
+        "all_correct": row.all_correct, "parts_passed": row.passed_count,
+    }  # fmt: skip
+    return {
+        "run": run.folder.name,
+        **{name: summary[name] for name in ("system", "retrieval", "model", "benchmark")},
+        "question": row.question_id,
+        "seed": row.seed,
+        "outcome": row.outcome,
+        **{name: value if row.scored else None for name, value in verdict.items()},
+        "parts": row.parts,
+        "sound_passed": sound_passed if row.scored else None,
+        "sound": sound,
+        "model_calls": row.calls,
+        "tokens": row.tokens,
+        "cost_usd": row.cost_usd,
+        "seconds": row.seconds,
+    }

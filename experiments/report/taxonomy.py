@@ -4,40 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from experiments.rows import Row
+from experiments.run.rows import Row
+from experiments.samples import data_of
 
 #: Kinds of wrong numbers, as a reason names them before a colon.
 _NUMBERS = re.compile(r"(factor of ten|sign|unit|rounding|neighbouring slot|format|value|text): ")
 
-#: First match decides. The left sides are the words of `experiments.scorers.verify`.
-_KINDS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"^None$"), "is None"),
-    (re.compile(r"^missing key$"), "missing from the dict"),
-    (re.compile(r"off by "), "number outside the tolerance"),
-    (re.compile(r"expected (?:list|tuple|a set|a dict) of \d+, got \d+$"), "wrong length"),
-    (re.compile(r"is missing$|is unexpected$|the set lacks"), "wrong keys or members"),
-    (
-        re.compile(r"expected (?:int|float|str|bool|list|tuple|dict|set|a number|complex)\b"),
-        "wrong type",
-    ),
-    (re.compile(r"expected "), "another value"),
-    (re.compile(r"^scored \d"), "not all right"),
-    (re.compile(r"not in the form asked for$"), "not in the form asked for"),
-)
-
-_OUTCOMES = {
-    "no_code": "no code in the reply",
-    "no_answer": "no answer in the reply",
-    "timeout": "timeout",
-    "memory": "out of memory",
-    "exit": "left the interpreter",
-    "killed": "killed by a signal",
-    "no_result": "ended without a result",
-    "bad_result": "result cannot be sent",
-    "output_flood": "flooded its output",
-}
+_KNOWN = data_of(__file__)
+_KINDS = [(re.compile(pattern), kind) for pattern, kind in _KNOWN["reasons"]]
+_OUTCOMES: Mapping[str, str] = _KNOWN["outcomes"]
+#: Of system=command, where it left no answer.
+_ENDS: Mapping[str, str] = _KNOWN["ends"]
 
 
 def failure(row: Row, name: str) -> str | None:
@@ -51,6 +30,8 @@ def failure(row: Row, name: str) -> str | None:
         return f"raised {kind}"
     if row.fault == "context":
         return "the prompt is longer than the model's window"
+    if end := _ENDS.get(row.stop_reason or ""):
+        return end
     if row.outcome in _OUTCOMES:
         return _OUTCOMES[row.outcome]
     if row.values.get("runnable") == 0:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from agents.base import Trajectory
-from experiments.judge import Judge
-from experiments.rows import Row
-from experiments.samples import Sample
+from experiments.run.rows import Row
+from experiments.samples import Sample, data_of
+from experiments.scorers.judge import Judge
 from sandbox.base import Execution, Mount, Outcome, Sandbox, SandboxError
 
 
@@ -23,37 +23,33 @@ class Metric:
     ----------
     name
         Of the value in `Score.values`; ``parts`` counts the parts that passed instead, and
-        ``all_correct`` the answers with every part right.
+        ``all_correct`` the answers with every part right. ``a - b``: by how much ``a`` is above
+        ``b``, as a share of what is possible.
     title
         Heading of its column.
-    bounded
-        Whether it lies between 0 and 1, and is shown in per cent.
-    of_parts
-        Whether the value is a number of parts, to be shown as a share of them.
     about
         What it means, in one sentence for the report.
-    of, baseline
-        Names of two values: shown is by how much the first is above the second, as a share of
-        what is possible, (of - baseline) / (1 - baseline).
     out_of
-        Name of the value that says what ``name`` is out of, where that differs by answer.
+        What the value is out of: another value, ``parts``, or one.
     macro
         A label: the metric is the mean over its groups, each as a ratio of sums; two labels with a
         comma between: the mean over the first one's groups of such means.
-    minor
-        Whether a terminal has no room for it; pages and files show it.
+    unit
+        ``%`` for a share; anything else has no bounds.
     """
 
     name: str
     title: str
     about: str
-    bounded: bool = True
-    of_parts: bool = False
-    of: str = ""
-    baseline: str = ""
     out_of: str = ""
     macro: str = ""
-    minor: bool = False
+    unit: str = "%"
+
+
+def read_metrics(module: str) -> Mapping[str, tuple[Metric, ...]]:
+    """The metrics in the ``metrics.yaml`` beside a module, by the name of their list."""
+    lists = data_of(module, "metrics").items()
+    return {name: tuple(Metric(**entry) for entry in entries) for name, entries in lists}
 
 
 #: Share of the parts (properties, slots, ...) that are right.
@@ -71,17 +67,18 @@ def measure(row: Row, metric: Metric) -> tuple[float, float]:
     """
     if not row.scored:
         return 0.0, 0.0
-    if metric.name == PARTS:
-        return row.passed_count, row.parts
-    value = _value(row, metric.of or metric.name)
-    base = _value(row, metric.baseline) if metric.baseline else 0.0
-    total = _value(row, metric.out_of) if metric.out_of else row.parts if metric.of_parts else 1.0
+    name, _, baseline = metric.name.partition(" - ")
+    value, base = _value(row, name), _value(row, baseline) if baseline else 0.0
+    out_of = metric.out_of or (PARTS if name == PARTS else "")
+    total = float(row.parts) if out_of == PARTS else _value(row, out_of) if out_of else 1.0
     if value is None or base is None or total is None:
         return 0.0, 0.0
     return value - base, total - base
 
 
 def _value(row: Row, name: str) -> float | None:
+    if name == PARTS:
+        return float(row.passed_count)
     return float(row.all_correct) if name == ALL_CORRECT else row.values.get(name)
 
 
@@ -118,24 +115,16 @@ class Score:
 
     Attributes
     ----------
-    outcome
-        How it came about: how the execution ended, ``no_answer``, ``infra``, ``not_finished``.
-    values
-        Named numbers; ``None`` is unknown, never zero.
-    passed
-        Verdict by part; ``None`` when infrastructure failed: unknown, not wrong.
-    reasons
-        Why a part is not right.
+    outcome, values, passed, reasons
+        See `experiments.run.rows.Row`.
     artefacts
         Short texts that a report shows or counts (which letter was given).
     figures
         Title to SVG text that our own code has made, or to a ``data:image/png;base64,`` URI; up to
-        `experiments.record.MAX_FIGURE` characters each. They may show what is expected: nothing
+        `experiments.run.record.MAX_FIGURE` characters each. They may show what is expected: nothing
         that answers questions reads them.
     execution
         The final run of the code, where there was one.
-    error
-        What failed on our side.
     """
 
     outcome: str
@@ -152,16 +141,8 @@ class Score:
 class Tools:
     """What a scorer may use.
 
-    Attributes
-    ----------
-    sandbox
-        Runs the code of models; ``None`` for a scorer that executes nothing.
-    verifier
-        Compares with expected values, never runs a model's code.
-    timeout
-        Seconds of processor time for the code.
-    judge
-        A model that judges prose, ``None`` for none.
+    ``sandbox`` runs the code of models for at most ``timeout`` seconds of processor time;
+    ``verifier`` compares with expected values, and never runs a model's code.
     """
 
     sandbox: Sandbox | None = None
@@ -172,10 +153,7 @@ class Tools:
     async def run(self, sample: Sample, code: str, entry: str) -> Execution:
         """Run the code of an answer afresh, with the input files of its question.
 
-        Raises
-        ------
-        SandboxError
-            When there is no sandbox, or it failed: the answer stays without a verdict.
+        A `SandboxError` where there is none or it failed: the answer stays without a verdict.
         """
         if self.sandbox is None:
             raise SandboxError("the code of an answer is executed in a sandbox, but there is none")
@@ -187,33 +165,34 @@ class Tools:
 
 
 class Scorer(Protocol):
-    """Turns the answer to a question into a score."""
+    """Turns the answer to a question into a score.
+
+    Attributes
+    ----------
+    metrics
+        What a run reports; the first one is the primary metric.
+    warmup
+        Python source that the sandbox for verification executes once; mostly empty.
+    executes
+        Whether it needs the sandboxes of a question's environment.
+    """
 
     @property
-    def metrics(self) -> Sequence[Metric]:
-        """What a run reports; the first one is the primary metric."""
-        ...
+    def metrics(self) -> Sequence[Metric]: ...  # noqa: D102 -- above
 
     @property
-    def warmup(self) -> str:
-        """Python source that the sandbox for verification executes once; mostly empty."""
-        ...
+    def warmup(self) -> str: ...  # noqa: D102
 
     @property
-    def executes(self) -> bool:
-        """Whether it needs the sandboxes of a question's environment."""
-        ...
+    def executes(self) -> bool: ...  # noqa: D102
 
     def parts(self, sample: Sample) -> Sequence[str]:
         """Names of what is judged apart in an answer to ``sample``."""
         ...
 
     async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:
-        """Judge an answer that exists; failures of matsmith itself are raised.
+        """Judge an answer that exists.
 
-        Raises
-        ------
-        SandboxError, ModelError
-            When a sandbox or the judge failed: the answer stays without a verdict.
+        A `SandboxError` or `ModelError` leaves it without a verdict.
         """
         ...

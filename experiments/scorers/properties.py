@@ -1,12 +1,11 @@
 """From an answer to a verdict: a fresh execution, then verification somewhere else.
 
 The sandbox that ran the code under test never sees an expected value: only the *data* it
-returned is passed, as tagged JSON, to a second sandbox that runs `experiments.scorers.verify`.
+returned is passed, as tagged JSON, to a second sandbox that runs `sandbox.inside.compare`.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,9 +14,9 @@ from typing import Any
 from agents.base import Trajectory
 from agents.models import FAULTS
 from experiments.samples import Property, Sample
-from experiments.scorers import verify
 from experiments.scorers.base import ALL_CORRECT, PARTS, Metric, Score, Tools
 from sandbox.base import Execution, Mount, Outcome, Sandbox, SandboxError
+from sandbox.inside import compare
 
 #: Seconds for one verification; comparing the largest permitted answer takes a fraction.
 VERIFY_TIMEOUT = 30.0
@@ -31,15 +30,7 @@ ANSWERS_FAULT = frozenset(
 
 @dataclass(frozen=True)
 class Judged:
-    """What a verification says of a returned dict.
-
-    Attributes
-    ----------
-    each
-        Property to whether it passed, and why not.
-    values
-        Further numbers for metrics of the benchmark's own.
-    """
+    """By property whether it passed and why not; further numbers for a benchmark's own metrics."""
 
     each: Mapping[str, tuple[bool, str]]
     values: Mapping[str, float] = field(default_factory=dict)
@@ -62,13 +53,7 @@ class PropertyScorer:
         return [prop.name for prop in sample.properties]
 
     async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:
-        """Run the code, and verify what it returned somewhere else.
-
-        Raises
-        ------
-        SandboxError
-            When a sandbox failed: the answer stays without a verdict.
-        """
+        """Run the code, and verify what it returned somewhere else."""
         if trajectory.code is None or trajectory.entry is None:
             reason = FAULTS.get(trajectory.fault or "", "the reply contains no readable code")
             return self._failed(sample, "no_code", reason)
@@ -88,13 +73,7 @@ class PropertyScorer:
         )
 
     async def verify(self, verifier: Sandbox, sample: Sample, payload: str) -> Judged:
-        """Compare the returned dict, as tagged JSON, with what is expected.
-
-        Raises
-        ------
-        SandboxError
-            When the verification itself failed.
-        """
+        """Compare the returned dict, as tagged JSON, with what is expected."""
         return Judged(await verify_apart(verifier, sample.properties, payload))
 
     def nothing(self, sample: Sample) -> Mapping[str, float]:  # noqa: ARG002 -- for subclasses
@@ -135,25 +114,9 @@ def present(sample: Sample) -> list[Mount]:
 async def verify_apart(
     verifier: Sandbox, properties: Sequence[Property], payload: str
 ) -> dict[str, tuple[bool, str]]:
-    """Compare an answer with the expected values inside ``verifier``.
-
-    Parameters
-    ----------
-    verifier
-        A sandbox that did not run the code under test.
-    properties
-        With the expected values.
-    payload
-        The returned dict as tagged JSON.
-
-    Raises
-    ------
-    SandboxError
-        When the verification itself failed.
-    """
-    execution = await verifier.run(
-        verification_code(properties, payload), "verdict", timeout=VERIFY_TIMEOUT
-    )
+    """Compare a returned dict, as tagged JSON, in a sandbox that did not run the answer's code."""
+    arguments = ([specification(prop) for prop in properties], payload)
+    execution = await verifier.call(compare.__name__, "verify", arguments, timeout=VERIFY_TIMEOUT)
     if execution.outcome in ANSWERS_FAULT:
         reason = f"the answer cannot be verified: {execution.outcome}"
         return {prop.name: (False, reason) for prop in properties}
@@ -162,30 +125,16 @@ async def verify_apart(
     return _read_verdicts(execution.result, properties)
 
 
-def verification_code(properties: Sequence[Property], payload: str) -> str:
-    """Source text whose function ``verdict`` compares ``payload`` with the expected values."""
-    source = Path(verify.__file__).read_text(encoding="utf-8")
-    wanted = json.dumps([specification(prop) for prop in properties])
-    # `repr` of a str is a literal whatever the str holds: nothing of the answer becomes code.
-    return f"{source}\n\ndef verdict():\n    return verify({wanted!r}, {payload!r})\n"
-
-
 def specification(prop: Property) -> dict[str, Any]:
-    """What `experiments.scorers.verify.verify` reads of a property."""
-    return {
-        "name": prop.name,
-        "format": prop.format,
-        "expected": prop.expected,
-        "compare": prop.compare,
-        "rtol": prop.rtol,
-        "atol": prop.atol,
-    }
+    """What `sandbox.inside.compare.verify` reads of a property."""
+    names = ("name", "format", "expected", "compare", "rtol", "atol")
+    return {name: getattr(prop, name) for name in names}
 
 
 def verify_here(properties: Sequence[Property], payload: str) -> dict[str, tuple[bool, str]]:
     """Compare on the host; for answers that we made ourselves (checking a benchmark)."""
-    wanted = json.dumps([specification(prop) for prop in properties])
-    return _read_verdicts(verify.verify(wanted, payload), properties)
+    wanted = [specification(prop) for prop in properties]
+    return _read_verdicts(compare.verify(wanted, payload), properties)
 
 
 def _read_verdicts(result: object, properties: Sequence[Property]) -> dict[str, tuple[bool, str]]:

@@ -1,1 +1,1 @@
-"""Hostile code in the sandbox, numbered as in docs/sandbox.md."""
+"""Hostile code in the sandbox, numbered as in docs/appendix/sandbox.md."""

@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from sandbox import bubblewrap, images
+from sandbox import bubblewrap, docker
 from sandbox.base import Execution, Outcome, SandboxConfig
 from sandbox.docker import ContainerChannel
 from sandbox.factory import get_sandbox
 from sandbox.pool import PooledSandbox
-from sandbox.worker import ProcessChannel
 
 MARKER = "MATSMITH_HOST_MARKER"
 SMALL = SandboxConfig(workers=1, memory_mb=384, max_processes=24, disk_mb=16, wall_seconds=5.0)
@@ -51,10 +50,10 @@ def reason_to_skip(backend: str) -> str | None:
     """Why this backend cannot be tested here."""
     if backend == "bubblewrap":
         return bubblewrap.problem()
-    engine = images.find(backend)
+    engine = docker.find(backend)
     if engine is None:
         return f"no {backend} engine answers"
-    if not images.exists(engine, "live"):
+    if not docker.exists(engine, "live"):
         return f"{backend} has no image: python -m sandbox build backend={backend}"
     return None
 
@@ -84,11 +83,23 @@ def descendants(pid: int) -> set[int]:
     return found
 
 
-def container_pids(channel: ContainerChannel) -> set[int]:
-    """All processes of a container of an engine on this machine."""
-    facts = channel._engine.client.api.inspect_container(channel.container)
-    first = int(facts["State"]["Pid"])
-    return {first} | descendants(first)
+def server_pid(channel: ContainerChannel) -> int:
+    """The first process of a container of an engine on this machine."""
+    channel.container.reload()
+    return int(channel.container.attrs["State"]["Pid"])
+
+
+def worker_pids(sandbox: PooledSandbox) -> set[int]:
+    """Processes of all idle workers, seen from outside."""
+    found: set[int] = set()
+    for worker in sandbox._idle:
+        channel = worker._channel
+        if isinstance(channel, ContainerChannel):
+            first = server_pid(channel)
+            found |= {first} | descendants(first)
+        else:
+            found |= descendants(channel.pid)
+    return found
 
 
 @dataclass
@@ -100,12 +111,7 @@ class Lab:
 
     def servers(self) -> set[int]:
         """Processes of the only worker while it is idle, seen from outside."""
-        (worker,) = self.sandbox._idle
-        channel = worker._channel
-        if isinstance(channel, ContainerChannel):
-            return container_pids(channel)
-        assert isinstance(channel, ProcessChannel)
-        return descendants(channel.pid)
+        return worker_pids(self.sandbox)
 
     def processes(self) -> int:
         """How many they are."""

@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 
 from sandbox.base import Execution, Outcome, SandboxConfig
-from sandbox.docker import ContainerChannel
 from sandbox.factory import get_sandbox
 from sandbox.pool import PooledSandbox
-from tests.abuse.conftest import BACKENDS, container_pids, descendants, reason_to_skip
+from tests.abuse.conftest import BACKENDS, reason_to_skip, worker_pids
 
 RUNS = 10_000
 BATCH = 250
@@ -60,18 +59,6 @@ class State:
 def resident_kb(pid: int) -> int:
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
-
-
-def worker_pids(sandbox: PooledSandbox) -> set[int]:
-    """Processes of all workers, on the host."""
-    pids: set[int] = set()
-    for worker in sandbox._idle:
-        channel = worker._channel
-        if isinstance(channel, ContainerChannel):
-            pids |= container_pids(channel)
-        else:
-            pids |= descendants(channel.pid)  # type: ignore[attr-defined]
-    return pids
 
 
 def state(sandbox: PooledSandbox) -> State:

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sandbox import environments
 from sandbox.base import Outcome
-from sandbox.wire import Members
+from sandbox.inside.values import Members
 from tests.abuse.conftest import Lab
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -293,3 +294,33 @@ async def test_37_threads_and_subprocesses_work_for_honest_code(lab: Lab) -> Non
     done = await lab.attack(code, Outcome.OK, timeout=60.0)
     squares = [0, 1, 4, 9, 16]
     assert done.result == (squares, squares, "3\n", "hello\n", "kept")
+
+
+async def test_88_no_mount_shows_a_path_of_the_host(lab: Lab) -> None:
+    if lab.sandbox.tier != "bubblewrap":
+        pytest.skip("an engine's storage shows where the engine, not the user, keeps its layers")
+    code = """
+        import os
+        def attack():
+            kinds = ("mountinfo", "mounts", "mountstats", "maps", "cmdline", "environ", "smaps")
+            text = ""
+            for folder in ("self", "thread-self", str(os.getppid()), "1"):
+                for kind in kinds:
+                    try:
+                        with open(f"/proc/{folder}/{kind}") as file:
+                            text += file.read()
+                    except OSError:
+                        pass
+            writable = []
+            for line in open("/proc/self/mountinfo"):
+                point = line.split()[4]
+                if os.access(point, os.W_OK) and not point.startswith(("/tmp", "/dev/", "/proc")):
+                    writable.append(point)
+            return text, writable
+        """
+    text, writable = (await lab.attack(code, Outcome.OK)).result
+    environment = environments.build("live")
+    for folder in (environment.folder, environment.prefix, environments.cache_folder()):
+        assert str(folder) not in text
+    assert "/env/lib" in text
+    assert writable == []

@@ -7,8 +7,9 @@ import json
 import pytest
 
 from sandbox.base import Mount, Outcome
-from sandbox.outputs import MAX_NAME, read_written
-from sandbox.runner import MB, OUT_BYTES, OUT_FILES
+from sandbox.inside.tagged import MB
+from sandbox.outputs import MAX_NAME, MAX_REPORT, read_report
+from sandbox.server.bounds import OUT_BYTES, OUT_FILES
 from tests.abuse.conftest import Lab
 
 session_loop = pytest.mark.asyncio(loop_scope="session")
@@ -127,11 +128,13 @@ async def test_a_failed_run_hands_nothing_over(lab: Lab) -> None:
 @pytest.mark.parametrize(
     "report",
     [
-        b'ok 0 99\n{"files": [], "left": []}\nnull',  # more than there is
-        b"ok 0 -1\nnull",
-        b"ok 0 3 4\nabcnull",
-        b"ok 0 5\n[[[[\nnull",
-        b'ok 0 34\n{"files": [["a", 9]], "left": []}null',  # a file without bytes
+        b'ok {"caught": [], "files": [["a", 9]], "left": []}\nnull',  # more than there is
+        b'ok {"caught": [], "files": [["a", -1]], "left": []}\nnull',
+        b'ok {"caught": [], "files": [["a", true]], "left": []}\nnull',
+        b'ok {"caught": [], "files": 3, "left": []}\nnull',
+        b'ok {"files": []}\nnull',
+        b"ok [[[[\nnull",
+        b"ok " + b" " * MAX_REPORT + b'{"caught": [], "files": [], "left": []}\nnull',
     ],
 )
 async def test_a_forged_report_is_no_result(lab: Lab, report: bytes) -> None:
@@ -153,20 +156,21 @@ async def test_an_input_cannot_stand_where_output_is_written(lab: Lab, tmp_path)
      "a.", "x" * (MAX_NAME + 1), "a/b/c/d/e", "\u202etxt.exe", "a\nb", "a\0b"],
 )  # fmt: skip
 def test_a_forged_name_is_refused(name: str) -> None:
-    section = section_of([(name, b"data")])
-    files, left = read_written(section)
+    payload, _, files, left = read_report(message_of([(name, b"data")]))
+    assert payload == b"ok\nnull"
     assert files == ()
     assert len(left) == 1
     assert left[0].isprintable()
 
 
 def test_files_that_one_folder_cannot_hold_are_refused() -> None:
-    section = section_of([("a", b"1"), ("A", b"2"), ("a/b", b"3"), ("c/d", b"4"), ("C", b"5")])
-    files, left = read_written(section)
+    given = [("a", b"1"), ("A", b"2"), ("a/b", b"3"), ("c/d", b"4"), ("C", b"5")]
+    _, _, files, left = read_report(message_of(given))
     assert [file.name for file in files] == ["a", "c/d"]
     assert len(left) == 3
 
 
-def section_of(files: list[tuple[str, bytes]]) -> bytes:
-    header = {"files": [[name, len(data)] for name, data in files], "left": []}
-    return json.dumps(header).encode() + b"\n" + b"".join(data for _, data in files)
+def message_of(files: list[tuple[str, bytes]]) -> bytes:
+    report = {"caught": [], "files": [[name, len(data)] for name, data in files], "left": []}
+    contents = b"".join(data for _, data in files)
+    return b"ok " + json.dumps(report).encode() + b"\n" + contents + b"null"

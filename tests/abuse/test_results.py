@@ -5,56 +5,31 @@ from __future__ import annotations
 import pytest
 
 from sandbox.base import Outcome
-from sandbox.wire import Opaque
+from sandbox.inside.values import Opaque
 from tests.abuse.conftest import Lab
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
-async def test_12_a_deep_result_is_refused(lab: Lab) -> None:
-    code = """
-        def attack():
-            deep = []
-            for _ in range(100_000):
-                deep = [deep]
-            return deep
-        """
-    done = await lab.attack(code, Outcome.BAD_RESULT)
-    assert "deeper" in (done.error or "")
+ENDS = {
+    "12 a deep result": ("deep = []\n    for _ in range(100_000): deep = [deep]\n    return deep",
+                         Outcome.BAD_RESULT, "deeper"),
+    "12 a result that holds itself": ("snake = {}; snake['tail'] = [snake]\n    return snake",
+                                      Outcome.BAD_RESULT, ""),
+    "13 recursion": ("return attack()", Outcome.EXCEPTION, "RecursionError"),
+    "14 a segmentation fault": ("ctypes.string_at(1)", Outcome.KILLED, "SIGSEGV"),
+    "15 leaving without a result": ("os._exit(0)", Outcome.NO_RESULT, ""),
+    "16 sys.exit": ("sys.exit('enough')", Outcome.EXIT, "enough"),
+    "17 abort": ("os.abort()", Outcome.KILLED, "signal"),
+    "23 all descriptors closed": ("os.closerange(0, 256)\n    return 1", Outcome.NO_RESULT, ""),
+}  # fmt: skip
 
 
-async def test_12_a_result_that_holds_itself_is_refused(lab: Lab) -> None:
-    code = """
-        def attack():
-            snake = {}
-            snake["tail"] = [snake]
-            return snake
-        """
-    await lab.attack(code, Outcome.BAD_RESULT)
-
-
-async def test_13_recursion_is_an_exception(lab: Lab) -> None:
-    done = await lab.attack("def attack():\n    return attack()", Outcome.EXCEPTION)
-    assert "RecursionError" in (done.error or "")
-
-
-async def test_14_a_segmentation_fault(lab: Lab) -> None:
-    code = "import ctypes\ndef attack():\n    ctypes.string_at(1)"
-    done = await lab.attack(code, Outcome.KILLED)
-    assert "SIGSEGV" in (done.error or "")
-
-
-async def test_15_leaving_without_a_result(lab: Lab) -> None:
-    await lab.attack("import os\ndef attack():\n    os._exit(0)", Outcome.NO_RESULT)
-
-
-async def test_16_sys_exit(lab: Lab) -> None:
-    done = await lab.attack("import sys\ndef attack():\n    sys.exit('enough')", Outcome.EXIT)
-    assert "enough" in (done.error or "")
-
-
-async def test_17_abort(lab: Lab) -> None:
-    await lab.attack("import os\ndef attack():\n    os.abort()", Outcome.KILLED)
+@pytest.mark.parametrize("name", ENDS)
+async def test_how_code_ends(lab: Lab, name: str) -> None:
+    body, outcome, said = ENDS[name]
+    done = await lab.attack(f"import ctypes, os, sys\ndef attack():\n    {body}", outcome)
+    assert said in (done.error or "")
 
 
 async def test_18_killing_everything(lab: Lab) -> None:
@@ -140,11 +115,6 @@ async def test_garbage_as_a_result_is_a_bad_result(lab: Lab, message: str) -> No
 async def test_22_a_result_need_not_be_a_dict(lab: Lab) -> None:
     code = "import os\ndef attack():\n    os.write(3, b'ok\\n5')\n    os._exit(0)"
     assert (await lab.attack(code, Outcome.OK)).result == 5
-
-
-async def test_23_all_descriptors_closed(lab: Lab) -> None:
-    code = "import os\ndef attack():\n    os.closerange(0, 256)\n    return 1"
-    await lab.attack(code, Outcome.NO_RESULT)
 
 
 async def test_24_only_four_descriptors_are_open(lab: Lab) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import random
 import signal
@@ -12,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import images
+from sandbox import docker
 from sandbox.base import Outcome, SandboxConfig, SandboxError
 from sandbox.docker import LABEL, ContainerChannel
 from sandbox.factory import get_sandbox
 from sandbox.pool import CANARY, PooledSandbox
 from sandbox.worker import Worker
-from tests.abuse.conftest import BACKENDS, descendants, reason_to_skip
+from tests.abuse.conftest import BACKENDS, descendants, reason_to_skip, server_pid
 
 ROOT = str(Path(__file__).resolve().parents[2])
 
@@ -66,8 +67,10 @@ def alive(pids: set[int]) -> set[int]:
 
 
 def mounts() -> int:
-    """How many there are on the host."""
-    return Path("/proc/mounts").read_text().count("\n")
+    """How many there are on the host, besides those of containers, which come and go with any test
+    beside this one and are looked for by their label."""
+    lines = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
+    return sum(kind not in {"overlay", "nsfs"} and "/shm" not in at for _, at, kind, *_ in lines)
 
 
 async def until(condition, seconds: float = 20.0) -> None:  # type: ignore[no-untyped-def]
@@ -79,9 +82,11 @@ async def until(condition, seconds: float = 20.0) -> None:  # type: ignore[no-un
 
 
 def containers(backend: str, host: int) -> list[object]:
-    engine = images.require(backend)
-    found = engine.client.containers.list(all=True, filters={"label": f"{LABEL}={host}"})
-    return [item for item in found if item.status != "created"]  # never started: swept later
+    """Besides those that were never started, which are swept later."""
+    found = docker.require(backend).client.containers.list(
+        all=True, filters={"label": f"{LABEL}={host}"}, ignore_removed=True
+    )
+    return [item for item in found if item.status != "created"]
 
 
 async def test_38_a_container_that_was_never_started_is_removed_by_the_next_host(
@@ -89,13 +94,13 @@ async def test_38_a_container_that_was_never_started_is_removed_by_the_next_host
 ) -> None:
     if backend == "bubblewrap":
         pytest.skip("nothing stays on disk there")
-    monkeypatch.setattr("sandbox.docker.STALE_SECONDS", 1.0)
-    engine = images.require(backend)
-    image = images.build(engine, "live")
-    made = engine.client.api.create_container(image, ["true"], labels={LABEL: "1"})["Id"]
+    monkeypatch.setattr("sandbox.docker.STALE_SECONDS", 1)
+    engine = docker.require(backend)
+    every = engine.client.containers
+    made = every.create(docker.build(engine, "live"), "true", labels={LABEL: "1"}).id
     await asyncio.sleep(2.5)
     async with get_sandbox(bare(backend, 1)):
-        assert not engine.client.containers.list(all=True, filters={"id": made})
+        assert not every.list(all=True, filters={"id": made})
 
 
 KILLS = 20
@@ -177,23 +182,27 @@ def kill(worker: Worker, victim: str) -> None:
     """Kill the fork server itself, or what it runs in, from outside."""
     channel = worker._channel
     if isinstance(channel, ContainerChannel):
-        api = channel._engine.client.api
         if victim == "server":
-            os.kill(int(api.inspect_container(channel.container)["State"]["Pid"]), signal.SIGKILL)
+            os.kill(server_pid(channel), signal.SIGKILL)
         else:
-            api.kill(channel.container)
+            channel.container.kill()
         return
     if victim == "worker":
-        os.kill(channel.pid, signal.SIGKILL)  # type: ignore[attr-defined]
+        os.kill(channel.pid, signal.SIGKILL)
         return
-    below = descendants(channel.pid)  # type: ignore[attr-defined]
+    below = descendants(channel.pid)
     servers = [
-        pid
-        for pid in below
-        if b"-P" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-        and b"bwrap" not in Path(f"/proc/{pid}/cmdline").read_bytes()
+        pid for pid in below if b"-P" in (line := words(pid)) and b"--new-session" not in line
     ]
     os.kill(min(servers), signal.SIGKILL)  # the server is older than its child
+
+
+def words(pid: int) -> list[bytes]:
+    """The command line of a process; none of one that has just ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return []
 
 
 async def test_39_a_worker_killed_during_a_run_is_replaced(
@@ -277,3 +286,75 @@ def f():
         assert two.outcome is Outcome.OK, two.error
         spied = [name for name in two.result if name not in {"self", "thread-self"}]
         assert spied == []
+
+
+async def test_87_limits_of_the_host_that_are_smaller_hold(backend: str) -> None:
+    if backend != "bubblewrap":
+        pytest.skip("containers are started by the engine")
+    code = (
+        "import asyncio, resource\n"
+        "from sandbox.base import SandboxConfig\nfrom sandbox.factory import get_sandbox\n"
+        "async def main():\n"
+        "    config = SandboxConfig(backend='bubblewrap', workers=1, options={'warmup': False})\n"
+        "    async with get_sandbox(config) as sandbox:\n"
+        "        code = 'from resource import *\\ndef f(): return getrlimit(RLIMIT_AS)'\n"
+        "        print((await sandbox.run(code, 'f', timeout=20)).result)\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))\nasyncio.run(main())\n"
+    )
+    host = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", code, stdout=asyncio.subprocess.PIPE, cwd=ROOT
+    )
+    said, _ = await host.communicate()
+    assert said.decode().strip() == str((16 << 30, 16 << 30))
+
+
+async def kill_runs(sandbox: PooledSandbox, times: int) -> None:
+    """Kill the next runs of the only worker from outside, as the memory of a host does."""
+    (worker,) = sandbox._busy or sandbox._idle
+    channel = worker._channel
+    known = descendants(channel.pid)  # before any run: the next one may start at once
+    for _ in range(times):
+        await until(lambda seen=known: descendants(channel.pid) - seen)
+        killed = descendants(channel.pid) - known
+        for pid in killed:
+            with contextlib.suppress(ProcessLookupError):  # ended meanwhile
+                os.kill(pid, signal.SIGKILL)
+        await until(lambda gone=killed: not descendants(channel.pid) & gone)
+        known |= killed
+
+
+@pytest.mark.parametrize(("kills", "outcome"), [(1, Outcome.OK), (2, Outcome.KILLED)])
+async def test_86_a_run_that_is_killed_from_outside_is_repeated_once(
+    backend: str, kills: int, outcome: Outcome
+) -> None:
+    if backend != "bubblewrap":
+        pytest.skip("the processes are the engine's")
+    async with get_sandbox(bare(backend, 1)) as sandbox:
+        await sandbox.run(CANARY, "sing", timeout=20)
+        killing = asyncio.create_task(kill_runs(sandbox, kills))
+        await asyncio.sleep(0.2)
+        code = "import time\ndef f():\n    time.sleep(1.5)\n    return 7"
+        done = await sandbox.run(code, "f", timeout=20)
+        await killing
+        assert done.outcome is outcome, done.error
+        assert done.result == (7 if outcome is Outcome.OK else None)
+        after = await sandbox.run(CANARY, "sing", timeout=20)
+        assert after.outcome is Outcome.OK
+
+
+async def test_86_eighteen_kills_of_children_change_no_verdict(backend: str) -> None:
+    """Of answers, and of a verifier (a call): each is killed once, and ends as it would."""
+    if backend != "bubblewrap":
+        pytest.skip("the processes are the engine's")
+    answer = "import time\ndef f():\n    time.sleep(0.4)\n    return {number}"
+    async with get_sandbox(bare(backend, 1)) as sandbox:
+        await sandbox.run(CANARY, "sing", timeout=20)
+        for number in range(18):
+            killing = asyncio.create_task(kill_runs(sandbox, 1))
+            await asyncio.sleep(0.05)
+            if number % 2:
+                done = await sandbox.run(answer.format(number=number), "f", timeout=20)
+            else:
+                done = await sandbox.call("tests.sandbox.called", "late", [number], timeout=20)
+            await killing
+            assert (done.outcome, done.result) == (Outcome.OK, number), done.error

@@ -6,42 +6,35 @@ from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.documents import Document
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
-from pydantic import PrivateAttr
 
 from agents.models import ModelClient, ModelConfig
 from retrieval.base import RetrievalError
 
 
-class ScriptedModel(BaseChatModel):
+class ScriptedModel:
     """Replies with the next text, or raises it when it is an exception; keeps what it was sent."""
 
-    script: list[Any]
-    _seen: list[list[BaseMessage]] = PrivateAttr(default_factory=list)
-
-    @property
-    def _llm_type(self) -> str:
-        return "scripted"
+    def __init__(self, script: Sequence[Any]) -> None:
+        self.script = script
+        self.bodies: list[dict[str, Any]] = []
 
     @property
     def prompts(self) -> list[str]:
-        return ["\n".join(m.text for m in messages) for messages in self._seen]
+        return ["\n".join(str(m["content"]) for m in body["messages"]) for body in self.bodies]
 
-    def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
-        self._seen.append(messages)
-        reply = self.script[min(len(self._seen), len(self.script)) - 1]
+    async def __call__(self, body: dict[str, Any]) -> Any:
+        self.bodies.append(body)
+        reply = self.script[min(len(self.bodies), len(self.script)) - 1]
         if isinstance(reply, Exception):
             raise reply
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(reply))])
+        return {"choices": [{"message": {"content": reply}}]}
 
 
 def client(*script: Any) -> tuple[ModelClient, ScriptedModel]:
     """A model client over a script, and the script's model to look into."""
-    chat = ScriptedModel(script=list(script))
+    model = ScriptedModel(script)
     config = ModelConfig(provider="class", name="scripted", path="tests", cache=False)
-    return ModelClient(chat, config), chat
+    return ModelClient(model, config), model
 
 
 def code_reply(body: str) -> str:
@@ -63,7 +56,7 @@ class ListRetriever:
         self.fail = fail
         self.queries: list[str] = []
 
-    async def search(self, query: str, *, k: int, chat: object = None) -> Sequence[Document]:
+    async def search(self, query: str, *, k: int) -> Sequence[Document]:
         if self.fail:
             raise RetrievalError("the index is gone; build it again")
         self.queries.append(query)

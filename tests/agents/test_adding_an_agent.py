@@ -1,7 +1,5 @@
 """What docs/adding-an-agent.md says works as it stands there."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from pathlib import Path
@@ -10,7 +8,7 @@ import pytest
 import yaml
 
 from agents.base import Question
-from agents.episode import Parts
+from agents.episode import Context
 from tests.agents.scripted import client, code_reply
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -19,29 +17,29 @@ SYSTEMS = (DOCS / "systems.md").read_text()
 QUESTION = Question("q", "Compute it.", {"a": "int"})
 
 
-def block(language: str) -> str:
+def block(language):
     found = re.search(rf"```{language}\n(.*?)```", TEXT, re.DOTALL)
     assert found is not None
     return found[1]
 
 
 @pytest.fixture
-def shorter() -> type:
+def shorter():
     names: dict[str, type] = {}
     exec(block("python"), names)
     return names["Shorter"]
 
 
-async def test_the_example_is_a_system(shorter: type):
+async def test_the_example_is_a_system(shorter):
     long = code_reply("\n".join(f"x = {n}" for n in range(30)) + "\nreturn {'a': x}")
     model, chat = client(long, code_reply("return {'a': 29}"))
-    trajectory = await shorter(Parts(model), lines=20).solve(QUESTION)
+    trajectory = await shorter(Context(model), lines=20).solve(QUESTION)
     assert trajectory.stop_reason == "answered"
     assert trajectory.code == "def f():\n    return {'a': 29}"
     assert "at most 20 lines" in chat.prompts[1]
 
 
-def test_its_configuration_fits_its_constructor(shorter: type):
+def test_its_configuration_fits_its_constructor(shorter):
     plain = yaml.safe_load(block("yaml"))
     parameters = inspect.signature(shorter).parameters
     assert set(plain) - {"_target_", "name"} <= set(parameters)
@@ -55,7 +53,7 @@ def test_every_system_is_in_the_table():
 
 
 def test_every_switch_that_it_names_exists():
-    from agents.reflect import Reflect
+    from agents.systems.reflect import Reflect
 
     named = set(re.findall(r"`system\.(\w+)", SYSTEMS))
     assert len(named) >= 8

@@ -1,17 +1,12 @@
 """agentic: every step's reply decides what the next prompt holds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from langchain_core.documents import Document
 
-from agents.agentic import Agentic
 from agents.base import Question
-from agents.budget import Budget
-from agents.episode import Parts
-from agents.models import ModelConfig, build_model
-from sandbox.base import Sandbox
+from agents.episode import Context
+from agents.systems.agentic import Agentic
 from tests.agents.scripted import ListRetriever, client, code_reply
 
 QUESTION = Question("q", "- `a`: a volume. Format: `float`.", {"a": "float"})
@@ -21,13 +16,13 @@ GOOD = code_reply("return {'a': 8.0}")
 class TwoQueries(ListRetriever):
     """The query decides what is found."""
 
-    async def search(self, query: str, *, k: int, chat: object = None) -> Sequence[Document]:
+    async def search(self, query: str, *, k: int) -> Sequence[Document]:
         await super().search(query, k=k)
         start = 2 if "second" in query else 0
         return self.documents[start : start + k]
 
 
-def retriever(kind: type[ListRetriever] = ListRetriever) -> ListRetriever:
+def retriever(kind=ListRetriever):
     return kind("m.A", "m.B", "m.C", "m.D", "pymatgen.core.lattice.Lattice")
 
 
@@ -40,7 +35,7 @@ async def test_queries_indices_and_names_lead_to_the_documents_of_the_last_promp
         GOOD,
     )
     found = retriever(TwoQueries)
-    trajectory = await Agentic(Parts(model, found), k=3, top=2, sources=0).solve(QUESTION)
+    trajectory = await Agentic(Context(model, found), k=3, top=2, sources=0).solve(QUESTION)
     assert found.queries == ["first thing", "second thing"]
     # 1. m.A 2. m.B 3. m.C 4. m.D 5. Lattice, each once
     assert chat.prompts[1].count("m.C: about m.C") == 1
@@ -62,7 +57,7 @@ async def test_a_name_that_is_not_there_is_resolved_to_the_nearest_and_reported(
     model, chat = client(
         "<queries>x</queries>", "<names>\npymatgen.core.Latice\nm.Zzz\n</names>", GOOD
     )
-    trajectory = await Agentic(Parts(model, retriever()), k=1, sources=0).solve(QUESTION)
+    trajectory = await Agentic(Context(model, retriever()), k=1, sources=0).solve(QUESTION)
     assert "about pymatgen.core.lattice.Lattice" in chat.prompts[2]
     checks = [f for s in trajectory.steps if s.kind == "check" for f in s.detail["findings"]]
     assert any("`pymatgen.core.Latice` does not exist" in check for check in checks)
@@ -71,7 +66,7 @@ async def test_a_name_that_is_not_there_is_resolved_to_the_nearest_and_reported(
 
 async def test_unreadable_replies_are_recorded_and_change_nothing():
     model, chat = client("no tags", "none", "nothing", "none", GOOD)
-    trajectory = await Agentic(Parts(model, retriever()), k=5, top=2, sources=0).solve(QUESTION)
+    trajectory = await Agentic(Context(model, retriever()), k=5, top=2, sources=0).solve(QUESTION)
     checks = [f for s in trajectory.steps if s.kind == "check" for f in s.detail["findings"]]
     assert [check.partition(":")[0] for check in checks] == ["decompose", "rerank", "names"]
     assert "about m.A" in chat.prompts[3]
@@ -80,43 +75,19 @@ async def test_unreadable_replies_are_recorded_and_change_nothing():
     assert trajectory.stop_reason == "answered"
 
 
-async def test_source_of_what_was_named_comes_from_the_installed_library(live_sandbox: Sandbox):
+async def test_source_of_what_was_named_comes_from_the_installed_library(live_sandbox):
     found = ListRetriever("pymatgen.core.lattice.Lattice.cubic")
     found.documents[0].metadata["kind"] = "method"
     names = "<names>pymatgen.core.lattice.Lattice.cubic</names>"
     model, chat = client("<queries>x</queries>", names, GOOD)
-    await Agentic(Parts(model, found, live_sandbox)).solve(QUESTION)
+    await Agentic(Context(model, found, live_sandbox)).solve(QUESTION)
     assert '<source name="pymatgen.core.lattice.Lattice.cubic">' in chat.prompts[2]
     assert "def cubic(" in chat.prompts[2]
 
 
-async def test_it_stops_within_its_budget():
-    model, chat = client("<queries>x</queries>", "<names>m.A</names>", GOOD)
-    agent = Agentic(Parts(model, retriever(), None, Budget(calls=2)), k=1, sources=0)
-    trajectory = await agent.solve(QUESTION)
-    assert trajectory.stop_reason == "budget"
-    assert len(chat.prompts) == trajectory.usage.calls == 2
-
-
 async def test_prompts_carry_no_hint_about_a_benchmark():
     model, chat = client("<queries>x</queries>", "<names>m.A</names>", GOOD)
-    await Agentic(Parts(model, retriever()), k=1, sources=0).solve(QUESTION)
+    await Agentic(Context(model, retriever()), k=1, sources=0).solve(QUESTION)
     text = "\n".join(chat.prompts).lower()
     for hint in ("defect", "mattools", "benchmark", "unit test", "live"):
         assert hint not in text.replace("live_", "")
-
-
-async def test_the_model_without_an_llm_answers_every_step():
-    question = Question(
-        "q",
-        "```python\nfrom pymatgen.core import Lattice\ncell = Lattice.cubic(2)\n```\n"
-        "- `volume`: volume of the cell. Format: float.",
-        {"volume": "float"},
-    )
-    model = build_model(ModelConfig(provider="rules", name="rules"))
-    trajectory = await Agentic(Parts(model, retriever()), k=4, top=2, sources=0).solve(question)
-    assert trajectory.stop_reason == "answered"
-    assert not [s for s in trajectory.steps if s.kind == "check"]
-    queries = [s.detail["query"] for s in trajectory.steps if s.kind == "retrieve"]
-    assert queries[0] == "pymatgen.core.Lattice"
-    assert "volume of the cell" in queries[1]

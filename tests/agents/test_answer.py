@@ -1,5 +1,7 @@
 """Reading replies: the contract, its repairs, and what is refused."""
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +10,6 @@ from agents.answer import (
     MAX_CODE_CHARACTERS,
     Answer,
     UnreadableError,
-    parse_answer,
     read_answer,
     same_code,
 )
@@ -17,115 +18,91 @@ CODE = "import math\n\ndef area():\n    return {'area': math.pi}"
 STRICT = f"<answer><code>```python\n{CODE}\n```</code><name>area</name></answer>"
 
 
-def test_the_contract_is_read_as_it_stands():
-    answer = parse_answer(f"Here it is.\n{STRICT}\nDone.", strict=True)
-    assert answer is not None
-    assert (answer.code, answer.entry, answer.status) == (CODE, "area", "strict")
-
-
-def test_a_single_fence_with_one_function_is_a_recorded_repair():
-    reply = f"Sure!\n```python\n{CODE}\n```\nHope that helps"
-    assert parse_answer(reply, strict=True) is None
-    answer = parse_answer(reply)
-    assert answer is not None
-    assert (answer.entry, answer.status) == ("area", "repaired")
-
-
-def test_tags_without_fence_are_a_repair():
-    answer = parse_answer(f"<code>\n{CODE}\n</code>\n<name>area()</name>")
-    assert answer is not None
-    assert (answer.code, answer.entry, answer.status) == (CODE, "area", "repaired")
-
-
-def test_without_anything_to_call_nothing_is_guessed():
-    for reply in ("```python\ndef f(x):\n    return {}\n```", "no code at all", ""):
-        assert parse_answer(reply) is None
-    with pytest.raises(UnreadableError, match="no top-level function without arguments"):
-        read_answer("<code>\ndef f(x):\n    return {}\n</code><name>f</name>")
-    with pytest.raises(UnreadableError, match="holds no code"):
-        read_answer("I would use pymatgen.")
-    with pytest.raises(UnreadableError, match="syntax error"):
-        read_answer("```python\ndef f(:\n```")
-
-
 TWO = "def a():\n    return {}\n\ndef b():\n    return {}\n\ndef c(x):\n    return {}"
-
-
-@pytest.mark.parametrize(("name", "entry"), [("a", "a"), ("b", "b"), ("c", "b"), ("none", "b")])
-def test_of_several_functions_the_named_one_is_called_else_the_last_that_can_be(name, entry):
-    answer = parse_answer(f"<code>\n{TWO}\n</code><name>{name}</name>")
-    assert answer is not None
-    assert (answer.entry, answer.status) == (entry, "repaired")
-    unnamed = parse_answer(f"```python\n{TWO}\n```")
-    assert unnamed is not None
-    assert unnamed.entry == "b"
-
-
+IMPORTS, FUNCTION = CODE.split("\n\n")
+FENCES = f"```python\n{IMPORTS}\n```\n```python\n{FUNCTION}\n```"
+TAGS = f"<code>{IMPORTS}</code><code>{FUNCTION}</code>"
+FIRST = CODE.replace("math.pi", "math.no_such")
+INNER = 'def f():\n    """Like\n    ```\n    f()\n    ```\n    """\n    return {}'
 SKETCH = (
     "<answer><code>```python\ndef sketch():\n    return None\n```</code>"
     "<name>sketch</name></answer>"
 )
+#: What was only thought, before the answer.
+THOUGHTS = [
+    f"<think>First {SKETCH}, or not</think>",
+    f"<Thinking>{SKETCH}</Thinking>\n",
+    f"{SKETCH} no, that is wrong</think>",  # opened by the chat template
+    f"<reasoning>maybe <think>{SKETCH}</reasoning>",
+    f"{SKETCH}\nThat is wrong. Again:\n",
+]
+
+#: Reply; code, entry and status of what is read in it.
+READ = [
+    (f"Here it is.\n{STRICT}\nDone.", CODE, "area", "strict"),
+    (f"Sure!\n```python\n{CODE}\n```\nHope that helps", CODE, "area", "repaired"),
+    (f"<code>\n{CODE}\n</code>\n<name>area()</name>", CODE, "area", "repaired"),
+    # Of several functions the named one is called, else the last that can be.
+    (f"<code>\n{TWO}\n</code><name>a</name>", TWO, "a", "repaired"),
+    (f"<code>\n{TWO}\n</code><name>b</name>", TWO, "b", "repaired"),
+    (f"<code>\n{TWO}\n</code><name>c</name>", TWO, "b", "repaired"),
+    (f"<code>\n{TWO}\n</code><name>none</name>", TWO, "b", "repaired"),
+    (f"```python\n{TWO}\n```", TWO, "b", "repaired"),
+    # Strictly the sketch would be the answer.
+    *((f"{thought}{STRICT}", CODE, "area", "repaired") for thought in THOUGHTS),
+    (f"<think>simple</think>{STRICT}", CODE, "area", "strict"),
+    (f"{STRICT}\n<think>Was that right? {SKETCH}", CODE, "area", "strict"),
+    # Code blocks of one answer are one program; what is written again replaces its first version.
+    (f"First:\n{FENCES}\nRun:\n```bash\npip install x\n```", CODE, "area", "repaired"),
+    (f"<answer><code>{FENCES}</code><name>area</name></answer>", CODE, "area", "repaired"),
+    (f"<answer>{TAGS}<name>area</name></answer>", CODE, "area", "repaired"),
+    (f"```python\n{FIRST}\n```\nBetter:\n```python\n{CODE}\n```", CODE, "area", "repaired"),
+    (f"<answer><code>```python\n{INNER}\n```</code><name>f</name></answer>", INNER, "f", "strict"),
+    # A syntax error is an answer that will not run.
+    ("<answer><code>```python\ndef f(:\n```</code><name>f</name></answer>", "def f(:", "f",
+     "strict"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("reply", "code", "entry", "status"), READ)
+def test_what_is_read(reply, code, entry, status):
+    assert read_answer(reply) == Answer(code, entry, status)
+
+
+HUGE = "x = 1\n" * MAX_CODE_CHARACTERS
+NOTHING = [
+    "```python\ndef f(x):\n    return {}\n```",
+    "no code at all",
+    "",
+    f"<think>{STRICT}",
+    f"<answer><code>```python\n{HUGE}```</code><name>f</name></answer>",
+]
+
+
+@pytest.mark.parametrize("reply", NOTHING, ids=lambda reply: reply[:20])
+def test_without_anything_to_call_nothing_is_guessed(reply):
+    with pytest.raises(UnreadableError):
+        read_answer(reply)
 
 
 @pytest.mark.parametrize(
-    "before",
+    ("reply", "reason"),
     [
-        f"<think>First {SKETCH}, or not</think>",
-        f"<Thinking>{SKETCH}</Thinking>\n",
-        f"{SKETCH} no, that is wrong</think>",  # opened by the chat template
-        f"<reasoning>maybe <think>{SKETCH}</reasoning>",
-        f"{SKETCH}\nThat is wrong. Again:\n",
+        ("<code>\ndef f(x):\n    return {}\n</code><name>f</name>",
+         "no top-level function without arguments"),
+        ("I would use pymatgen.", "holds no code"),
+        ("```python\ndef f(:\n```", "syntax error"),
     ],
-)
-def test_what_was_only_thought_is_not_the_answer(before: str):
-    answer = parse_answer(before + STRICT)
-    assert answer is not None
-    assert (answer.code, answer.entry) == (CODE, "area")
-    assert answer.status == "repaired"  # strictly the sketch would be the answer
-    published = parse_answer(before + STRICT, strict=True)
-    assert published is not None
-    assert published.entry == "sketch"
+)  # fmt: skip
+def test_why_a_reply_cannot_be_read(reply, reason):
+    with pytest.raises(UnreadableError, match=reason):
+        read_answer(reply)
 
 
-def test_thoughts_that_never_end_hold_no_answer():
-    assert parse_answer(f"<think>{STRICT}") is None
-    assert parse_answer(f"{STRICT}\n<think>Was that right? {SKETCH}") == Answer(
-        CODE, "area", "strict"
-    )
-
-
-def test_thoughts_without_an_answer_in_them_do_not_bend_the_contract():
-    answer = parse_answer(f"<think>simple</think>{STRICT}")
-    assert answer is not None
-    assert answer.status == "strict"
-
-
-def test_code_blocks_of_one_answer_are_one_program():
-    imports, function = CODE.split("\n\n")
-    apart = f"First:\n```python\n{imports}\n```\nThen:\n```python\n{function}\n```\n"
-    fences = f"```python\n{imports}\n```\n```python\n{function}\n```"
-    tags = f"<code>{imports}</code><code>{function}</code>"
-    for reply in (
-        f"{apart}Run:\n```bash\npip install x\n```",
-        f"<answer><code>{fences}</code><name>area</name></answer>",
-        f"<answer>{tags}<name>area</name></answer>",
-    ):
-        answer = parse_answer(reply)
-        assert answer is not None
-        assert (answer.code, answer.entry) == (CODE, "area")
-
-
-def test_a_function_that_is_written_again_replaces_its_first_version():
-    first = CODE.replace("math.pi", "math.no_such")
-    answer = parse_answer(f"```python\n{first}\n```\nBetter:\n```python\n{CODE}\n```")
-    assert answer is not None
-    assert answer.code == CODE
-
-
-def test_a_fence_inside_of_the_code_is_code():
-    code = 'def f():\n    """Like\n    ```\n    f()\n    ```\n    """\n    return {}'
-    answer = parse_answer(f"<answer><code>```python\n{code}\n```</code><name>f</name></answer>")
-    assert answer == Answer(code, "f", "strict")
+def test_strictly_nothing_is_repaired_and_thoughts_count():
+    with pytest.raises(UnreadableError):
+        read_answer(f"```python\n{CODE}\n```", strict=True)
+    assert {read_answer(thought + STRICT, strict=True).entry for thought in THOUGHTS} == {"sketch"}
 
 
 def test_the_same_draft_is_recognised():
@@ -134,20 +111,8 @@ def test_the_same_draft_is_recognised():
     assert not same_code("def f(:", "def g(:")
 
 
-def test_code_with_a_syntax_error_is_an_answer_that_will_not_run():
-    answer = parse_answer("<answer><code>```python\ndef f(:\n```</code><name>f</name></answer>")
-    assert answer is not None
-    assert answer.entry == "f"
-
-
-def test_a_reply_of_any_size_is_refused_not_choked_on():
-    huge = "x = 1\n" * MAX_CODE_CHARACTERS
-    reply = f"<answer><code>```python\n{huge}```</code><name>f</name></answer>"
-    assert parse_answer(reply) is None
-
-
 @given(st.text(max_size=400))
-def test_no_text_raises(text: str):
+def test_no_text_raises(text):
     for reply in (text, f"<code>{text}</code>", f"```python\n{text}\n```"):
-        answer = parse_answer(reply)
-        assert answer is None or answer.entry.isidentifier()
+        with suppress(UnreadableError):
+            assert read_answer(reply).entry.isidentifier()

@@ -4,28 +4,27 @@ import pytest
 
 from agents.answer_formats import Json
 from agents.base import Question
-from agents.code2 import Code2
-from agents.episode import Parts
-from sandbox.base import Sandbox
+from agents.episode import Context
+from agents.systems.code2 import Code2
 from tests.agents.scripted import client
 
 QUESTION = Question("q", "What is 6 times 7?", answer=Json(["", ""]))
 ANSWER = '<answer>["42", ""]</answer>'
 
 
-def program(text: str) -> str:
+def program(text):
     return f"Here it is.\n```python\n{text}\n```"
 
 
-async def solve(sandbox: Sandbox, first: str, **options: bool):
+async def solve(sandbox, first, **options):
     model, chat = client(first, ANSWER)
-    trajectory = await Code2(Parts(model, sandbox=sandbox), **options).solve(QUESTION)
+    trajectory = await Code2(Context(model, sandbox=sandbox), **options).solve(QUESTION)
     assert trajectory.stop_reason == "answered", trajectory.error
     assert trajectory.value == ["42", ""]
     return trajectory, chat.prompts
 
 
-async def test_what_a_program_prints_stands_before_the_answer(live_sandbox: Sandbox):
+async def test_what_a_program_prints_stands_before_the_answer(live_sandbox):
     trajectory, (first, second) = await solve(live_sandbox, program("print(6 * 7)"))
     assert "standard library only" in first
     assert "<printed>\n42\n</printed>" in second
@@ -45,12 +44,12 @@ async def test_what_a_program_prints_stands_before_the_answer(live_sandbox: Sand
         ("(" * 5000, "Error"),
     ],
 )
-async def test_whatever_the_program_does_is_shown(live_sandbox: Sandbox, text: str, shown: str):
+async def test_whatever_the_program_does_is_shown(live_sandbox, text, shown):
     _, (_, second) = await solve(live_sandbox, program(text))
     assert shown in second
 
 
-async def test_libraries_and_no_program_are_switches(live_sandbox: Sandbox):
+async def test_libraries_and_no_program_are_switches(live_sandbox):
     _, (first, second) = await solve(
         live_sandbox, program("import numpy; print(numpy.int64(42))"), libraries=True, forced=False
     )

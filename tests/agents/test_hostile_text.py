@@ -1,24 +1,20 @@
 """Everything that reads a model's text takes linear time: 1 MB of anything is read at once."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from langchain_core.messages import HumanMessage
 
-from agents import agentic, formats, prompts, revision
-from agents.answer import has_code, parse_answer, same_code
+from agents import prompts, revision
+from agents.answer import has_code, read_answer, same_code
 from agents.answer_formats import Block, Choices, File, Json, Letters, Number, Text
-from agents.models.rules import model as rules
-from docgen.prompts import read_prompt
+from agents.systems import agentic
 from docgen.reading import fences, last_tagged, spoken
 from docgen.replies import check_reply, clean_reply, section_of, split_reply
-from experiments.benchmarks.mattools.qa import wording
 from retrieval.linking import Linker
 from retrieval.rerank import read_order
+from sandbox.inside import formats
 
 SIZE = 1_000_000
 FORMS = (Letters(), Choices(), Block("cif"), File("POSCAR"), Text(), Number("eV"), Json({"a": 1}))
@@ -27,8 +23,8 @@ FORMS = (Letters(), Choices(), Block("cif"), File("POSCAR"), Text(), Number("eV"
 SECONDS = 2.0
 
 
-def _or_refused(read: Callable[[str], Any]) -> Callable[[str], Any]:
-    def tried(text: str) -> Any:
+def _or_refused(read):
+    def tried(text):
         try:
             return read(text)
         except ValueError:
@@ -39,13 +35,12 @@ def _or_refused(read: Callable[[str], Any]) -> Callable[[str], Any]:
 
 #: Every parser of model text. A new one is a line here.
 PARSERS: dict[str, Callable[[str], Any]] = {
-    "answer": parse_answer,
-    "answer, strict": lambda text: parse_answer(text, strict=True),
+    "answer": _or_refused(read_answer),
+    "answer, strict": _or_refused(lambda text: read_answer(text, strict=True)),
     "answer, code": has_code,
     "answer, same": lambda text: same_code(text, text + "#"),
     "critique": revision.read_critique,
     "critique, names": revision.names_in,
-    "draft, imports": revision.imported_names,
     "draft, uses": revision.used_names,
     "agentic, lines": lambda text: agentic.read_lines(text, "queries"),
     "agentic, names": agentic.read_names,
@@ -55,23 +50,17 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "tags": lambda text: last_tagged(text, "query"),
     "thoughts": spoken,
     "fences": lambda text: list(fences(text)),
-    "format": lambda text: formats.fits([1], text),
+    "format": formats.read_format,
     "attempt": lambda text: prompts.render_attempt(prompts.Attempt(1, text, "ok", text)),
     **{f"answer, {form.name}": form.read for form in FORMS},
-    "made questions": lambda text: wording.read_generated(text, kind="doc", source=""),
     "documentation, check": check_reply,
     "documentation, clean": clean_reply,
-    "documentation, sections": read_prompt,
     "documentation, several symbols": lambda text: split_reply(text, ["a.b", "a.c"]),
     "documentation, one section": lambda text: section_of(text, "Returns"),
-    "rules": lambda text: rules.answer([HumanMessage(text)]),
-    "rules, critic": lambda text: rules.answer(
-        prompts.criticise("- `a`: it. Format: `int`.", [], [prompts.Attempt(1, text, "ok", text)])
-    ),
 }
 
 
-def _filled(unit: str, head: str = "", tail: str = "") -> str:
+def _filled(unit, head="", tail=""):
     return head + unit * ((SIZE - len(head) - len(tail)) // len(unit)) + tail
 
 
@@ -105,7 +94,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 @pytest.mark.parametrize("parser", PARSERS.values(), ids=PARSERS)
-def test_a_megabyte_of_anything_is_read_at_once(parser: Callable[[str], Any], text: str):
+def test_a_megabyte_of_anything_is_read_at_once(parser, text):
     began = time.process_time()
     parser(text)
     assert time.process_time() - began < SECONDS

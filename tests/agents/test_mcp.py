@@ -1,18 +1,14 @@
 """The MCP server as a process, spoken to by the SDK's own client over stdio."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
-from pytest_httpserver import HTTPServer
 
 from sandbox.factory import available
 from tests.agents.scripted import code_reply
@@ -22,23 +18,29 @@ pytestmark = [
     pytest.mark.long,
     pytest.mark.skipif(not available(), reason="no isolating sandbox on this machine"),
 ]
-NAMES = ["search", "lookup", "resolve", "tree", "source", "contents", "run", "solve"]
+NAMES = ["search", "lookup", "resolve", "contents", "run", "solve"]
 LARGEST = 13_000  # characters of any answer but that of solve
 
 
-def server(*arguments: str) -> StdioServerParameters:
+@pytest.fixture(autouse=True)
+def kept(monkeypatch, tmp_path):
+    """Files that come back lie in a folder of the test."""
+    monkeypatch.setenv("MATSMITH_SESSIONS", str(tmp_path / "sessions"))
+
+
+def server(*arguments):
     variables = {n: v for n, v in os.environ.items() if not n.startswith("OPENAI_")}
-    command = ["-m", "agents.assistant", "mcp", *arguments]
+    command = ["-m", "matsmith", "mcp", *arguments]
     return StdioServerParameters(command=sys.executable, args=command, env=variables)
 
 
-async def call(client: Client, tool: str, **arguments: Any) -> str:
+async def call(client, tool, **arguments):
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
     return result.content[0].text
 
 
-async def refused(client: Client, tool: str, **arguments: Any) -> str:
+async def refused(client, tool, **arguments):
     result = await client.call_tool(tool, arguments)
     assert result.is_error, result.content
     return result.content[0].text
@@ -49,29 +51,23 @@ GOOD = [
     ("lookup", {"names": ["pymatgen.core.Structure"]}, "[page 1 of "),
     ("lookup", {"names": ["Structure"], "part": "from_spacegroup"}, "from_spacegroup("),
     ("resolve", {"terms": ["ewald summation"]}, "signature: EwaldSummation("),
-    ("tree", {"name": "pymatgen.analysis.defects.core.Vacancy"}, "core.sites.PeriodicSite ["),
-    ("source", {"name": "Lattice.cubic"}, "def cubic("),
     ("contents", {"package": "pymatgen.core.ewald"}, "EwaldSummation [class]"),
 ]
 BAD = [
-    ("search", {"queries": []}, "queries: List should have at least 1 item"),
-    ("search", {}, "queries: Field required"),
+    ("search", {"queries": []}, "List should have at least 1 item"),
+    ("search", {}, "Field required"),
     ("lookup", {"names": ["SpacegroupAnalyser"]}, "pymatgen.symmetry.analyzer.SpacegroupAnalyzer"),
-    ("lookup", {"names": ["Lattice"], "pages": 2}, "pages: Extra inputs are not permitted"),
-    ("resolve", {"terms": "x"}, "terms: Input should be a valid list"),
-    ("tree", {"name": "Latice", "depth": 2}, "pymatgen.core.lattice.Lattice"),
-    ("tree", {"name": "Lattice", "depth": 99}, "depth: Input should be less than or equal to 8"),
-    ("source", {"name": "no.such.thing.at.all"}, "no symbol"),
+    ("resolve", {"terms": "x"}, "Input should be a valid list"),
     ("contents", {"package": "no.such.package"}, "no symbol"),
-    ("run", {"code": ""}, "code: String should have at least 1 character"),
-    ("solve", {"question": ""}, "question: String should have at least 1 character"),
-    ("answer", {"code": "x", "entry": "f"}, "no tool 'answer'; there are: search"),
-    ("lookup_api", {"symbol": "x"}, "no tool 'lookup_api'"),
+    ("run", {"code": ""}, "String should have at least 1 character"),
+    ("solve", {"question": ""}, "String should have at least 1 character"),
+    ("answer", {"code": "x", "entry": "f"}, "Unknown tool: answer"),
+    ("lookup_api", {"symbol": "x"}, "Unknown tool: lookup_api"),
 ]
 
 
-async def test_every_tool_with_good_and_bad_arguments():
-    async with Client(server("model=rules")) as client:
+async def test_every_tool_with_good_and_bad_arguments(tmp_path):
+    async with Client(server("model=none")) as client:
         assert client.server_info.version
         listed = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert list(listed) == NAMES
@@ -98,26 +94,34 @@ async def test_every_tool_with_good_and_bad_arguments():
         assert "stdout:\nprinted" in printed
         reach = "import socket\nsocket.create_connection(('192.0.2.1', 80), 1)"
         assert "outcome: exception" in await call(client, "run", code=reach)
-        docs = "import docs\nprint(docs.lookup('EwaldSummation')[:30])"
-        assert "pymatgen.core.ewald.EwaldSumma" in await call(client, "run", code=docs)
+        (tmp_path / "n.txt").write_text("7")
+        code = (
+            "def f():\n    open('out/b.txt', 'w').write('8')\n    return int(open('n.txt').read())"
+        )
+        ran = await call(client, "run", code=code, entry="f", files=[str(tmp_path / "n.txt")])
+        assert "returned:\n7 (int)" in ran
+        assert ran.rpartition("written: ")[2].startswith(str(tmp_path / "sessions"))
+        assert ran.endswith("/1/b.txt")
+        assert "no.txt: no such file" in await refused(client, "run", code="1", files=["no.txt"])
 
         solved = json.loads(
             await call(client, "solve", question="What is the band gap of silicon?")
         )
         assert not solved["works"]
-        assert solved["model"] == "rules (no LLM)"
-        assert "without an LLM" in solved["message"]
+        assert solved["model"] == "none"
+        assert "there is no model to ask" in solved["message"]
 
 
 async def test_a_lookup_starts_no_sandbox():
-    async with Client(server("model=rules", "sandbox=bubblewrap")) as client:
+    before = sandboxes()  # of other tests
+    async with Client(server("model=none", "sandbox=bubblewrap")) as client:
         assert "EwaldSummation" in await call(client, "lookup", names=["EwaldSummation"])
-        assert not sandboxes()
+        assert sandboxes() == before
         assert "outcome: ok" in await call(client, "run", code="print(1)")
-        assert sandboxes()
+        assert sandboxes() > before
 
 
-def sandboxes() -> list[int]:
+def sandboxes():
     """Processes below this one whose program is bubblewrap."""
     parents: dict[int, tuple[int, str]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
@@ -125,23 +129,21 @@ def sandboxes() -> list[int]:
             head, _, rest = stat.read_text().rpartition(")")
             parents[int(stat.parent.name)] = (int(rest.split()[1]), head.partition("(")[2])
 
-    def below(pid: int) -> bool:
+    def below(pid):
         while pid in parents and pid != os.getpid():
             pid = parents[pid][0]
         return pid == os.getpid()
 
-    return [pid for pid, (_, name) in parents.items() if name == "bwrap" and below(pid)]
+    return {pid for pid, (_, name) in parents.items() if name == "bwrap" and below(pid)}
 
 
-async def test_a_question_is_solved_with_an_endpoint_and_its_steps_are_reported(
-    httpserver: HTTPServer,
-):
+async def test_a_question_is_solved_with_an_endpoint_and_its_steps_are_reported(httpserver):
     body = "from pymatgen.core import Lattice\nreturn {'volume_A3': Lattice.cubic(3).volume}"
     endpoint = Endpoint(httpserver).play(code_reply(body))
     options = [f"model.base_url={httpserver.url_for('/v1')}", "model.name=m", "retrieval=none"]
     told: list[tuple[float, str | None]] = []
 
-    async def progress(number: float, _: float | None, text: str | None) -> None:
+    async def progress(number, _, text):
         told.append((number, text))
 
     async with Client(server(*options)) as client:
@@ -152,7 +154,9 @@ async def test_a_question_is_solved_with_an_endpoint_and_its_steps_are_reported(
         solved = result.structured_content
         assert solved == json.loads(result.content[0].text)
         assert solved["works"]
-        assert "27." in solved["values"]
+        (value,) = solved["values"]
+        assert (value["name"], value["unit"]) == ("volume_A3", "Å³")
+        assert value["value"] == pytest.approx(27)
         assert "Lattice.cubic(3)" in solved["code"]
         refusal = await client.call_tool("search", {"queries": ["x"]})
         assert refusal.is_error
@@ -162,5 +166,5 @@ async def test_a_question_is_solved_with_an_endpoint_and_its_steps_are_reported(
 
 
 async def test_what_is_missing_is_said_in_a_result():
-    async with Client(server("model=rules", "env=no-such-environment")) as client:
+    async with Client(server("model=none", "env=no-such-environment")) as client:
         assert "no-such-environment" in await refused(client, "lookup", names=["Lattice"])

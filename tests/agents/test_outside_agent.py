@@ -1,5 +1,6 @@
 """An outside agent: what it is told, what it may leave, how it ends."""
 
+import asyncio
 import sys
 import textwrap
 from pathlib import Path
@@ -8,11 +9,11 @@ import pytest
 
 from agents.answer_formats import CODE, Block, File, Letters
 from agents.base import Document, Question
-from agents.command import MAX_BYTES, MAX_LOG, Command, instruction, read_result
-from agents.episode import Parts
+from agents.episode import Context
 from agents.models import ModelConfig
 from agents.models.providers import build_model
-from sandbox.command import UsageError
+from agents.systems.command import MAX_BYTES, MAX_LOG, Command, instruction, read_result
+from matsmith.core.errors import UsageError
 
 WANTED = File("result.cif")
 
@@ -22,8 +23,8 @@ def agent(tmp_path):
     def make(source, **params):
         script = tmp_path / "it is an agent.py"
         script.write_text(textwrap.dedent(source))
-        model = build_model(ModelConfig(provider="rules", name="rules"))
-        return Command(Parts(model), program=f"{sys.executable} '{script}'", **params)
+        model = build_model(ModelConfig(provider="none", name="none"))
+        return Command(Context(model), program=f"{sys.executable} '{script}'", **params)
 
     return make
 
@@ -32,7 +33,7 @@ def question(tmp_path, answer=WANTED):
     (tmp_path / "input").write_text("Na Cl")
     mounts = {"sub/structure.cif": str(tmp_path / "input")}
     return Question("q", "Swap them.", mounts=mounts, answer=answer,
-                    parts=(Document("../paper.txt", "A paper."),))  # fmt: skip
+                    attachments=(Document("../paper.txt", "A paper."),))  # fmt: skip
 
 
 async def test_it_gets_files_and_an_instruction_and_leaves_a_file(agent, tmp_path):
@@ -53,7 +54,7 @@ async def test_it_gets_files_and_an_instruction_and_leaves_a_file(agent, tmp_pat
     (step,) = found.steps
     assert step.detail["arguments"] == {"ended": "exit code 3"}
     assert step.detail["result"] == "done\n"
-    assert found.usage.cost_usd is None  # nobody knows
+    assert (found.usage.cost_usd, found.usage.unmetered) == (None, True)  # nobody knows
     assert not list(tmp_path.glob("command-*"))
 
 
@@ -80,10 +81,14 @@ async def test_other_answers_are_a_reply_in_a_file(agent, tmp_path):
         ("import os; os.mkdir('result.cif')", "format_error"),
         ("open('result.cif', 'w').write('  ')", "format_error"),
         ("open('result.cif', 'wb').write(bytes(range(256)))", "answered"),
+        ("raise SystemExit(3)", "crashed"),
+        ("import os; os.kill(os.getpid(), 11)", "crashed"),
+        ("import time; time.sleep(600)", "timeout"),
     ],
 )
 async def test_whatever_it_leaves_is_an_answer_or_none(agent, tmp_path, source, reason):
-    assert (await agent(source).solve(question(tmp_path))).stop_reason == reason
+    limit = 3 if reason == "timeout" else 600
+    assert (await agent(source, timeout=limit).solve(question(tmp_path))).stop_reason == reason
 
 
 def test_of_several_results_the_uppermost_counts_and_a_huge_one_is_cut(tmp_path):
@@ -123,13 +128,17 @@ async def test_time_and_output_are_limited(agent, tmp_path):
     assert "stopped after 5 s" in found.steps[0].detail["arguments"]["ended"]
     assert len(found.steps[0].detail["result"]) <= MAX_LOG
     pid = int((tmp_path / "it is an agent.pid").read_text())
+    for _ in range(200):  # it was killed; the kernel takes its time
+        if not alive(pid):
+            break
+        await asyncio.sleep(0.05)
     assert not alive(pid)
 
 
 async def test_a_program_that_is_not_there_is_no_wrong_answer(tmp_path):
-    model = build_model(ModelConfig(provider="rules", name="rules"))
-    found = await Command(Parts(model), program="/nowhere/agent").solve(question(tmp_path))
+    model = build_model(ModelConfig(provider="none", name="none"))
+    found = await Command(Context(model), program="/nowhere/agent").solve(question(tmp_path))
     assert found.stop_reason == "sandbox_error"
     assert "cannot be started" in found.error
     with pytest.raises(UsageError, match="name the command line"):
-        Command(Parts(model))
+        Command(Context(model))

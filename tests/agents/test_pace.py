@@ -1,10 +1,9 @@
 """Limits per minute, with a clock that only moves when told."""
 
 import pytest
-from langchain_core.messages import HumanMessage
 
-from agents.models import ModelConfig, build_model
-from agents.models.pace import Paces
+from agents.models import Message, ModelConfig, build_model
+from agents.models.config import Paces
 from tests.endpoint import Endpoint, text
 
 
@@ -49,11 +48,11 @@ async def test_a_client_counts_requests_and_what_they_really_took(httpserver):
         "base_url": Endpoint(httpserver).play(text("hi")).url,
     }
     model = build_model(ModelConfig(**plain, tokens_per_minute=1000), reserve=reserve)
-    reply = await model.ask([HumanMessage("x" * 400)], sample="0")
+    reply = await model.ask([Message("user", "x" * 400)], sample="0")
     assert counted == [
         ({"tokens": 1000}, {"requests": 1, "tokens": 100}),
         ({"tokens": 1000}, {"tokens": reply.usage.tokens - 100}),
     ]
     counted.clear()
-    await build_model(ModelConfig(**plain), reserve=reserve).ask([HumanMessage("x")], sample="0")
+    await build_model(ModelConfig(**plain), reserve=reserve).ask([Message("user", "x")], sample="0")
     assert counted == []

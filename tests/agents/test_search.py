@@ -1,28 +1,24 @@
 """What a user's question is searched with."""
 
-from __future__ import annotations
-
 import pytest
 
-from agents.assistant import Assistant, Session, read_config
-from agents.episode import Parts
-from agents.rag import Rag
+from agents.assistant import Assistant, read_config
+from agents.episode import Context
 from agents.runtime import Runtime
-from retrieval.base import Retriever
-from sandbox.base import Sandbox
-from tests.agents.scripted import ListRetriever, ScriptedModel, client, code_reply
+from agents.systems.rag import Rag
+from tests.agents.scripted import ListRetriever, client, code_reply
 
 GOOD = code_reply("return {'density': 2.2}")
 
 
-def session(retriever: Retriever, sandbox: Sandbox) -> tuple[Session, ScriptedModel]:
+def session(retriever, sandbox):
     model, chat = client(GOOD)
-    parts = Parts(model, retriever, sandbox)
+    parts = Context(model, retriever, sandbox)
     runtime = Runtime(Rag(parts, k=12), model, retriever, sandbox, None, 120.0, {})
-    return Assistant(read_config(["model=rules"]), runtime).session(), chat
+    return Assistant(read_config(["model=none"]), runtime).session(), chat
 
 
-async def test_the_question_alone_is_the_query(live_sandbox: Sandbox):
+async def test_the_question_alone_is_the_query(live_sandbox):
     retriever = ListRetriever("m.A")
     conversation, chat = session(retriever, live_sandbox)
     await conversation.ask("What is rock salt?")
@@ -33,7 +29,7 @@ async def test_the_question_alone_is_the_query(live_sandbox: Sandbox):
 
 
 @pytest.mark.long
-async def test_words_of_the_assistant_find_nothing(live_sandbox: Sandbox, llm_doc: Retriever):
+async def test_words_of_the_assistant_find_nothing(live_sandbox, llm_doc):
     conversation, chat = session(llm_doc, live_sandbox)
     await conversation.ask("density of NaCl")
     assert "pymatgen.core.structure.IStructure.density" in chat.prompts[0]

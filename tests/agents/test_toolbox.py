@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,41 +14,44 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.toolbox import Toolbox, open_toolbox
+from agents.toolbox import Toolbox
+from agents.toolbox.box import Run
 from agents.toolbox.library import Documents
+from agents.toolbox.links import Links
 from agents.toolbox.texts import PAGE, Mistake, page_of
+from docgen.replies import structure
 from retrieval.base import Retriever
-from sandbox import environments
-from sandbox.base import Mount, Sandbox
+from sandbox.base import Execution, Mount, Sandbox
 
 SHORT = PAGE + 100  # a page with its note
 
 
 @pytest.fixture
-def box(llm_doc: Retriever, live_sandbox: Sandbox) -> Toolbox:
-    site = environments.site_packages("live")
-    return open_toolbox(llm_doc, live_sandbox, sources=[site])
+def run(live_sandbox: Sandbox) -> Run:
+    async def executed(code: str, entry: str, mounts: Sequence[Mount]) -> Execution:
+        return await live_sandbox.run(code, entry, timeout=60, mounts=mounts)
+
+    return executed
 
 
-async def call(box: Toolbox, tool: str, **arguments: Any) -> str:
+@pytest.fixture
+def box(llm_doc: Retriever, run: Run) -> Toolbox:
+    return Toolbox(llm_doc, run)
+
+
+async def call(box: Toolbox, tool: str, *, failed: bool = False, **arguments: Any) -> str:
     result = await box.call(tool, arguments)
-    assert not result.failed, result.text
+    assert result.failed is failed, result.text
     assert len(result.text) <= SHORT
     return result.text
 
 
-async def refused(box: Toolbox, tool: str, **arguments: Any) -> str:
-    result = await box.call(tool, arguments)
-    assert result.failed, result.text
-    assert len(result.text) <= SHORT
-    return result.text
+refused = partial(call, failed=True)
 
 
-async def test_every_tool_has_a_schema_with_descriptions_and_bounds(
-    box: Toolbox, live_sandbox: Sandbox
-):
+async def test_every_tool_has_a_schema_with_descriptions_and_bounds(box: Toolbox, run: Run):
     schemas = {schema["function"]["name"]: schema["function"] for schema in box.schemas()}
-    assert list(schemas) == ["search", "lookup", "resolve", "tree", "source", "contents", "run",
+    assert list(schemas) == ["search", "lookup", "resolve", "contents", "run",
                              "answer"]  # fmt: skip
     for schema in schemas.values():
         assert schema["description"]
@@ -54,9 +59,9 @@ async def test_every_tool_has_a_schema_with_descriptions_and_bounds(
         for parameter in schema["parameters"]["properties"].values():
             assert parameter["description"]
             bounds = {"maxLength", "maximum", "maxItems"} & parameter.keys()
-            assert bounds, parameter
+            assert bounds or parameter["type"] == "boolean", parameter
     assert "`docs`" in schemas["run"]["description"]
-    bare = open_toolbox(None, live_sandbox)
+    bare = Toolbox(None, run)
     assert list(bare.tools) == ["run", "answer"]
     assert "`docs`" not in json.dumps(bare.schemas())
 
@@ -94,18 +99,16 @@ async def test_lookup_with_parts_pages_and_near_names(box: Toolbox):
     assert "page 99 of" in await refused(box, "lookup", names=["EwaldSummation"], page=99)
 
 
-async def test_resolve_tree_source_and_contents(box: Toolbox):
+async def test_resolve_and_contents(box: Toolbox):
     resolved = await call(box, "resolve", terms=["ewald summation"])
     assert "signature: EwaldSummation(" in resolved
-    tree = await call(box, "tree", name="pymatgen.analysis.defects.core.Vacancy", depth=2)
-    assert "  pymatgen.core.sites.PeriodicSite [" in tree
-    assert "  pymatgen.analysis.defects.core.Defect [" in tree
-    source = await call(box, "source", name="Lattice.cubic")
-    assert "def cubic(" in source
-    assert "def tetragonal(" not in source
-    assert "similar: " in await refused(box, "source", name="Lattice.cubical")
+    assert "... (lookup has all of it)" in resolved
+    assert len(resolved) < 3000
     everything = await call(box, "contents")
-    assert "more symbols" in everything
+    assert re.search(r"^pymatgen\.core\.lattice: \d\d$", everything, re.MULTILINE)
+    names = await call(box, "contents", package="pymatgen.core.lattice")
+    assert "\npymatgen.core.lattice: " in names
+    assert ", Lattice.cubic, " in names
     module = await call(box, "contents", package="pymatgen.core.ewald")
     assert "  EwaldSummation.total_energy [property]" in module
     assert "similar" in await refused(box, "contents", package="pymatgen.cora")
@@ -121,10 +124,11 @@ async def test_resolve_tree_source_and_contents(box: Toolbox):
         ("search", {"queries": ["x"], "k": 10_000}, "less than or equal to 50"),
         ("search", {"queries": ["x" * 5000]}, "at most 1000"),
         ("lookup", {"names": ["x"], "depth": 1}, "depth: Extra inputs are not permitted"),
-        ("tree", {"name": "", "depth": "deep"}, "depth: Input should be a valid integer"),
+        ("contents", {"page": "first"}, "page: Input should be a valid integer"),
         ("run", {"code": ""}, "at least 1"),
         ("answer", {"code": "def f(:", "entry": "f"}, "syntax error"),
         ("answer", {"code": "def f(x): pass", "entry": "f"}, "'f' without arguments"),
+        ("answer", {}, "no code has run and returned a property"),
     ],
 )
 async def test_a_wrong_call_is_a_result_that_says_what_to_do(
@@ -151,28 +155,41 @@ def f():
 
 async def test_run_shows_result_output_caught_exceptions_and_variables(box: Toolbox):
     text = await call(box, "run", code=RUN, entry="f", show=["whole", "part", "absent"])
-    assert "outcome: ok" in text
-    assert "'a': 3.5 (float)" in text
-    assert "whole = 7 (int)\npart = 3.5 (float)" in text
+    said = ("outcome: ok", "'a': 3.5 (float)", "whole = 7 (int)\npart = 3.5 (float)",
+            "line 8: KeyError: 'key'", "stdout:\nprinted")  # fmt: skip
+    assert [each for each in said if each not in text] == []
     assert "absent" not in text
-    assert "line 8: KeyError: 'key'" in text
-    assert "stdout:\nprinted" in text
     assert "stderr" not in text
     assert box.succeeded is not None
     assert (box.succeeded.code, box.succeeded.entry) == (RUN, "f")
-    failing = await call(
-        box, "run", code="def f():\n    x = 1\n    return x / 0", entry="f", show=["x"]
-    )
-    assert "outcome: exception" in failing
-    assert "ZeroDivisionError" in failing
-    assert "x = 1 (int)" in failing
-    same = await call(box, "run", code="print(object())\nimport sys\nprint('e', file=sys.stderr)")
-    assert "<object object at 0x...>" in same
-    assert "stderr:\ne" in same
-    assert (
-        await call(box, "run", code="print(object())\nimport sys\nprint('e', file=sys.stderr)")
-        == same
-    )
+    code = "def f():\n    x = 1\n    return x / 0"
+    failing = await call(box, "run", code=code, entry="f", show=["x"])
+    said = ("outcome: exception", "ZeroDivisionError", "x = 1 (int)")
+    assert [text for text in said if text not in failing] == []
+    code = "print(object())\nimport sys\nprint('e', file=sys.stderr)"
+    first, second = [await call(box, "run", code=code) for _ in range(2)]
+    assert "<object object at 0x...>" in first
+    assert "stderr:\ne" in first
+    assert first == second
+
+
+async def test_code_that_ran_is_the_answer_without_being_sent_again(run: Run):
+    box = Toolbox(None, run, formats=["a", "b"])
+    half = "def f():\n    return {'a': 1.5, 'b': None}"
+    text = await call(box, "run", code=half, entry="f", answer=True)
+    assert text.startswith("not accepted: `b` is missing or None")
+    assert "'a': 1.5 (float)" in text
+    assert box.answered is None
+    assert await call(box, "answer") == "accepted"
+    assert box.answered is not None
+    assert box.answered.code == half
+    whole = half.replace("None", "2.5")
+    other = Toolbox(None, run, formats=["a", "b"])
+    failing = await call(other, "run", code="def f():\n    return 1 / 0", entry="f", answer=True)
+    assert failing.startswith("not accepted: `a`, `b` is missing or None")
+    assert (await call(other, "run", code=whole, entry="f", answer=True)).startswith("accepted\n")
+    assert other.answered is not None
+    assert (other.answered.code, other.answered.entry, other.executed) == (whole, "f", 2)
 
 
 async def test_long_output_is_paged_without_a_second_run(box: Toolbox, live_sandbox: Sandbox):
@@ -191,65 +208,43 @@ async def test_long_output_is_paged_without_a_second_run(box: Toolbox, live_sand
 DOCS = """\
 import docs
 def f():
-    lines = docs.contents("pymatgen.core.ewald")
-    names = [line.name for line in lines if line.kind == "class"]
+    ewald = "pymatgen.core.ewald.EwaldSummation"
+    names = [line.name for line in docs.contents("pymatgen.core.ewald") if line.kind == "class"]
     return {
-        "names": names,
+        "names": ewald in names,
         "signature": "signature: Ewald" in docs.lookup(names[0]),
-        "part": docs.lookup("Lattice.from_parameters", "Returns"),
-        "nothing": docs.lookup("no.such.name"),
-        "found": docs.search("ewald summation", 3)[0].name,
+        "part": "Lattice with the specified" in docs.lookup("Lattice.from_parameters", "Returns"),
+        "nothing": docs.lookup("no.such.name") is None,
+        "found": "ewald" in docs.search("ewald summation", 3)[0].name.lower(),
         "grep": len(docs.grep("Ewald.*energy")) > 1,
-        "near": docs.near("EwaldSumation")[0],
-        "defined": docs.resolve("ewald summation")[0].name,
-        "inputs": [link.name for link in docs.inputs("EwaldSummation")],
-        "tree": [level for level, _ in docs.tree("EwaldSummation", 2)][:2],
+        "near": docs.near("EwaldSumation")[0] == ewald,
+        "defined": docs.resolve("ewald summation")[0].name == ewald,
     }
 """
 
 
-async def test_code_reads_the_same_documents(box: Toolbox, llm_doc: Any, live_sandbox: Sandbox):
-    seen: list[Any] = []
-    run = live_sandbox.run
-
-    async def kept(*args: Any, **options: Any) -> Any:
-        seen.append(await run(*args, **options))
-        return seen[-1]
-
-    live_sandbox.run = kept  # type: ignore[method-assign]
-    try:
-        await call(box, "run", code=DOCS, entry="f")
-    finally:
-        live_sandbox.run = run  # type: ignore[method-assign]
-    result = seen[0].result
-    assert seen[0].outcome == "ok", seen[0].error
-    documents = [(d.page_content, d.metadata) for d in llm_doc.corpus.documents]
-    here = Documents(documents, llm_doc.corpus.aliases)
-    assert "pymatgen.core.ewald.EwaldSummation" in result["names"]
-    assert result["signature"]
-    assert "Lattice with the specified" in result["part"]
-    assert result["nothing"] is None
-    assert "ewald" in result["found"].lower()
-    assert result["grep"]
-    assert result["near"] == result["defined"] == "pymatgen.core.ewald.EwaldSummation"
-    assert result["inputs"] == [link.name for link in here.inputs("EwaldSummation")]
-    assert result["tree"] == [0, 1]
+async def test_code_reads_the_same_documents(box: Toolbox):
+    text = await call(box, "run", code=DOCS, entry="f")
+    assert text.count("True (bool)") == 8, text
 
 
 async def test_the_documents_are_read_only_and_an_input_of_their_name_wins(
-    llm_doc: Retriever, live_sandbox: Sandbox, tmp_path: Path
+    box: Toolbox, llm_doc: Retriever, live_sandbox: Sandbox, tmp_path: Path
 ):
-    box = open_toolbox(llm_doc, live_sandbox)
     for write in ("open('docs/documents.jsonl', 'a').write('x')", "open('docs/__init__.py', 'w')"):
         assert "outcome: exception" in await call(box, "run", code=write)
     (tmp_path / "a.txt").write_text("input")
-    own = open_toolbox(llm_doc, live_sandbox, [Mount(tmp_path, "docs")])
+
+    async def run(code: str, entry: str, more: Sequence[Mount]) -> Execution:
+        mounts = [Mount(tmp_path, "docs"), *more]
+        return await live_sandbox.run(code, entry, timeout=60, mounts=mounts)
+
+    own = Toolbox(llm_doc, run, inputs=["docs"])
     assert "input" in await call(own, "run", code="print(open('docs/a.txt').read())")
     assert "`docs`" not in json.dumps(own.schemas())
 
 
 DEPRECATED = """\
-lab.core.{name}
 kind: function
 signature: {name}(structure: Structure, grip: float) -> float
 ---
@@ -259,39 +254,31 @@ The slip barrier of the outer layers. {more}
 ## Parameters
 grip (float): The hold of the anion cage after quenching of the same structure, in meV.
 """
-GRIP = """\
-lab.tables.cage_hold
-kind: constant
-value: 3.5
----
-## What it does
-The hold of the anion cage after quenching, in eV.
-"""
-
-
-def invented() -> Documents:
-    texts = {
-        "lab.core.slip_old": DEPRECATED.format(
-            name="slip_old", more="Deprecated: use slip_new instead."
-        ),
-        "lab.core.slip_new": DEPRECATED.format(name="slip_new", more="Positive inwards."),
-        "lab.tables.cage_hold": GRIP,
-    }
-    return Documents(
-        [(text, {"qualname": name, "kind": text.split("kind: ")[1].split()[0]})
-         for name, text in texts.items()],
-        {},
-    )  # fmt: skip
+INVENTED = {
+    "lab.core.slip_old": DEPRECATED.format(
+        name="slip_old", more="Deprecated: use slip_new instead."
+    ),
+    "lab.core.slip_new": DEPRECATED.format(name="slip_new", more="Positive inwards."),
+    "lab.tables.cage_hold": "kind: constant\nvalue: 3.5\n---\n## What it does\n"
+    "The hold of the anion cage after quenching, in eV.\n",
+}
 
 
 def test_a_term_leads_to_its_current_definition_and_inputs_to_theirs():
-    library = invented()
+    library = Documents(
+        [(f"{name}\n{text}", {"qualname": name, "kind": text.split("kind: ")[1].split()[0],
+                              "signature": text.partition("signature: ")[2].partition("\n")[0],
+                              **structure(text)})
+         for name, text in INVENTED.items()],
+        {},
+    )  # fmt: skip
     lines = library.resolve("slip barrier of the outer layers")
     assert [line.name for line in lines] == ["lab.core.slip_new", "lab.core.slip_old"]
     assert [bool(line.deprecated) for line in lines] == [False, True]
     assert "use slip_new" in lines[1].deprecated
-    assert [link.name for link in library.inputs("lab.core.slip_new")] == ["lab.tables.cage_hold"]
-    assert library.inputs("lab.core.slip_new")[0].how.startswith("input grip:")
+    closure = Links(library, ("lab",)).closure(["lab.core.slip_new"], {})
+    assert closure.names == ("lab.core.slip_new", "lab.tables.cage_hold")
+    assert closure.open == ()
 
 
 @given(st.text(max_size=30_000), st.integers(1, 4))
@@ -299,20 +286,22 @@ def test_pages_hold_all_of_a_text(text: str, page: int):
     with pytest.raises(Mistake, match="no page 1000000 of") as refusal:
         page_of(text, 10**6)
     number = int(str(refusal.value).rpartition(" ")[2])
-    assert len(page_of(text, min(page, number))) <= SHORT
-    whole = "".join(page_of(text, n).removesuffix(f"\n[page {n} of {number}]")
-                    for n in range(1, number + 1))  # fmt: skip
-    assert whole == text
+    pages = [page_of(text, n).removesuffix(f"\n[page {n} of {number}]")
+             for n in range(1, number + 1)]  # fmt: skip
+    assert len(pages[min(page, number) - 1]) <= PAGE
+    assert "".join(pages) == text
 
 
 def test_hostile_documents_and_terms_take_linear_time():
     started = time.monotonic()
     for part in ("deprecated. ", "`a.", "## ", "(", "a" * 50 + " ", ". use "):
         text = "kind: function\n---\n## What it does\n" + part * (300_000 // len(part))
-        library = Documents([(text, {"qualname": "a.b", "kind": "function"})] * 2, {})
+        library = Documents(
+            [(text, {"qualname": "a.b", "kind": "function", **structure(text)})] * 2, {}
+        )
         library.contents()
         library.resolve(part * 1000)
-        library.inputs("a.b")
+        Links(library, ("a",)).closure(["a.b"], {})
         library.search(part * 1000)
         library.near(part * 1000)
     assert time.monotonic() - started < 60

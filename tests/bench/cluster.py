@@ -6,35 +6,28 @@ only the thinking is replaced by waiting. Nothing is stored but counted.
 
 from __future__ import annotations
 
-import asyncio
 import io
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 from rich.console import Console
 
-from agents.answer_formats import Number
-from agents.base import Question, Trajectory, Usage
-from agents.budget import Meter
-from agents.episode import Parts
-from experiments.answering import Job
-from experiments.cluster import open_crew
-from experiments.config import RunConfig, validate
-from experiments.crew import Plan
-from experiments.job import Work
-from experiments.rows import Row
-from experiments.samples import Benchmark, Sample
-from experiments.scorers.base import Metric, Score
-from experiments.store import Store
-from experiments.summary import samples_digest
-from sandbox.command import run
-from sandbox.progress import Progressing
+from experiments.benchmarks import Benchmark
+from experiments.run.answering import Job, Plan
+from experiments.run.cluster import open_crew
+from experiments.run.config import RunConfig, validate
+from experiments.run.loop import Work
+from experiments.run.rows import Row
+from experiments.run.store import Store
+from experiments.run.summary import samples_digest
+from matsmith.core.command import Command
+from matsmith.core.progress import Progressing
+from tests.experiments.crowd import Crowd
 
 
 class Options(BaseModel):
@@ -49,57 +42,6 @@ class Options(BaseModel):
     )
     concurrency: PositiveInt = Field(8, description="questions of a worker at once")
     batch: PositiveInt = Field(1, description="questions of one task")
-
-
-@dataclass(frozen=True)
-class Counted:
-    """Every answer is right."""
-
-    metrics: Sequence[Metric] = (Metric("parts", "right", "answers that came back"),)
-    executes: bool = False
-    warmup: str = ""
-
-    def parts(self, sample: Sample) -> Sequence[str]:
-        """See `experiments.scorers.base.Scorer`."""
-        return (sample.question.id,)
-
-    async def score(self, sample: Sample, trajectory: Trajectory, tools: object) -> Score:
-        """See `experiments.scorers.base.Scorer`."""
-        del trajectory, tools
-        return Score("ok", {}, {sample.question.id: True})
-
-
-@dataclass(frozen=True)
-class Simulated:
-    """Ten questions, to be asked with as many seeds as it takes."""
-
-    name: str = "simulated"
-    packages: Sequence[str] = ()
-    scorer = Counted()
-
-    def load(self) -> list[Sample]:
-        """See `experiments.samples.Benchmark`."""
-        return [Sample(Question(f"q{n}", f"Question {n}", answer=Number())) for n in range(10)]
-
-
-class Waiting:
-    """Waits, and has an answer."""
-
-    name = "waiting"
-    writes_code = False
-    uses_retrieval = False
-
-    def __init__(self, parts: Parts, *, seconds: float = 0.0) -> None:
-        del parts
-        self.seconds = seconds
-
-    async def solve(self, question: Question, *, seed: int = 0) -> Trajectory:
-        """See `agents.base.Agent`."""
-        await asyncio.sleep(self.seconds)
-        return Trajectory(
-            question.id, seed, None, None, "1", (), Usage(1, 0, 100, 100), "answered", "strict",
-            value=1.0, seconds=self.seconds,
-        )  # fmt: skip
 
 
 class _Tally:
@@ -129,12 +71,12 @@ def _megabytes() -> float:
 
 
 def _config(options: Options, workers: int) -> RunConfig:
-    here = "tests.bench.cluster"
+    here, waiting = "tests.experiments.crowd", {"seconds": options.seconds, "spread": 0.0}
     return validate({
-        "system": {"_target_": f"{here}.Waiting", "name": "waiting", "seconds": options.seconds},
-        "benchmark": {"_target_": f"{here}.Simulated", "name": "simulated"},
+        "system": {"_target_": f"{here}.Patient", "name": "patient", **waiting},
+        "benchmark": {"_target_": f"{here}.Crowd", "name": "crowd"},
         "retrieval": {"name": "none"},
-        "model": {"provider": "rules", "name": "rules"},
+        "model": {"provider": "none", "name": "none"},
         "embedding": {"name": "none"},
         "sandbox": {},
         "concurrency": options.concurrency,
@@ -145,7 +87,7 @@ def _config(options: Options, workers: int) -> RunConfig:
 async def _measure(options: Options, workers: int) -> float:
     """Episodes per second, once everything is warm."""
     config, console = _config(options, workers), Console(file=io.StringIO())
-    benchmark = Simulated()
+    benchmark = Crowd()
     digest = config.hash(samples_digest(benchmark.load()))
     async with open_crew([config], console) as crew:
         for episodes in (workers * options.concurrency * 2, options.episodes):
@@ -155,15 +97,14 @@ async def _measure(options: Options, workers: int) -> float:
                 digest,
                 cast("Benchmark", benchmark),
                 ["live"],
-                cast("Store", tally),
-                Meter(),
                 print,
             )
             samples = benchmark.load()
             jobs = [Job(samples[n % len(samples)], n // len(samples)) for n in range(episodes)]
             started = time.monotonic()
-            async with crew.team(plan) as team:
-                stopped = await Work(plan, team, Progressing()).through(jobs)
+            store = cast("Store", tally)
+            async with crew.team(plan, store) as team:
+                stopped = await Work(plan, store, team, Progressing()).through(jobs)
             taken = time.monotonic() - started
     if stopped or tally.answers != options.episodes:
         raise SystemExit(f"{tally.answers} of {options.episodes} answers; {stopped}")
@@ -188,9 +129,7 @@ async def _bench(options: Options) -> int:
     return 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Command line; see ``--help``."""
-    return run("python -m tests.bench.cluster", __doc__ or "", Options, _bench, arguments)
+main = Command("python -m tests.bench.cluster", __doc__ or "", Options, _bench)
 
 
 if __name__ == "__main__":

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import json
+import multiprocessing
 import resource
 import statistics
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -26,19 +26,21 @@ from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from docgen.library import build_library
-from docgen.order import documentation_order
-from docgen.sources import SourceError, SourceFile, read_sources
-from indexes.corpus import Corpus
-from indexes.lexical import Bm25Index, TfidfIndex
+from docgen.schedule import documentation_order
+from docgen.sources import SourceError, read_sources
+from indexes.lexical import TfidfIndex
 from indexes.store import indexed_texts
+from matsmith.core.command import Command, Group
+from matsmith.core.errors import UsageError
 from retrieval import evaluate
 from retrieval.base import RetrievalError
 from retrieval.retriever import CorpusRetriever
 from sandbox.base import SandboxError
-from sandbox.command import Group, UsageError, run
 from sandbox.environments import site_packages
 
 _STATUS = Path("/proc/self/status")
+#: Does a part once: what was done, with numbers, and milliseconds of each query.
+Work = Callable[[], tuple[str, list[float]]]
 
 
 class Options(BaseModel):
@@ -48,13 +50,10 @@ class Options(BaseModel):
 
     read: tuple[str, ...] = Field(("pymatgen",), description="import names that are read")
     packages: tuple[str, ...] = Field(evaluate.PACKAGES, description="whose documents are asked")
-    env: str = Field("live", description="sandbox environment that holds them")
-    site_packages: Path | None = Field(None, description="their folder, instead of env")
+    site_packages: Path | None = Field(None, description="their folder, if not that of live")
     benchmark: str = Field("live", description="its questions are asked (conf/benchmark)")
     gold: Path | None = Field(None, description="JSONL file of queries, instead of a benchmark")
     repeat: PositiveInt = Field(3, description="repetitions of each part; the best counts")
-    part: str | None = Field(None, description="only this part, as JSON (used by the command)")
-    out: Path | None = Field(None, description="also write everything as JSON")
 
     @field_validator("read", "packages", mode="before")
     @classmethod
@@ -64,83 +63,62 @@ class Options(BaseModel):
     @property
     def folder(self) -> Path:
         """What holds the packages."""
-        return self.site_packages or site_packages(self.env)
+        return self.site_packages or site_packages("live")
 
 
 @dataclass(frozen=True)
 class Taken:
-    """What one part took.
+    """What one part took: wall and processor seconds of the best repetition, its queries' times.
 
-    Attributes
-    ----------
-    what
-        What was done, with numbers.
-    seconds, processor
-        Wall time and processor time of the best repetition.
-    peak
-        Largest resident memory of the process, in MB, imports included.
-    median, late
-        Milliseconds of a query: median and 95th percentile; ``None`` for other parts.
+    ``peak`` is the largest resident memory of the process in MB, imports included.
     """
 
     what: str
     seconds: float
     processor: float
     peak: float
-    median: float | None = None
-    late: float | None = None
+    queries: Sequence[float] = ()
 
 
-def parse_only(options: Options) -> Taken:
+def parse_only(options: Options) -> Work:
     """Baseline: read the files and let ``ast`` parse them."""
-    texts: list[SourceFile] = []
 
-    def work() -> None:
-        texts[:] = read_sources(options.read, options.folder)
+    def work() -> tuple[str, list[float]]:
+        texts = list(read_sources(options.read, options.folder))
         for source in texts:
             ast.parse(source.text)
+        return f"ast.parse of {len(texts)} files alone", []
 
-    best = _best(work, options.repeat)
-    return _taken(f"ast.parse of {len(texts)} files alone", best)
+    return work
 
 
-def read(options: Options) -> Taken:
+def read(options: Options) -> Work:
     """Symbols, call graph and documentation order."""
-    counts = [0, 0]
 
-    def work() -> None:
-        library = build_library(read_sources(options.read, options.folder))
-        order = documentation_order(library)
-        counts[:] = [len(order.sequence), sum(len(needs) for needs in order.needs.values())]
+    def work() -> tuple[str, list[float]]:
+        order = documentation_order(build_library(read_sources(options.read, options.folder)))
+        edges = sum(map(len, order.values()))
+        return f"parse, call graph and order: {len(order)} symbols, {edges} edges", []
 
-    best = _best(work, options.repeat)
-    return _taken(f"parse, call graph and order: {counts[0]} symbols, {counts[1]} edges", best)
+    return work
 
 
-def plain_index(options: Options) -> Taken:
+def plain_index(options: Options) -> Work:
     """Baseline: scikit-learn's TF-IDF as it comes."""
-    texts = indexed_texts(_corpus(options))
-    best = _best(lambda: _plain(texts), options.repeat)
-    return _taken(f"scikit-learn's TF-IDF of {len(texts)} documents", best)
+    texts = indexed_texts(_retriever(options).corpus)
+    return lambda: (_plain(texts), (f"scikit-learn's TF-IDF of {len(texts)} documents", []))[1]
 
 
-def tfidf_index(options: Options) -> Taken:
+def tfidf_index(options: Options) -> Work:
     """The default index."""
-    texts = indexed_texts(_corpus(options))
-    best = _best(lambda: TfidfIndex.build(texts), options.repeat)
-    return _taken(f"lexical index (TF-IDF) of {len(texts)} documents", best)
+    texts = indexed_texts(_retriever(options).corpus)
+    said = f"lexical index (TF-IDF) of {len(texts)} documents"
+    return lambda: (TfidfIndex.build(texts), (said, []))[1]
 
 
-def bm25_index(options: Options) -> Taken:
-    """The other lexical index."""
-    texts = indexed_texts(_corpus(options))
-    best = _best(lambda: Bm25Index.build(texts), options.repeat)
-    return _taken(f"lexical index (BM25) of {len(texts)} documents", best)
-
-
-def plain_queries(options: Options) -> Taken:
+def plain_queries(options: Options) -> Work:
     """Baseline: cosine with every document and the ten best, nothing else."""
-    vectorizer, matrix = _plain(indexed_texts(_corpus(options)))
+    vectorizer, matrix = _plain(indexed_texts(_retriever(options).corpus))
 
     def ask(query: str) -> None:
         scores = (matrix @ vectorizer.transform([query]).T).toarray().ravel()
@@ -149,42 +127,38 @@ def plain_queries(options: Options) -> Taken:
     return _asked("queries to scikit-learn's TF-IDF", ask, options)
 
 
-def queries(options: Options) -> Taken:
+def queries(options: Options) -> Work:
     """Queries to the default retriever, structure of the library included."""
-    retriever = _retriever(options)
-    loop = asyncio.new_event_loop()
-    try:
-        return _asked(
-            "queries to retrieval=llm_doc",
-            lambda query: loop.run_until_complete(retriever.search(query, k=10)),
-            options,
-        )
-    finally:
-        loop.close()
+    retriever, runner = _retriever(options), asyncio.Runner()
+    return _asked(
+        "queries to retrieval=llm_doc",
+        lambda query: runner.run(retriever.search(query, k=10)),
+        options,
+    )
 
 
 # part -> its baseline and its target
-PARTS: dict[str, tuple[Callable[[Options], Taken], str | None, str]] = {
+PARTS: dict[str, tuple[Callable[[Options], Work], str | None, str]] = {
     "ast": (parse_only, None, ""),
     "read": (read, "ast", "< 60 s, < 2000 MB"),
     "plain_index": (plain_index, None, ""),
     "tfidf_index": (tfidf_index, "plain_index", "< 15 s"),
-    "bm25_index": (bm25_index, "plain_index", "< 15 s"),
     "plain_queries": (plain_queries, None, ""),
     "queries": (queries, "plain_queries", "< 20 ms"),
 }
 
 
-def table(taken: dict[str, Taken]) -> str:
+def table(taken: Mapping[str, Taken]) -> str:
     """The parts as Markdown."""
     lines = [
         "| part | seconds | processor s | peak MB | ms per query (p95) | ratio to plain | target |",
         f"|{'---|' * 7}",
     ]
     for name, (_, baseline, target) in PARTS.items():
-        row = taken[name]
-        query = "" if row.median is None else f"{row.median:.1f} ({row.late:.1f})"
-        ratio = ""
+        row, query, ratio = taken[name], "", ""
+        if row.queries:
+            late = np.percentile(row.queries, 95)
+            query = f"{statistics.median(row.queries):.1f} ({late:.1f})"
         if baseline is not None:
             ratio = f"{row.processor / max(taken[baseline].processor, 1e-9):.1f}"
         cells = [row.what, f"{row.seconds:.2f}", f"{row.processor:.2f}", f"{row.peak:.0f}", query]
@@ -192,37 +166,32 @@ def table(taken: dict[str, Taken]) -> str:
     return "\n".join(lines)
 
 
-def _best(work: Callable[[], object], repeat: int) -> tuple[float, float]:
-    found = []
-    for _ in range(repeat):
-        start, processor = time.perf_counter(), time.process_time()
-        work()
-        found.append((time.process_time() - processor, time.perf_counter() - start))
-    processor, seconds = min(found)
-    return seconds, processor
-
-
-def _asked(what: str, ask: Callable[[str], object], options: Options) -> Taken:
-    asked = _prompts(options)
-    ask(asked[0])  # tables that are made at the first call
-    rounds: list[tuple[float, float, list[float]]] = []
+def measure(name: str, options: Options) -> Taken:
+    """The best repetition of a part; runs in a process of its own."""
+    work = PARTS[name][0](options)
+    rounds = []
     for _ in range(options.repeat):
+        start, processor = time.perf_counter(), time.process_time()
+        said = work()
+        rounds.append((time.process_time() - processor, time.perf_counter() - start, said))
+    processor, seconds, (what, times) = min(rounds)
+    return Taken(what, seconds, processor, _peak(), times)
+
+
+def _asked(what: str, ask: Callable[[str], object], options: Options) -> Work:
+    (source,) = evaluate.sources_of(_questions(options))
+    asked = list(source.prompts().values())
+    ask(asked[0])  # tables that are made at the first call
+
+    def work() -> tuple[str, list[float]]:
         times = []
-        processor = time.process_time()
         for query in asked:
             start = time.perf_counter()
             ask(query)
             times.append(1000 * (time.perf_counter() - start))
-        rounds.append((time.process_time() - processor, sum(times) / 1000, times))
-    processor, seconds, times = min(rounds)
-    median, late = statistics.median(times), float(np.percentile(times, 95))
-    return _taken(f"{len(asked)} {what}", (seconds, processor), median, late)
+        return f"{len(asked)} {what}", times
 
-
-def _taken(
-    what: str, best: tuple[float, float], median: float | None = None, late: float | None = None
-) -> Taken:
-    return Taken(what, best[0], best[1], _peak(), median, late)
+    return work
 
 
 def _peak() -> float:
@@ -242,64 +211,35 @@ def _plain(texts: Sequence[str]) -> tuple[TfidfVectorizer, csr_matrix]:
 
 def _questions(options: Options) -> evaluate.Options:
     given = {"gold": [options.gold]} if options.gold else {"benchmark": Group(options.benchmark)}
-    return evaluate.Options.model_validate(
-        {**given, "packages": options.packages, "env": options.env,
-         "site_packages": options.site_packages}
-    )  # fmt: skip
-
-
-def _prompts(options: Options) -> list[str]:
-    (source,) = evaluate.sources_of(_questions(options))
-    return list(source.prompts().values())
+    more = {"packages": options.packages, "site_packages": options.site_packages}
+    return evaluate.Options.model_validate(given | more)
 
 
 def _retriever(options: Options) -> CorpusRetriever:
     asked = _questions(options)
     (source,) = evaluate.sources_of(asked)
-    retriever = asyncio.run(evaluate.build("llm_doc", source, asked))
+    retriever = asyncio.run(evaluate.build("llm_doc", source.packages, source.environment, asked))
     if not isinstance(retriever, CorpusRetriever):
         raise UsageError("retrieval=llm_doc: is not a retriever over a corpus")
     return retriever
 
 
-def _corpus(options: Options) -> Corpus:
-    return _retriever(options).corpus
-
-
 def _action(options: Options) -> int:
-    if options.part is not None and options.part not in PARTS:
-        raise UsageError(f"part={options.part}: choose one of {', '.join(PARTS)}")
+    taken: dict[str, Taken] = {}
+    context = multiprocessing.get_context("spawn")
     try:
-        if options.part is not None:
-            print(json.dumps(asdict(PARTS[options.part][0](options))))
-            return 0
-        _corpus(options)  # made here, so that no part has to
+        _retriever(options)  # its index is made here, so that no part has to
+        for number, name in enumerate(PARTS, start=1):
+            print(f"{number} of {len(PARTS)}: {name}", file=sys.stderr, flush=True)
+            with ProcessPoolExecutor(1, context) as pool:
+                taken[name] = pool.submit(measure, name, options).result()
     except (RetrievalError, SandboxError, SourceError, OSError) as error:
         raise UsageError(str(error)) from error
-    taken: dict[str, Taken] = {}
-    given = options.model_dump(mode="json", exclude={"part", "out"}, exclude_none=True)
-    arguments = [f"{k}={','.join(v) if isinstance(v, list) else v}" for k, v in given.items()]
-    for number, name in enumerate(PARTS, start=1):
-        print(f"{number} of {len(PARTS)}: {name}", file=sys.stderr, flush=True)
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.bench.retrieval", *arguments, f"part={name}"],
-            stdout=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-        if done.returncode != 0:
-            raise UsageError(f"part={name} failed")
-        taken[name] = Taken(**json.loads(done.stdout.splitlines()[-1]))
     print(table(taken))
-    if options.out is not None:
-        rows = {name: asdict(row) for name, row in taken.items()}
-        options.out.write_text(json.dumps(rows, indent=1), encoding="utf-8")
     return 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point of ``python -m tests.bench.retrieval``."""
-    return run("tests.bench.retrieval", str(__doc__), Options, _action, arguments)
+main = Command("tests.bench.retrieval", str(__doc__), Options, _action)
 
 
 if __name__ == "__main__":

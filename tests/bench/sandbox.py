@@ -9,11 +9,9 @@ so that other load on the machine falls on both.
 from __future__ import annotations
 
 import asyncio
-import logging
 import statistics
 import sys
 import time
-from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -21,11 +19,10 @@ from pydantic import Field, PositiveInt
 from rich.console import Console
 from rich.table import Table
 
+from matsmith.core.command import Command
 from sandbox.base import Outcome, SandboxConfig, SandboxError
-from sandbox.command import Command
 from sandbox.factory import available, get_sandbox
 from sandbox.pool import PooledSandbox
-from sandbox.progress import saying
 
 WORK = """
 from pymatgen.analysis.defects.core import Vacancy
@@ -42,40 +39,20 @@ ROUNDS = 15  # short and many: other load on the machine falls on every variant
 COLD_RUNS = 3
 
 
-def _names(config: SandboxConfig) -> list[str]:
-    return available() if config.backend == "auto" else [config.backend]
-
-
-def bench_steps(config: SandboxConfig) -> int:
-    """How often :func:`bench` reports progress: cold, four variants to start, their rounds."""
-    return len(_names(config)) * (1 + 4 + 4 * ROUNDS)
-
-
-async def bench(
-    config: SandboxConfig, *, runs: int = 20, progress: Callable[[str], None] = lambda _: None
-) -> list[dict[str, Any]]:
+async def bench(config: SandboxConfig, *, runs: int = 20) -> list[dict[str, Any]]:
     """Measure the backend of ``config``, or every one that works here when it is ``auto``.
 
-    Returns
-    -------
-    rows
-        ``{backend, cold_per_s, warm_per_s_1, warm_per_s_2, fork_per_s_1, fork_per_s_2}``, in
-        executions per second (median of the rounds), with 1 and with 2 workers.
+    Rows are ``{backend, cold_per_s, warm_per_s_1, warm_per_s_2, fork_per_s_1, fork_per_s_2}``, in
+    executions per second (median of the rounds), with 1 and with 2 workers.
     """
-    names = _names(config)
+    names = available() if config.backend == "auto" else [config.backend]
     if not names:
         raise SandboxError("no isolating backend works here; run `python -m sandbox install`")
-    return [
-        await _backend(config.model_copy(update={"backend": name}), runs, progress)
-        for name in names
-    ]
+    return [await _backend(config.model_copy(update={"backend": name}), runs) for name in names]
 
 
-async def _backend(
-    config: SandboxConfig, runs: int, progress: Callable[[str], None]
-) -> dict[str, Any]:
+async def _backend(config: SandboxConfig, runs: int) -> dict[str, Any]:
     row: dict[str, Any] = {"backend": config.backend}
-    progress(f"{config.backend}: cold")
     strict = config.model_copy(update={"workers": 1, "options": {**config.options, "strict": True}})
     async with get_sandbox(strict) as sandbox:
         await _measure(sandbox, 1)  # uses up the worker that proved its controls
@@ -83,25 +60,18 @@ async def _backend(
     row["cold_per_s"] = statistics.median(rates)
     async with AsyncExitStack() as stack:
         variants: dict[str, PooledSandbox] = {}
-        log = logging.getLogger("sandbox")
-        stack.callback(log.setLevel, log.level)
-        log.setLevel(logging.ERROR)  # the floor is unsafe on purpose
         for workers in (1, 2):
             for kind, backend in (("warm", config.backend), ("fork", "unsafe")):
                 chosen = config.model_copy(update={"backend": backend, "workers": workers})
-                progress(f"{config.backend}: starting {kind} workers")
-                variants[f"{kind}_per_s_{workers}"] = await stack.enter_async_context(
-                    get_sandbox(chosen)
-                )
+                sandbox = await stack.enter_async_context(get_sandbox(chosen))
+                variants[f"{kind}_per_s_{workers}"] = sandbox
         for sandbox in variants.values():
             await _measure(sandbox, 6)
         rounds: dict[str, list[float]] = {key: [] for key in variants}
-        for number in range(ROUNDS):
+        for _ in range(ROUNDS):
             for key, sandbox in variants.items():
-                progress(f"{config.backend}: round {number + 1} of {ROUNDS}, {key}")
                 rounds[key].append(await _measure(sandbox, runs))
-    row.update({key: statistics.median(rates) for key, rates in rounds.items()})
-    return row
+    return row | {key: statistics.median(rates) for key, rates in rounds.items()}
 
 
 async def _measure(sandbox: PooledSandbox, runs: int) -> float:
@@ -124,8 +94,7 @@ class Options(SandboxConfig):
 
 
 async def _action(config: Options) -> int:
-    with saying("", bench_steps(config)) as show:
-        rows = await bench(config, runs=config.runs, progress=show)
+    rows = await bench(config, runs=config.runs)
     table = Table(title="executions per second")
     for column in rows[0]:
         table.add_column(column.replace("_per_s", ""))

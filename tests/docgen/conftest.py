@@ -1,12 +1,8 @@
 """A small package on disk, with everything that docgen must see through."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from pytest_httpserver import HTTPServer
 
 from tests.docgen.documenting import Documenting
 
@@ -149,7 +145,7 @@ FILES = {
 }  # fmt: skip
 
 
-def write_package(folder: Path, files: dict[str, str] = FILES) -> Path:
+def write_package(folder, files=FILES):
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -158,12 +154,5 @@ def write_package(folder: Path, files: dict[str, str] = FILES) -> Path:
 
 
 @pytest.fixture
-def package(tmp_path: Path) -> Path:
-    """The folder that holds ``brickwork``."""
-    return write_package(tmp_path / "site")
-
-
-@pytest.fixture
-def endpoint(httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> Documenting:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+def endpoint(httpserver):
     return Documenting(httpserver)

@@ -1,9 +1,8 @@
-"""``python -m docgen`` against the endpoint of the tests, which writes by rules."""
+"""``python -m docgen`` against the endpoint of the tests, which repeats docstrings."""
 
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +10,7 @@ from pathlib import Path
 from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
-from docgen.prompts import read_prompt
-from docgen.rules_writer import write
+from tests.docgen.models import read_prompt, write
 from tests.endpoint import Body, Endpoint, text
 
 
@@ -40,8 +38,8 @@ class Documenting(Endpoint):
 
     Attributes
     ----------
-    asked, times
-        How often and when each symbol was asked for.
+    asked
+        How often each symbol was asked for.
     requests_made
         How many requests that took.
     misbehave
@@ -52,7 +50,6 @@ class Documenting(Endpoint):
         super().__init__(server)
         self.asked: Counter[str] = Counter()
         self.requests_made = 0
-        self.times: list[tuple[str, float]] = []
         self.misbehave: Callable[[str, int], Response | None] = lambda name, count: None
         self.play(self._document)
 
@@ -63,7 +60,6 @@ class Documenting(Endpoint):
         for symbol in read_prompt(prompt):
             name = symbol["symbol"]
             self.asked[name] += 1
-            self.times.append((name, time.monotonic()))
             bad = self.misbehave(name, self.asked[name]) or bad
         return bad or text(write(prompt))
 
@@ -80,5 +76,5 @@ def arguments(package: Path, out: Path, url: str) -> list[str]:
         "model.timeout=2",
         "model.price.prompt=1",
         "model.price.completion=2",
-        "backoff=0",
+        "model.max_retries=0",
     ]

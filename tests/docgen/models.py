@@ -2,44 +2,56 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+import re
+from dataclasses import dataclass, field
 
-from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
+from docgen.replies import Said
 
-from docgen.rules_writer import write
+_SECTION = re.compile(r"^<(\w+)>\n(.*?)\n</\1>$", re.MULTILINE | re.DOTALL)
 
 
-class DocModel(BaseChatModel):
-    """Writes documentation by rules; keeps every prompt it was given."""
+def read_prompt(text: str) -> list[dict[str, str]]:
+    """The marked sections of a documentation prompt, symbol by symbol."""
+    found: list[dict[str, str]] = []
+    for name, content in _SECTION.findall(text):
+        if name == "symbol":
+            found.append({})
+        found[-1][name] = content
+    return found
 
-    prompts: list[str] = []  # noqa: RUF012 - a pydantic field, copied per instance
 
-    @property
-    def _llm_type(self) -> str:
-        return "test"
+def write(prompt: str) -> str:
+    """A reply to a documentation prompt: what the docstrings begin with."""
+    return "\n\n".join(
+        f"# {s['symbol']}\n## What it does\n"
+        + (s.get("docstring", "").strip().partition("\n\n")[0] or "Something.")
+        + "\n\n## Relations\n- Used by others.\n\n## Example\n```python\npass\n```"
+        for s in read_prompt(prompt)
+    )
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        prompt = str(messages[-1].text)
+
+@dataclass
+class DocModel:
+    """Writes documentation; keeps every prompt it was given."""
+
+    name: str = "somebody"
+    prompts: list[str] = field(default_factory=list)
+
+    async def ask(self, prompt: str, instructions: str = "") -> Said:
         self.prompts.append(prompt)
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(self.reply(prompt)))])
+        await asyncio.sleep(0)
+        return Said(self.reply(prompt))
 
     def reply(self, prompt: str) -> str:
         return write(prompt)
 
 
+@dataclass
 class StubbornModel(DocModel):
     """Refuses the symbols it is told to refuse, with the given text or an exception."""
 
-    refuse: dict[str, str] = {}  # noqa: RUF012
+    refuse: dict[str, str] = field(default_factory=dict)
 
     def reply(self, prompt: str) -> str:
         for name, answer in self.refuse.items():

@@ -1,17 +1,13 @@
 """Constants of modules, attributes of classes and members of enumerations have documents."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from docgen.facts import render_facts
+from docgen.facts_writer import FactsWriter
 from docgen.library import read_library
-from docgen.prompts import Prompter, read_prompt
-from docgen.rules_writer import write
-from docgen.symbols import Library
+from docgen.prompts import Prompter
 from tests.docgen.conftest import write_package
+from tests.docgen.models import read_prompt
 
 FILES = {
     "kiln/__init__.py": "from kiln.heat import KB\n",
@@ -39,6 +35,10 @@ FILES = {
             41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61]
         _private = 3
         unset: int
+        if __name__ == "__main__":
+            burned = KB
+        else:
+            HOT = 1500
 
         class Fuel(Enum):
             """What burns.
@@ -68,15 +68,16 @@ FILES = {
 
 
 @pytest.fixture
-def library(tmp_path: Path) -> Library:
+def library(tmp_path):
     return read_library(["kiln"], write_package(tmp_path, FILES)).public()
 
 
-def test_which_names_are_documents(library: Library) -> None:
+def test_which_names_are_documents(library):
     kinds = {name: s.kind for name, s in library.symbols.items()}
     constants = {n.removeprefix("kiln.heat.") for n, k in kinds.items() if k == "constant"}
     attributes = {n.removeprefix("kiln.heat.") for n, k in kinds.items() if k == "attribute"}
-    assert constants == {"KB", "MELTING", "LOSS", "TABLE"}  # no logger, no other name of a class
+    # no logger, no other name of a class
+    assert constants == {"KB", "MELTING", "LOSS", "TABLE", "HOT"}
     assert attributes == {"Fuel.WOOD", "Fuel.GAS", "Kiln.volume", "Kiln.fuel", "Kiln.LIMIT"}
 
 
@@ -93,14 +94,12 @@ def test_which_names_are_documents(library: Library) -> None:
         ("Kiln.LIMIT", "LIMIT -> ClassVar[float]", "1600.0", ""),
     ],
 )
-def test_what_the_source_says(
-    library: Library, name: str, signature: str, value: str, docstring: str
-) -> None:
+def test_what_the_source_says(library, name, signature, value, docstring):
     symbol = library.symbols[f"kiln.heat.{name}"]
     assert (symbol.signature, symbol.value, symbol.docstring) == (signature, value, docstring)
 
 
-def test_a_long_table_is_cut_in_the_facts(library: Library, tmp_path: Path) -> None:
+def test_a_long_table_is_cut_in_the_facts(library, tmp_path):
     table = library.symbols["kiln.heat.TABLE"]
     assert table.value.startswith("[0, 1, 2,")
     assert table.value.endswith(" ...")
@@ -110,7 +109,7 @@ def test_a_long_table_is_cut_in_the_facts(library: Library, tmp_path: Path) -> N
     assert lines[table.last_line - 1].endswith("61]")
 
 
-def test_facts_and_module_members_name_them(library: Library) -> None:
+def test_facts_and_module_members_name_them(library):
     facts = render_facts(library.symbols["kiln.heat.KB"]).splitlines()
     assert facts == [
         "kiln.heat.KB",
@@ -123,14 +122,14 @@ def test_facts_and_module_members_name_them(library: Library) -> None:
     assert library.aliases["kiln.KB"] == "kiln.heat.KB"
 
 
-def test_rules_document_them_from_prompts(library: Library) -> None:
-    prompter = Prompter(library)
-    prompt = prompter.build(["kiln.heat.LOSS"], {})
+def test_prompts_show_them_and_facts_document_them(library):
+    prompt = Prompter(library).build(["kiln.heat.LOSS"], {})
     assert "LOSS = constants.k * 2" in read_prompt(prompt)[0]["code"]
-    text = write(prompt)
+    writer = FactsWriter(library, {})
+    text = writer.text("kiln.heat.LOSS").text
     assert "## What it does\nHeat lost through the door in W. Measured in 1998.\n" in text
     assert "## Details\n```python\nLOSS = constants.k * 2\n```" in text
     assert "from kiln.heat import LOSS" in text
-    gas = write(prompter.build(["kiln.heat.Fuel.GAS"], {}))
+    gas = writer.text("kiln.heat.Fuel.GAS").text
     assert "Gas of Fuel" in gas
     assert "result = Fuel.GAS" in gas

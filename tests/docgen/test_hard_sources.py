@@ -1,24 +1,19 @@
 """Sources that are hard to read: what Python accepts, and what it does not."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from docgen.__main__ import main
 from docgen.library import read_library
 from docgen.sources import SourceError, read_sources
-from docgen.symbols import Library
 from tests.docgen.conftest import write_package
 from tests.docgen.documenting import rows
 
 
-def library(folder: Path, files: dict[str, str], package: str = "pkg") -> Library:
+def library(folder, files, package="pkg"):
     return read_library([package], write_package(folder, files))
 
 
-def test_modules_that_import_all_of_each_other_are_searched_once(tmp_path: Path) -> None:
+def test_modules_that_import_all_of_each_other_are_searched_once(tmp_path):
     names = [f"m{i}" for i in range(12)]
     stars = "".join(f"from .{name} import *\n" for name in names)
     files = {f"pkg/{name}.py": f"{stars}\n\ndef use(): missing()\n" for name in names}
@@ -30,7 +25,7 @@ def test_modules_that_import_all_of_each_other_are_searched_once(tmp_path: Path)
     assert read.symbols["pkg.m0.use"].calls == ()
 
 
-def test_all_decides_what_a_star_import_offers(tmp_path: Path) -> None:
+def test_all_decides_what_a_star_import_offers(tmp_path):
     files = {
         "pkg/__init__.py": "from .plain import *\nfrom .grown import *\n",
         "pkg/plain.py": "__all__ = ['shown']\ndef shown(): ...\ndef hidden(): ...\n",
@@ -43,7 +38,7 @@ def test_all_decides_what_a_star_import_offers(tmp_path: Path) -> None:
     assert read.symbols["pkg.grown.b"].import_path == "pkg.b"
 
 
-def test_an_import_path_is_one_that_works(tmp_path: Path) -> None:
+def test_an_import_path_is_one_that_works(tmp_path):
     files = {
         "pkg/__init__.py": """
             from typing import TYPE_CHECKING
@@ -67,7 +62,7 @@ def test_an_import_path_is_one_that_works(tmp_path: Path) -> None:
     assert read.symbols["pkg.lazy.b.Late"].import_path == "pkg.lazy.Late"
 
 
-def test_the_first_of_alternatives_counts(tmp_path: Path) -> None:
+def test_the_first_of_alternatives_counts(tmp_path):
     files = {
         "pkg/__init__.py": """
             try:
@@ -91,7 +86,7 @@ def test_the_first_of_alternatives_counts(tmp_path: Path) -> None:
     assert read.symbols["pkg.use"].calls == ("pkg.fast.solve",)
 
 
-def test_facts_of_a_class_with_every_kind_of_member(tmp_path: Path) -> None:
+def test_facts_of_a_class_with_every_kind_of_member(tmp_path):
     files = {
         "pkg/__init__.py": """
             from dataclasses import KW_ONLY, dataclass, field
@@ -136,7 +131,7 @@ def test_facts_of_a_class_with_every_kind_of_member(tmp_path: Path) -> None:
     assert read.symbols["pkg.over"].signature == "over(x)"
 
 
-def test_lines_end_where_python_ends_them(tmp_path: Path) -> None:
+def test_lines_end_where_python_ends_them(tmp_path):
     text = 'A = 1\n\x0c\ndef one():\n    return "ONE"\n\x0c\nB = 1\n'
     read = library(tmp_path, {"pkg/__init__.py": text + 'def two():\n    return "\u2028TWO"\n'})
     assert read.symbols["pkg.one"].source == 'def one():\n    return "ONE"'
@@ -144,7 +139,7 @@ def test_lines_end_where_python_ends_them(tmp_path: Path) -> None:
     assert read.symbols["pkg"].last_line == 8
 
 
-def test_encodings(tmp_path: Path) -> None:
+def test_encodings(tmp_path):
     folder = write_package(tmp_path, {"pkg/__init__.py": ""})
     latin = '# -*- coding: latin-1 -*-\ndef size():\n    """Größe in Ångström."""\n'
     (folder / "pkg/latin.py").write_text(latin, encoding="latin-1")
@@ -160,9 +155,7 @@ def test_encodings(tmp_path: Path) -> None:
     assert "pkg.half.size" in rows(out)
 
 
-def test_generated_code_too_deep_for_the_parser_is_left_out_with_the_reason(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_generated_code_too_deep_for_the_parser_is_left_out_with_the_reason(tmp_path, capsys):
     branches = "".join(f"elif x == {i}:\n    a = {i}\n" for i in range(2500))
     files = {
         "pkg/__init__.py": "def fine(): ...\n",
@@ -180,7 +173,7 @@ def test_generated_code_too_deep_for_the_parser_is_left_out_with_the_reason(
     assert {"pkg", "pkg.fine", "pkg.chain", "pkg.chain.chain"} == set(rows(out))
 
 
-def test_what_cannot_be_imported_or_is_a_test_is_no_source(tmp_path: Path) -> None:
+def test_what_cannot_be_imported_or_is_a_test_is_no_source(tmp_path):
     files = dict.fromkeys(
         [
             "pkg/__init__.py",
@@ -188,18 +181,26 @@ def test_what_cannot_be_imported_or_is_a_test_is_no_source(tmp_path: Path) -> No
             "pkg/some-script.py",
             "pkg/.ipynb_checkpoints/code-checkpoint.py",
             "pkg/2024/old.py",
-            "pkg/tests/test_code.py",
+            "pkg/tests/helper.py",
+            "pkg/test_code.py",
             "pkg/conftest.py",
+            "pkg/testing.py",
             "pkg/code_test.py",
             "pkg/notebook.ipynb",
+            "pkg/contest.py",
+            "pkg/latest.py",
+            "pkg/protest/a.py",
         ],
         "A = 1\n",
     )
     read = read_sources(["pkg"], write_package(tmp_path, files))
-    assert [source.module for source in read] == ["pkg", "pkg.code"]
+    assert {source.module for source in read} == {
+        "pkg", "pkg.code", "pkg.contest", "pkg.latest", "pkg.protest.a",
+    }  # fmt: skip
+    assert {(source.package, source.version) for source in read} == {("pkg", None)}
 
 
-def test_a_project_with_a_src_folder_says_its_version(tmp_path: Path) -> None:
+def test_a_project_with_a_src_folder_says_its_version(tmp_path):
     files = {
         "pyproject.toml": '[project]\nname = "pkg-dist"\nversion = "3.1"\n',
         "src/pkg/__init__.py": "",
@@ -214,9 +215,7 @@ def test_a_project_with_a_src_folder_says_its_version(tmp_path: Path) -> None:
         read_sources(["src/pkg"], tmp_path)
 
 
-def test_a_moved_function_is_new_and_gone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_moved_function_is_new_and_gone(tmp_path, capsys):
     files = {
         "pkg/__init__.py": "",
         "pkg/a.py": "def keep(): ...\n\n\ndef move(): ...\n",

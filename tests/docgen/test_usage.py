@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from docgen.sources import read_sources
@@ -9,11 +5,11 @@ from docgen.usage import CodeResolver
 
 
 @pytest.fixture
-def usage(package: Path) -> CodeResolver:
+def usage(package):
     return CodeResolver(read_sources(["brickwork"], package))
 
 
-def test_what_a_solution_uses_is_resolved(usage: CodeResolver) -> None:
+def test_what_a_solution_uses_is_resolved(usage):
     code = """
 from brickwork import build
 from brickwork.shapes import Brick as B
@@ -37,31 +33,30 @@ def solution():
     }
 
 
-def test_a_name_inside_a_function_counts_and_a_local_one_does_not(usage: CodeResolver) -> None:
-    code = """
+LOCAL = """
 def solution():
     from brickwork import Wall
     def build(): ...
     build()
     return isinstance(1, Wall)
 """
-    assert usage.symbols(code) == {"brickwork.wall.Wall": "class"}
 
 
-def test_code_outside_functions_counts(usage: CodeResolver) -> None:
-    assert "brickwork.wall.build" in usage.symbols("from brickwork import build\nw = build(1)\n")
-
-
-def test_code_without_the_library_uses_nothing(usage: CodeResolver) -> None:
-    assert usage.symbols("import math\n\ndef f():\n    return math.sqrt(2)\n") == {}
-
-
-def test_broken_code_is_an_error(usage: CodeResolver) -> None:
+@pytest.mark.parametrize(
+    ("code", "used"),
+    [
+        (LOCAL, {"brickwork.wall.Wall": "class"}),
+        ("from brickwork import build\nw = build(1)\n", {"brickwork.wall.build": "function"}),
+        ("import math\n\ndef f():\n    return math.sqrt(2)\n", {}),
+    ],
+)
+def test_where_a_name_stands(usage, code, used):
+    assert usage.symbols(code) == used
     with pytest.raises(SyntaxError):
-        usage.symbols("def f(:")
+        usage.symbols(f"{code}def f(:")
 
 
-def test_traced_names(usage: CodeResolver) -> None:
+def test_traced_names(usage):
     names = ["brickwork.wall.Wall.__init__", "brickwork.wall.Wall.volume", "json.dumps",
              "brickwork.wall.build.<locals>.inner", "brickwork.shapes.Brick.describe"]  # fmt: skip
     assert usage.known(names) == {

@@ -7,7 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from experiments.benchmarks.mattools.benchmark import FILES_INSIDE
+
+SHARED = Path(__file__).parents[3] / "shared" / "data"
+DEV = SHARED / "mattools_dev"
+needs_dev = pytest.mark.skipif(not DEV.is_dir(), reason="the MatTools dev split is not here")
 
 PROPERTIES: Mapping[str, Any] = {
     "volume": {"description": "Volume.", "format": "np.allclose", "value": 64.0},

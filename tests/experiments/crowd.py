@@ -10,25 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agents.answer_formats import Number
-from agents.base import Question, Trajectory, Usage
-from agents.episode import Parts
+from agents.base import Agent, Question, Trajectory, Usage
+from agents.episode import Context
 from experiments.samples import Sample
-from experiments.scorers.base import Metric, Score
-
-
-@dataclass(frozen=True)
-class Doubled:
-    """Right is twice the number of the question."""
-
-    metrics: Sequence[Metric] = (Metric("parts", "right", "answers that are right"),)
-    executes: bool = False
-    warmup: str = ""
-
-    def parts(self, sample):
-        return ("value",)
-
-    async def score(self, sample, trajectory, tools):
-        return Score("ok", {}, {"value": trajectory.value == sample.target})
+from experiments.scorers.function import FunctionScorer, accuracy
 
 
 @dataclass(frozen=True)
@@ -39,7 +24,7 @@ class Crowd:
     level: str = "scaffold"
     name: str = "crowd"
     packages: Sequence[str] = ()
-    scorer = Doubled()
+    scorer = FunctionScorer(accuracy)
 
     def load(self):
         wording = os.environ.get("CROWD", "Twice")
@@ -49,8 +34,8 @@ class Crowd:
         ]
 
 
-class Patient:
-    """Thinks for a while, at random, and until a file is there; is right."""
+class Patient(Agent):
+    """Thinks for a while, at random within a share of it, and until a file is there; is right."""
 
     name = "patient"
     writes_code = False
@@ -58,20 +43,22 @@ class Patient:
 
     def __init__(
         self,
-        parts: Parts,
+        parts: Context,
         *,
         seconds: float = 0.0,
+        spread: float = 1.0,
         fatal: Sequence[str] = (),
         until: str | None = None,
     ) -> None:
         self.seconds = seconds
+        self.spread = spread
         self.fatal = fatal
         self.until = until
 
     async def solve(self, question, *, seed=0):
         if question.id in self.fatal:
             os.abort()
-        await asyncio.sleep(random.uniform(0, 2 * self.seconds))
+        await asyncio.sleep(self.seconds * random.uniform(1 - self.spread, 1 + self.spread))
         while self.until is not None and not Path(self.until).exists():  # noqa: ASYNC110, ASYNC240
             await asyncio.sleep(0.1)
         return Trajectory(

@@ -9,32 +9,29 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from rich.console import Console
 
-from agents.models import ModelClient
-from agents.models.chat import MeteredChat
-from docgen.library import read_library
-from experiments.benchmarks.folder.build.__main__ import main, show
-from experiments.benchmarks.folder.build.assertions import Assertion, Unusable, is_assertion, read
-from experiments.benchmarks.folder.build.collect import Program, Rejected, collect
-from experiments.benchmarks.folder.build.model_writer import ModelWriter
-from experiments.benchmarks.folder.build.pipeline import _compare_versions
-from experiments.benchmarks.folder.build.sources import instrumented, reference, scaffold
-from experiments.benchmarks.folder.build.values import Shape, Tolerance, ambiguity, shape, tolerance
-from experiments.benchmarks.folder.build.writer import (
-    Asked,
-    Excerpt,
-    PropertyText,
-    RulesWriter,
-    WriterError,
-    documented,
-    masks_of,
+from docgen.assertions import (
+    Assertion,
+    Unusable,
+    is_assertion,
+    read,
 )
-from sandbox.wire import Element, Msonable
-from tests.agents.scripted import client
-
-ORCHARD = Path(__file__).parents[1] / "data" / "orchard"
-LIBRARY = read_library(["orchard"], ORCHARD / "src")
+from docgen.programs import Rejected, collect
+from experiments.benchmarks.folder.from_tests.__main__ import _usable, show
+from experiments.benchmarks.folder.from_tests.sources import (
+    ENTRY,
+    instrumented,
+    reference,
+    scaffold,
+)
+from experiments.benchmarks.folder.from_tests.values import (
+    Shape,
+    Tolerance,
+    ambiguity,
+    shape,
+    tolerance,
+)
+from sandbox.inside.values import Element, Msonable
 
 
 def statement(text: str) -> ast.stmt:
@@ -62,6 +59,7 @@ READ = {
     "self.assertFalse(f(x))": ("true", "f(x)", "False", 0, 0),
     "self.assertTrue(f(x) == 4)": ("equal", "f(x)", "4", 0, 0),
     "assert f(x) is True": ("equal", "f(x)", "True", 0, 0),
+    "assert f(x) is expected": ("same", "f(x)", "expected", 0, 0),
     "with pytest.raises(ValueError, match='no'): f(x)": ("raises", "None", "ValueError", 0, 0),
     "self.assertRaises(KeyError, f, x)": ("raises", "None", "KeyError", 0, 0),
 }
@@ -137,57 +135,50 @@ def test_tolerances_follow_the_assertion_but_never_let_one_per_cent_pass() -> No
     number = ast.Constant(value=2.0)
     found = Shape("float", "float({})", 2.0)
     fine = Assertion(1, "close", number, number, rtol=1e-4, atol=0.0)
-    assert tolerance(found, fine) == Tolerance("close", 1e-4, 2e-9)
+    assert tolerance(found, fine) == Tolerance(1e-4, 2e-9)
     wide = Assertion(1, "close", number, number, atol=0.05)
     tightened = tolerance(found, wide)
     assert tightened.rtol * 2.0 + tightened.atol < 0.01 * 2.0
     assert "lets 1 % pass" in tightened.note
-    assert tolerance(Shape("int", "int({})", 2), wide) == Tolerance("equal", 1e-3, 0.0)
+    assert tolerance(Shape("int", "int({})", 2), wide) == Tolerance(1e-3, 0.0)
 
 
 @pytest.mark.parametrize(
     ("first", "other", "difference"),
     [
-        (["a", "b"], ["b", "a"], ("order", "the same items in another order")),
-        (1, 1.0, ("type", "types differ: int and float")),
-        (1.0, 1.1, ("value", "another value")),
-        ([0.1 + 0.2], [0.3], None),
-        ({"a", "b"}, {"b", "a"}, None),
+        (["a", "b"], ["b", "a"], "the same items in another order"),
+        (1, 1.0, "types differ: int and float"),
+        (1.0, 1.1, "another value"),
+        ([0.1 + 0.2], [0.3], ""),
+        ({"a", "b"}, {"b", "a"}, ""),
     ],
 )
 def test_runs_that_differ_are_told_apart(first, other, difference) -> None:
     assert ambiguity(first, other) == difference
 
 
-def test_another_version_may_change_a_value_but_not_its_type_or_order() -> None:
-    assert _compare_versions(1.5, 1.5) is None
-    assert _compare_versions(1.5, 1.7) == "another value in the second environment"
-    for first, second, reason in (
-        (1, 1.0, "types differ: int and float"),
-        (["a", "b"], ["b", "a"], "the same items in another order"),
-    ):
-        with pytest.raises(Unusable, match=f"second environment: {reason}"):
-            _compare_versions(first, second)
-
-
-@pytest.fixture(scope="module")
-def programs() -> dict[str, Program]:
-    return {program.task_id: program for program in collect(ORCHARD / "tests")[0]}
-
-
-def test_tests_become_programs(programs: dict[str, Program]) -> None:
-    rows = [program for name, program in programs.items() if "annual_yield" in name]
-    first, second = (" ".join(ast.unparse(s) for s in p.body[:2]) for p in rows)
-    assert ("jonagold" in first, "laxton" in second) == (True, True)
-    grid = instrumented(programs["trees_pollination_gaps"])
-    assert "self" not in grid
-    assert "orchard = Orchard(trees" in grid
-    fixture = instrumented(programs["trees_positions"])
-    assert "hillside = make_hillside()" in fixture
-    assert "pytest" not in fixture
-    _, rejected = collect(ORCHARD / "tests")
-    reasons = {item.reason for item in rejected if item.test.endswith("every_variety_bears")}
-    assert any("inside a block (for)" in reason for reason in reasons)
+def test_identity_counts_where_the_value_is_true_false_or_none(tmp_path: Path) -> None:
+    (tmp_path / "test_is.py").write_text(
+        "import pytest\n"
+        "@pytest.mark.parametrize(('x', 'expected'), [(1, True), (2, None), (3, 'c')])\n"
+        "def test_is(x, expected):\n    assert {1: True, 3: 'c'}.get(x) is expected\n"
+    )
+    seen = []
+    for program in collect(tmp_path)[0]:
+        names: dict[str, Callable[[], list[dict[str, object]]]] = {}
+        exec(instrumented(program), names)
+        (record,) = names[ENTRY]()
+        try:
+            _usable(record, record, program.assertions[0].kind)
+            found = shape(record["value"], none=True)
+            code = reference(program, {0: ("it", found.code)})
+            exec(code, names)
+            seen.append((found.value, names["reference"]()["it"]))  # type: ignore[call-overload]
+        except Unusable as error:
+            seen.append((str(error), None))
+    assert seen[:2] == [(True, True), (True, True)]
+    assert "({1: True, 3: 'c'}.get(x)) is None" in code
+    assert seen[2][0].startswith("identity is not a value")
 
 
 def test_what_cannot_be_a_program_says_why(tmp_path: Path) -> None:
@@ -249,143 +240,6 @@ def test_optional_imports_and_steps_between_assertions_are_kept(tmp_path: Path) 
     assert "pytest" not in instrumented(program)
 
 
-@pytest.fixture(scope="module")
-def draft(programs: dict[str, Program]) -> Excerpt:
-    program = programs["trees_pollination_gaps"]
-    asked = tuple(
-        Asked(number, assertion, Shape("int", "int({})", 1), Tolerance("equal", 1e-3, 0.0))
-        for number, assertion in enumerate(program.assertions)
-    )
-    return Excerpt(program, asked, masks_of(program, [0, 1], LIBRARY.public()), "orchard")
-
-
-def test_the_name_that_gives_the_value_is_masked_first(programs: dict[str, Program]) -> None:
-    masks = masks_of(programs["trees_yields_by_variety"], [0, 1, 2], LIBRARY.public())
-    assert masks["MASK_1"] == "yields_by_variety"
-    (program,) = (p for p in programs.values() if p.task_id == "picking_picking_days")
-    assert next(iter(masks_of(program, [0], LIBRARY.public()).values())) == "picking_days"
-
-
-async def test_rules_describe_by_the_documentation(draft: Excerpt) -> None:
-    assert draft.masks == {"MASK_1": "pollination_gaps"}
-    writer = RulesWriter(LIBRARY.public())
-    first, second = await writer.properties(draft)
-    assert first.description.startswith("Number of trees without another variety within reach")
-    assert first.name != second.name
-    assert [rule.compare for rule in await writer.verification(draft, [first, second])] == [
-        "equal",
-        "equal",
-    ]
-
-
-def model_writer(model: ModelClient) -> ModelWriter:
-    return ModelWriter(MeteredChat(client=model), LIBRARY)
-
-
-NAMES = [
-    {"number": 1, "name": "lonely_trees_near", "description": "Trees alone within one metre."},
-    {"number": 0, "name": "lonely_trees", "description": "Trees alone within three metres."},
-]
-
-
-async def test_a_model_is_asked_three_times_and_may_correct_itself(draft: Excerpt) -> None:
-    rules = [{"number": n, "compare": "equal", "rtol": 0.0, "atol": 0.0} for n in (0, 1)]
-    model, chat = client(
-        "Certainly! Which test do you mean?",
-        f"```json\n{json.dumps({'properties': NAMES})}\n```",
-        json.dumps(
-            {"introduction": "Trees in one row.", "goal": "Four trees stand in a row. " * 3}
-        ),
-        json.dumps({"verification": rules}),
-    )
-    writer = model_writer(model)
-    texts = await writer.properties(draft)
-    assert [text.name for text in texts] == ["lonely_trees", "lonely_trees_near"]
-    assert "it holds no JSON object" in chat.prompts[1]
-    question = await writer.question(draft, texts, "[MASK_1](3.5)")
-    assert question.goal.startswith("Four trees")
-    assert "[MASK_1](3.5)" in chat.prompts[2]
-    assert [rule.compare for rule in await writer.verification(draft, texts)] == ["equal", "equal"]
-
-
-@pytest.mark.parametrize(
-    ("reply", "reason"),
-    [
-        ("", "no JSON object"),
-        ("{not json}", "cannot be used"),
-        (json.dumps({"properties": NAMES[:1]}), "0 to 1, each once"),
-        (json.dumps({"properties": [{**n, "name": "same"} for n in NAMES]}), "are called same"),
-        (json.dumps({"properties": [{**n, "name": "No Name"} for n in NAMES]}), "name"),
-        (json.dumps({"properties": "all of them"}), "properties"),
-    ],
-)
-async def test_replies_that_cannot_be_used_reject_the_test(draft, reply: str, reason: str) -> None:
-    model, chat = client(reply)
-    with pytest.raises(WriterError, match=reason):
-        await model_writer(model).properties(draft)
-    assert len(chat.prompts) == 2
-
-
-async def test_all_faults_are_told_at_once_with_what_must_not_be_named(draft: Excerpt) -> None:
-    texts = [PropertyText("a_count", "Trees."), PropertyText("b_count", "Trees.")]
-    hidden = next(iter(draft.masks.values()))
-    bad = {
-        "introduction": f"It calls {hidden}.",
-        "goal": "```python\nneighbours_within(3)\n```" * 3,
-    }
-    model, chat = client(json.dumps(bad))
-    writer = model_writer(model)
-    with pytest.raises(WriterError):
-        await writer.question(draft, texts, "[MASK_1](3.5)")
-    asked, again = chat.prompts
-    assert f"the names that the masks hide: `{hidden}`" in " ".join(asked.split())
-    assert "goal: holds code" in again
-    assert f"introduction: must not name {hidden}" in again
-    assert writer.chat.usage.calls == 2
-
-
-async def test_the_writer_sees_the_documentation_of_what_is_asked(draft: Excerpt) -> None:
-    model, chat = client("nothing")
-    writer = model_writer(model)
-    with pytest.raises(WriterError):
-        await writer.properties(draft)
-    told = [symbol.docstring for asked in draft.asked
-            for symbol in documented(LIBRARY, draft.program, asked)]  # fmt: skip
-    assert told
-    assert all(text[:1500].strip() in chat.prompts[0] for text in told)
-
-
-async def test_a_verification_that_lets_too_much_pass_is_refused(draft: Excerpt) -> None:
-    texts = await RulesWriter(LIBRARY).properties(draft)
-    loose = [{"number": n, "compare": "equal", "rtol": 0.5, "atol": 0.0} for n in (0, 1)]
-    model, _ = client(json.dumps({"verification": loose}))
-    with pytest.raises(WriterError, match=r"less than or equal to 0\.005"):
-        await model_writer(model).verification(draft, texts)
-
-
 def test_a_reason_is_shown_as_it_is_and_does_not_drive_the_terminal(capsys) -> None:
-    show(
-        [], [Rejected("test_a.py::test_a", "the model wrote [MASK][/b]\x9b2J")], Console(width=120)
-    )
+    show([], [Rejected("test_a.py::test_a", "the model wrote [MASK][/b]\x9b2J")])
     assert r"the model wrote [MASK][/b]\x9b2J" in capsys.readouterr().out
-
-
-def test_mistakes_on_the_command_line_are_one_line(tmp_path: Path, capsys) -> None:
-    full = tmp_path / "full"
-    full.mkdir()
-    (full / "thesis.txt").write_text("keep me")
-    tests = f"tests={ORCHARD / 'tests'}"
-    assert main([f"tests={tmp_path / 'absent'}", "package=orchard", f"out={full}"]) == 2
-    assert main([tests, "package=orchard", f"out={full}"]) == 2
-    assert main([tests, "package=orchard", f"out={tmp_path / 'x'}", "env=./nowhere"]) == 2
-    assert main([tests, "out=x"]) == 2
-    told = capsys.readouterr().err
-    for reason in (
-        "no test_*.py there",
-        "not written by an earlier build",
-        "no environment in ./nowhere",
-        "package=...: is required",
-    ):
-        assert reason in told
-    assert "Traceback" not in told
-    assert (full / "thesis.txt").read_text() == "keep me"

@@ -10,14 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from werkzeug import Response
 
 from experiments.benchmarks import question_gates as gates
 from experiments.benchmarks.folder.benchmark import FolderBenchmark
-from experiments.benchmarks.folder.build.__main__ import main
 from experiments.benchmarks.question_format import QuestionError
 from sandbox import environments
-from tests.endpoint import Body, Endpoint, text
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "your-own-library.md"
@@ -38,9 +35,9 @@ def mine(tmp_path_factory: pytest.TempPathFactory) -> Path:
         variables.pop(name, None)
     for command in commands:
         words = command.replace("mine/", f"{folder}/").split()
-        assert words[:2] == ["python", "-m"]
+        assert words[0] in {"python", "matsmith"}
         done = subprocess.run(
-            [sys.executable, *words[1:]],
+            [sys.executable, *(words[1:] if words[0] == "python" else ["-m", *words])],
             cwd=ROOT,
             env=variables,
             capture_output=True,
@@ -51,10 +48,22 @@ def mine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_the_module_is_a_command_as_well(mine: Path) -> None:
+    words = [f"tests={TESTS}", "package=orchard", f"env={mine / 'env'}", f"out={mine / 'again'}"]
+    module = "experiments.benchmarks.folder.from_tests"
+    command = [sys.executable, "-m", module, *words, "limit=1"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "1 questions" in done.stdout
+
+
 def rejected(folder: Path) -> dict[str, str]:
     lines = (folder / "rejected.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = map(json.loads, lines)
-    return {row["test"].rpartition(":")[2]: row["reason"] for row in rows}
+    reasons: dict[str, str] = {}
+    for row in map(json.loads, lines):
+        name = row["test"].rpartition(":")[2]
+        reasons[name] = f"{reasons.get(name, '')}{row['reason']}\n"
+    return reasons
 
 
 def test_each_kind_of_bad_test_is_caught(mine: Path) -> None:
@@ -63,6 +72,7 @@ def test_each_kind_of_bad_test_is_caught(mine: Path) -> None:
     assert "vacuous, the answer 'zero' passes" in reasons["test_nothing_is_lost"]
     assert "the same items in another order" in reasons["test_varieties_present"]
     assert "appears in the text" in reasons["test_height_is_kept"]
+    assert "inside a block (for)" in reasons["test_every_variety_bears"]
     assert set(reasons) == {
         "test_wrong_gold", "test_nothing_is_lost", "test_varieties_present", "test_height_is_kept",
         "test_every_variety_bears",
@@ -83,6 +93,13 @@ def test_every_sound_test_is_a_question_with_a_proved_gold(mine: Path) -> None:
         for prop in task.properties
     }
     assert gold["picking_picking_days", "working_days_until"] == pytest.approx(0.76671, abs=1e-5)
+    prompts = {task.question.id: task.question.prompt for task in tasks}
+    described = "Number of trees without another variety within reach"
+    assert described in prompts["trees_pollination_gaps"]  # by the documentation
+    # The name that gives a value is masked; a fixture and a `setUp` stand in the code.
+    assert "hillside.[MASK_1](lost=0.1)" in prompts["trees_yields_by_variety"]
+    assert "[MASK_1](hillside, pickers=2)" in prompts["picking_picking_days"]
+    assert "orchard = Orchard(trees" in prompts["trees_pollination_gaps"]
     for task in tasks:
         assert "[MASK_1]" in task.question.prompt
         for prop in task.properties:
@@ -103,63 +120,3 @@ def test_levels_that_were_not_written_are_refused(mine: Path) -> None:
         FolderBenchmark(mine / "tasks", level="goal").load()
     with pytest.raises(QuestionError, match=r"benchmark\.yaml: not found"):
         FolderBenchmark(mine)
-
-
-def test_a_second_version_and_an_endpoint(
-    mine: Path, tmp_path: Path, httpserver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The model writes one question well, leaks in another, and babbles about the rest."""
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setenv("MATSMITH_CACHE", str(environments.cache_folder()))
-    secret = "0.7667136277435427"
-
-    def answer(body: Body) -> Response:
-        asked = body["messages"][-1]["content"]
-        good, leaking = "picking_days" in asked or "[MASK_1]" in asked, "height=3.1" in asked
-        if "Write two texts" in asked and ("pickers" in asked or leaking):
-            goal = "Six trees stand in two rows of three; two people pick them. "
-            told = f"By the way, it is {secret}." if "pickers" in asked else "It is tall."
-            return text(json.dumps({"introduction": f"An orchard. {told}", "goal": goal}))
-        if "verified by comparing" in asked:
-            rule = {"number": 0, "compare": "close", "rtol": 1e-3, "atol": 0.0}
-            return text(json.dumps({"verification": [rule]}))
-        if good or "crown_volume" in asked:
-            described = "A quantity of the orchard in its usual unit."
-            row = {"number": 0, "name": "wanted_quantity", "description": described}
-            return text(json.dumps({"properties": [row]}))
-        return text("I would rather talk about apples.")
-
-    endpoint = Endpoint(httpserver).play(answer)
-    second = tmp_path / "second"
-    project = tmp_path / "orchard"
-    source = ROOT / "tests" / "data" / "orchard"
-    for file in (
-        "pyproject.toml",
-        *(f"src/orchard/{n}.py" for n in ("__init__", "trees", "picking")),
-    ):
-        target = project / file
-        target.parent.mkdir(parents=True, exist_ok=True)
-        old = (source / file).read_text().replace("0.25 * (len", "0.5 * (len")
-        target.write_text(old.replace('version = "1.2.0"', 'version = "1.3.0"'))
-    assert environments_own([f"project={project}", f"out={second}"]) == 0
-    out = tmp_path / "tasks"
-    code = main(
-        [
-            f"tests={TESTS}", "package=orchard", f"env={mine / 'env'}", f"second_env={second}",
-            f"out={out}", "model=openai", f"model.base_url={endpoint.url}",
-            "model.name=m", "model.cache=false",
-        ]
-    )  # fmt: skip
-    assert code == 0
-    (task,) = FolderBenchmark(out, level="goal").load()
-    assert task.question.id == "trees_crown_volume"
-    assert "Six trees stand in two rows" in task.question.prompt
-    reasons = rejected(out)
-    assert "appears in the text" in reasons["test_picking_days"]
-    assert "the model's properties cannot be used" in reasons["test_annual_yield"]
-
-
-def environments_own(words: list[str]) -> int:
-    from sandbox.own import main as make
-
-    return make(words)

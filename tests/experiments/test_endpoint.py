@@ -4,12 +4,11 @@ import threading
 
 import pytest
 from rich.console import Console
-from werkzeug import Response
 
-from experiments.config import validate
 from experiments.report import print_table
-from experiments.rows import read_rows
-from tests.endpoint import Body, Endpoint, cut_off, refusal, status, text
+from experiments.run.config import validate
+from experiments.run.rows import read_rows
+from tests.endpoint import Endpoint, cut_off, refusal, status, text
 from tests.experiments.test_run import run
 from tests.experiments.tiny import CODE
 
@@ -17,15 +16,13 @@ GOOD = "<answer><code>```python\n{code}```</code><name>answer</name></answer>"
 
 
 @pytest.fixture
-def endpoint(httpserver, monkeypatch):
+def endpoint(httpserver):
     """Behaves by question: see the answers below."""
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     release = threading.Event()
     mood = {"well": False}
     useless = iter([cut_off("\u0000{{{ lorem ipsum"), refusal()])
 
-    def answer(body: Body) -> Response:
+    def answer(body):
         asked = str(body["messages"])
         question = next(key for key in CODE if f"Question {key} " in asked)
         if mood["well"] or question == "cubic":
@@ -43,7 +40,7 @@ def endpoint(httpserver, monkeypatch):
 
     played = Endpoint(httpserver).play(answer)
 
-    def recover() -> None:
+    def recover():
         mood["well"] = True
         release.set()  # the server answers one request at a time: nothing may hang in it
 
@@ -57,7 +54,7 @@ async def test_misbehaviour_is_recorded_and_the_run_goes_on(endpoint, tmp_path, 
     model = {"provider": "openai", "name": "m", "base_url": url, "timeout": 1, "max_retries": 1,
              "cache": False, "price": {"prompt": 1.0, "completion": 2.0}}  # fmt: skip
     plain = configure().plain() | {"model": model}
-    plain["system"] = {"_target_": "agents.single.Single", "name": "single"}
+    plain["system"] = {"_target_": "agents.systems.single.Single", "name": "single"}
     config = validate(plain)
     folder, summary, _ = await run(config)
     rows = {row.question_id: row for row in read_rows(folder / "results.jsonl")}

@@ -1,28 +1,24 @@
 """Answers that no part of ours can print, hash, encode or end: each costs its own question only."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
-from langchain_core.messages import HumanMessage
 from rich.console import Console
 
-from agents.base import Question, StopReason, Trajectory
-from agents.drafts import Drafts
-from agents.episode import Episode, Parts, run_episode
+from agents.base import Agent, Question, Trajectory
+from agents.episode import Context
+from agents.systems.controls import Resample
 from experiments import show
-from experiments.job import execute
+from experiments.benchmarks.own import Task
 from experiments.report import write_report
-from experiments.rows import Row, read_rows
+from experiments.run.loop import execute
+from experiments.run.rows import Row, read_rows
 from experiments.samples import Property, Sample
 from experiments.scorers.properties import PropertyScorer
-from sandbox.runner import dumps
+from sandbox.inside.tagged import dumps
 from tests.agents.scripted import client, code_reply
-from tests.experiments.conftest import Configure
 
 HUGE = "10 ** 5000"
 FORGED = (
@@ -54,53 +50,36 @@ ANSWERS: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True)
-class HostileBenchmark:
+def hostile() -> Task:
     """One question per answer; only the honest one is right."""
-
-    name: str = "hostile"
-    packages: Sequence[str] = ()
-    scorer = PropertyScorer()
-
-    def load(self) -> list[Sample]:
-        """All tasks."""
-        return [
-            Sample(
-                Question(name, f"What is a? {name}", {"a": "int"}),
-                (Property("a", "What a is.", "int", dumps(1)),),
-                "live",
-            )
-            for name in ANSWERS
-        ]
+    wanted = (Property("a", "What a is.", "int", dumps(1)),)
+    return Task(
+        [Sample(Question(n, f"What is a? {n}", {"a": "int"}), wanted) for n in ANSWERS],
+        PropertyScorer(),
+    )
 
 
-class Replier:
-    """Drafts each answer twice, executes and compares the drafts."""
+class Replier(Agent):
+    """Drafts each answer, executes and checks it."""
 
     name = "replier"
     uses_retrieval = False
 
-    def __init__(self, parts: Parts) -> None:
-        self.parts = parts
+    def __init__(self, parts: Context) -> None:
+        self.context = parts
 
     async def solve(self, question: Question, *, seed: int = 0) -> Trajectory:
         """See :class:`agents.base.Agent`."""
         model, _ = client(code_reply(ANSWERS[question.id]))
-
-        async def architecture(episode: Episode) -> StopReason:
-            drafts = Drafts(episode, select="agreement", formats={})
-            for _ in range(2):
-                await drafts.attempt([HumanMessage(question.prompt)])
-            return "answered"
-
-        return await run_episode(replace(self.parts, model=model), question, seed, architecture)
+        drafting = Resample(replace(self.context, model=model), max_iterations=2)
+        return await drafting.solve(question, seed=seed)
 
 
 @pytest.mark.long
-async def test_each_costs_its_own_question_only(configure: Configure, tmp_path: Path) -> None:
+async def test_each_costs_its_own_question_only(configure, tmp_path, capsys):
     config = configure(
         system={"_target_": f"{__name__}.Replier", "name": "replier"},
-        benchmark={"_target_": f"{__name__}.HostileBenchmark", "name": "hostile"},
+        benchmark={"_target_": f"{__name__}.hostile", "name": "hostile"},
         sandbox={"backend": "auto", "timeout": 20},
     )
     for _ in range(2):  # and nothing stands in the way of resuming
@@ -117,19 +96,7 @@ async def test_each_costs_its_own_question_only(configure: Configure, tmp_path: 
         assert show.main([str(folder), name]) == 0
         trajectory = folder / "trajectories" / f"{name}-0.json"
         assert json.loads(trajectory.read_bytes())["steps"]
-
-
-@pytest.mark.long
-async def test_nothing_of_an_answer_drives_the_terminal(
-    configure: Configure, capsys: pytest.CaptureFixture[str]
-) -> None:
-    config = configure(
-        system={"_target_": f"{__name__}.Replier", "name": "replier"},
-        benchmark={"_target_": f"{__name__}.HostileBenchmark", "name": "hostile"},
-        sandbox={"backend": "auto", "timeout": 20},
-        ids=["escapes"],
-    )
-    folder = await execute(config, Console(quiet=True))
+    capsys.readouterr()
     assert show.main([str(folder), "escapes", "full=true"]) == 0
     shown = capsys.readouterr().out
     assert "x1b[2J" in shown

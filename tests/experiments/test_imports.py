@@ -1,24 +1,28 @@
 """What the import contracts cannot see: classes that a configuration names as a text."""
 
-from __future__ import annotations
-
+import ast
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import networkx as nx
 import pytest
 import yaml
 
 CONF = Path(__file__).parents[2] / "conf"
 _OURS = re.compile(r"(?:agents|docgen|experiments|indexes|retrieval|sandbox)(?:\.\w+)+")
 #: Which package a group's ``_target_`` may lie in.
-_HOMES = {"benchmark": "experiments.benchmarks.", "system": "agents.", "conf": "agents.models."}
+_HOMES = {
+    "benchmark": "experiments.benchmarks.",
+    "system": ("agents.", "experiments.baselines."),
+    "conf": "agents.models.",
+}
 FILES = sorted(CONF.rglob("*.yaml"))
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(CONF)))
-def test_a_configuration_names_its_own_class_and_no_other_code(file: Path) -> None:
+def test_a_configuration_names_its_own_class_and_no_other_code(file):
     """An import by another key would go past import-linter, as ``_gold_`` once did."""
     content = yaml.safe_load(file.read_text(encoding="utf-8"))
     named = {key: value for key, value in _texts(content) if _OURS.fullmatch(value)}
@@ -27,31 +31,74 @@ def test_a_configuration_names_its_own_class_and_no_other_code(file: Path) -> No
         assert target.startswith(_HOMES[file.parent.name])
 
 
-def test_every_benchmark_names_a_class() -> None:
+def test_every_benchmark_names_a_class():
     for file in (CONF / "benchmark").glob("*.yaml"):
         assert "_target_" in yaml.safe_load(file.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("one", ["live.benchmark", "unseen.benchmark", "folder", "mattools"])
-def test_no_benchmark_brings_another_with_it(one: str) -> None:
-    others = [name for name in ("live", "unseen", "folder", "mattools") if name not in one]
+@pytest.mark.parametrize("one", ["live.benchmark", "invented.benchmark", "folder", "mattools"])
+def test_no_benchmark_brings_another_with_it(one):
+    others = [name for name in ("live", "invented", "folder", "mattools") if name not in one]
     code = f"import sys, experiments.benchmarks.{one}\nfor name in {others}:\n"
     code += "    if 'experiments.benchmarks.' + name in sys.modules: print(name)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == ""
 
 
-def test_unseen_is_a_benchmark_of_its_own_and_asks_for_a_level_first() -> None:
-    from experiments.benchmarks.question_format import QuestionError
-    from experiments.benchmarks.unseen.benchmark import UnseenBenchmark
-
-    with pytest.raises(QuestionError, match="scaffold, goal"):
-        UnseenBenchmark(level="easy").load()  # type: ignore[arg-type]
-
-
-def _texts(content: object, key: str = "") -> list[tuple[str, str]]:
+def _texts(content, key=""):
     if isinstance(content, dict):
         return [pair for name, value in content.items() for pair in _texts(value, str(name))]
     if isinstance(content, list):
         return [pair for value in content for pair in _texts(value, key)]
     return [(key, content)] if isinstance(content, str) else []
+
+
+ROOT = CONF.parent
+PACKAGES = ("agents", "docgen", "experiments", "indexes", "matsmith", "retrieval", "sandbox")
+MOST = 80  # of 161 before
+LOADED = """
+import sys
+from agents.config import load_system
+from experiments.run import loop
+from experiments.run.__main__ import read_runs
+from experiments.run.setup import build_benchmark
+((_, config),) = read_runs(["system=rag", "benchmark=live"])
+load_system(config), build_benchmark(config)
+assert not {{"openai", "docker", "chromadb", "griffe"}} & set(sys.modules)
+print(*[name for name in sys.modules if name.split(".")[0] in {packages!r}])
+"""
+
+
+def test_a_run_needs_few_modules():
+    """What is loaded until questions are asked; report and retriever come later."""
+    code = LOADED.format(packages=PACKAGES)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    loaded = done.stdout.split()
+    assert "agents.systems.rag" in loaded
+    assert "docgen.sources" not in loaded
+    assert len(loaded) <= MOST, loaded
+
+
+def _imports():
+    """Who imports whom among our modules, imports inside of functions too."""
+    graph = nx.DiGraph()
+    files = {}
+    for path in (path for name in PACKAGES for path in (ROOT / name).rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        if "questions" not in parts:
+            files[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    for module, path in files.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                below = [f"{node.module}.{alias.name}" for alias in node.names]
+                named = [name for name in below if name in files] or [node.module]
+                graph.add_edges_from((module, name) for name in named if name in files)
+    graph.remove_edges_from(list(nx.selfloop_edges(graph)))
+    return graph
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    circles = [c for c in nx.strongly_connected_components(_imports()) if len(c) > 1]
+    assert [sorted(circle) for circle in circles] == []

@@ -1,10 +1,7 @@
 """Each gate of ``live`` lets a good question pass and catches a bad one."""
 
-from __future__ import annotations
-
 import json
 import math
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,9 +12,6 @@ from experiments.benchmarks import question_gates as gates
 from experiments.benchmarks.question_format import (
     TaskSpec,
     build_prompt,
-    question_folders,
-    read_gold,
-    read_spec,
 )
 
 REFERENCE = """
@@ -31,7 +25,7 @@ def reference():
 """
 
 
-def make_spec(**changes: Any) -> TaskSpec:
+def make_spec(**changes):
     plain: dict[str, Any] = {
         "area": "surfaces",
         "properties": [
@@ -57,87 +51,49 @@ def make_spec(**changes: Any) -> TaskSpec:
 GOLD = {"n_slabs": 4, "edge_lengths": [2.375, 4.75]}
 
 
-def test_names_of_the_library_are_those_that_the_reference_uses() -> None:
-    assert gates.library_names(REFERENCE) == {
-        "SlabGenerator",
-        "get_slabs",
-        "hop_distance",
-        "min_slab_size",
-    }
+MASKED = "Cut the crystal with the class [MASK] and count the slabs."
 
 
-def test_a_goal_in_words_passes() -> None:
-    assert gates.check_goal(make_spec(), REFERENCE) == []
+def _code(block):
+    return f"Cut the crystal:\n  ```python\n  {block}\n  ```\nand count the slabs."
 
 
 @pytest.mark.parametrize(
-    ("goal", "told"),
+    ("changes", "told"),
     [
-        ("Cut the crystal of polonium with SlabGenerator, please.", "SlabGenerator"),
-        ("Cut the crystal of polonium with a min_slab_size of eight.", "min_slab_size"),
-        ("Cut the crystal of polonium with pymatgen.core in some way.", "module"),
-        ("Cut the crystal of polonium:\n```python\nslab()\n```\n in this way.", "code"),
+        ({"goal": "Cut the crystal of simple cubic polonium into slabs."}, ""),
+        ({"goal": "Cut the crystal of polonium with SlabGenerator, please."}, "SlabGenerator"),
+        ({"goal": "Cut the crystal of polonium with a min_slab_size of 8."}, "min_slab_size"),
+        ({"goal": "Cut the crystal of polonium: get_slabs gives all of it."}, "get_slabs"),
+        ({"goal": "Cut the crystal of polonium, whose hop_distance is asked."}, "hop_distance"),
+        ({"goal": "Cut the crystal of polonium, and then call ceil_of_it."}, ""),
+        ({"goal": "Cut the crystal of polonium with pymatgen.core in some way."}, "module"),
+        ({"goal": "Cut the crystal of polonium:\n```python\nslab()\n```\nso."}, "contains code"),
+        ({"scaffold": _code("slabs = [MASK_1](crystal")}, "does not parse"),
+        ({"scaffold": _code("slabs = cut(crystal)")}, ""),
+        ({"scaffold": _code("slabs = crystal.[MASK_1](8).[MASK]")}, ""),
+        ({"scaffold": MASKED}, "no ```python block"),
+        ({"scaffold": f"{MASKED}\n```python\nimport numpy\n```\n"}, "in no code"),
+        ({"masks": {"MASK_1": "SlabGenerator"}}, ""),
+        ({"masks": {"MASK_1": "surface"}}, "surface, which MASK_1 hides"),
+        ({"masks": {"MASK_2": "SlabGenerator"}}, "the scaffold has MASK_1"),
     ],
 )
-def test_a_goal_that_leaks_the_library_is_caught(goal: str, told: str) -> None:
-    findings = gates.check_goal(make_spec(goal=goal), REFERENCE)
-    assert len(findings) == 1
-    assert told in findings[0]
-
-
-@pytest.mark.parametrize(
-    ("block", "told"),
-    [
-        ("slabs = [MASK_1](crystal", "does not parse"),
-        ("slabs = cut(crystal)", ""),
-        ("slabs = crystal.[MASK_1](8).[MASK]", ""),
-    ],
-)
-def test_the_code_of_a_scaffold_must_parse(block: str, told: str) -> None:
-    scaffold = f"Cut the crystal:\n  ```python\n  {block}\n  ```\nand count the slabs."
-    findings = gates.check_scaffold(make_spec(scaffold=scaffold))
-    assert bool(findings) == bool(told)
+def test_what_a_text_gives_away_or_lacks_is_caught(changes, told):
+    spec = make_spec(**changes)
+    findings = gates.check_goal(spec, REFERENCE) + gates.check_scaffold(spec)
+    assert len(findings) == bool(told)
     assert told in "".join(findings)
 
 
-def test_a_scaffold_without_code_or_with_a_mask_outside_of_it_is_caught() -> None:
-    text = "Cut the crystal with the class [MASK] and count the slabs."
-    assert gates.check_scaffold(make_spec(scaffold=text))
-    code = f"{text}\n```python\nimport numpy\n```\n"
-    assert "no code" in gates.check_scaffold(make_spec(scaffold=code))[0]
-
-
-@pytest.mark.parametrize(
-    ("masks", "told"),
-    [
-        ({"MASK_1": "SlabGenerator"}, ""),
-        ({"MASK_1": "surface"}, "surface, which MASK_1 hides"),
-        ({"MASK_2": "SlabGenerator"}, "the scaffold has MASK_1"),
-    ],
-)
-def test_masks_are_complete_and_hide_something(masks: dict[str, str], told: str) -> None:
-    findings = gates.check_scaffold(make_spec(masks=masks))
-    assert len(findings) == (1 if told else 0)
-    assert told in "".join(findings)
-
-
-def test_masks_are_announced_where_there_are_some_and_nowhere_else() -> None:
+def test_masks_are_announced_where_there_are_some_and_nowhere_else():
     masked = make_spec()
     bare = make_spec(scaffold=masked.scaffold.replace("[MASK_1]", "SlabGenerator"))
     for spec, count in ((masked, 1), (bare, 0)):
-        prompt = build_prompt(spec, "scaffold")
-        assert prompt.count("[MASK]") == count
-        assert gates.check_announcement(prompt, spec.scaffold) == []
-    prompt = f"Every [MASK] is a name.\n{bare.scaffold}"
-    assert gates.check_announcement(prompt, bare.scaffold) == [
-        "prompt: [MASK] is mentioned, but there is none"
-    ]
-    assert gates.check_announcement(masked.scaffold, masked.scaffold) == [
-        "prompt: [MASK] is not explained"
-    ]
+        assert build_prompt(spec, "scaffold").count("[MASK]") == count
 
 
-def test_masks_are_filled_into_the_code() -> None:
+def test_masks_are_filled_into_the_code():
     spec = make_spec(masks={"MASK_1": "SlabGenerator"})
     assert "from pymatgen.core.surface import SlabGenerator\n" in gates.scaffold_code(spec)
     assert "import mask_1" in gates.scaffold_code(make_spec())
@@ -153,7 +109,7 @@ def test_masks_are_filled_into_the_code() -> None:
         ("from math import *\ndef reference():\n    return {}\n", "star import"),
     ],
 )
-def test_references_are_plain(source: str, told: str) -> None:
+def test_references_are_plain(source, told):
     findings = gates.check_reference(source)
     assert bool(findings) == bool(told)
     assert told in "".join(findings)
@@ -176,7 +132,7 @@ def test_references_are_plain(source: str, told: str) -> None:
         ({"a": 2.375, "b": 9.1}, "One edge is 2.375 and the other is 9.1 angstroms.", True),
     ],
 )
-def test_answers_that_stand_in_a_prompt_are_caught(gold: Any, goal: str, caught: bool) -> None:
+def test_answers_that_stand_in_a_prompt_are_caught(gold, goal, caught):
     kind = _format(gold)
     first = {
         "name": "asked",
@@ -191,13 +147,13 @@ def test_answers_that_stand_in_a_prompt_are_caught(gold: Any, goal: str, caught:
     assert all("asked" in finding for finding in findings)
 
 
-def _format(gold: Any) -> str:
+def _format(gold):
     if isinstance(gold, list):
         return f"list[{type(gold[0]).__name__}]"
     return "dict[str, float]" if isinstance(gold, dict) else type(gold).__name__
 
 
-def test_choices_may_name_the_answer() -> None:
+def test_choices_may_name_the_answer():
     choice = {
         "name": "ordering",
         "description": "How the magnetic moments are ordered.",
@@ -213,12 +169,12 @@ def test_choices_may_name_the_answer() -> None:
     "value",
     [None, [1.0, None], {"$": "scalar", "dtype": "<f8", "v": 1.0}, {"a": {"$": "tuple", "v": [1]}}],
 )
-def test_golds_are_plain_values(value: Any) -> None:
+def test_golds_are_plain_values(value):
     assert gates.check_plain({"fine": {"a": [1, 2.5, "x", True]}}) == []
     assert len(gates.check_plain({"fine": 1, "wrong": value})) == 1
 
 
-def test_a_good_gold_passes_and_its_wrong_answers_fail() -> None:
+def test_a_good_gold_passes_and_its_wrong_answers_fail():
     assert gates.check_verification(make_spec(), GOLD) == []
 
 
@@ -232,13 +188,13 @@ def test_a_good_gold_passes_and_its_wrong_answers_fail() -> None:
         ({"edge_lengths": "none"}, "the reference itself fails"),
     ],
 )
-def test_a_vacuous_or_wrongly_typed_gold_is_caught(gold: dict[str, Any], told: str) -> None:
+def test_a_vacuous_or_wrongly_typed_gold_is_caught(gold, told):
     findings = gates.check_verification(make_spec(), GOLD | gold)
     assert any(told in finding for finding in findings)
     assert all(finding.startswith(next(iter(gold))) for finding in findings)
 
 
-def test_a_tolerance_that_lets_one_per_cent_pass_is_caught() -> None:
+def test_a_tolerance_that_lets_one_per_cent_pass_is_caught():
     spec = make_spec()
     loose = spec.properties[1].model_copy(update={"atol": 0.03})
     wide = spec.model_copy(update={"properties": [spec.properties[0], loose]})
@@ -259,7 +215,7 @@ _GOLDS = st.recursive(
 
 
 @given(_GOLDS)
-def test_every_wrong_answer_differs_from_the_gold_in_one_place(gold: Any) -> None:
+def test_every_wrong_answer_differs_from_the_gold_in_one_place(gold):
     assume(json.loads(json.dumps(gold)) == gold)
     leaves = list(gates.walk(gold))
     wrong = dict(gates.wrong_answers(gold))
@@ -276,19 +232,3 @@ def test_every_wrong_answer_differs_from_the_gold_in_one_place(gold: Any) -> Non
             old, new = changed[0]
             if isinstance(old, float):
                 assert math.isclose(new, 1.01 * old, rel_tol=1e-12)
-
-
-@pytest.mark.parametrize("folder", question_folders(), ids=lambda folder: folder.name)
-def test_every_committed_question_passes_all_gates(folder: Path) -> None:
-    spec, source = read_spec(folder), (folder / "reference.py").read_text()
-    gold = read_gold(folder, spec)
-    findings = [
-        *gates.check_reference(source),
-        *gates.check_scaffold(spec),
-        *gates.check_goal(spec, source),
-        *gates.check_announcement(build_prompt(spec, "scaffold"), spec.scaffold),
-        *gates.check_plain(gold),
-        *gates.check_verification(spec, gold),
-        *gates.check_answers_hidden(spec, gold),
-    ]
-    assert findings == []

@@ -1,13 +1,10 @@
 """The loader of ``live``: validation of task.yaml, prompts, the committed questions."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from experiments.benchmarks.live.benchmark import LiveBenchmark
 from experiments.benchmarks.question_format import (
@@ -41,18 +38,16 @@ SPEC: dict[str, Any] = {
 }
 
 
-def write_question(
-    root: Path, name: str = "copper_cell", gold: dict[str, Any] | None = None, **changes: Any
-) -> Path:
+def write_question(root, name="copper_cell", gold=None, **changes):
     folder = root / name
     folder.mkdir()
-    (folder / "task.yaml").write_text(yaml.safe_dump(SPEC | changes))
+    (folder / "task.yaml").write_text(json.dumps(SPEC | changes))
     if gold is not None:
         (folder / "gold.json").write_text(json.dumps({"versions": {}, "properties": gold}))
     return folder
 
 
-def test_a_task_carries_prompt_gold_labels_and_input_files(tmp_path: Path) -> None:
+def test_a_task_carries_prompt_gold_labels_and_input_files(tmp_path):
     folder = write_question(
         tmp_path, gold={"cell_volume": 11.76, "ordering": "FM"}, packages=["add-on"]
     )
@@ -68,7 +63,7 @@ def test_a_task_carries_prompt_gold_labels_and_input_files(tmp_path: Path) -> No
     assert task.environment == "live"
 
 
-def test_the_levels_share_everything_but_their_text(tmp_path: Path) -> None:
+def test_the_levels_share_everything_but_their_text(tmp_path):
     spec = read_spec(write_question(tmp_path))
     scaffold, goal = build_prompt(spec, "scaffold"), build_prompt(spec, "goal")
     line = "- `cell_volume`: Volume of the primitive cell in cubic angstroms. Format: `float`."
@@ -95,9 +90,7 @@ def test_the_levels_share_everything_but_their_text(tmp_path: Path) -> None:
         ({"properties": [SPEC["properties"][1] | {"choices": ["FM", "AFM"]}] * 2}, "choices"),
     ],
 )
-def test_a_wrong_key_or_value_is_named_with_its_file(
-    tmp_path: Path, change: dict[str, Any], told: str
-) -> None:
+def test_a_wrong_key_or_value_is_named_with_its_file(tmp_path, change, told):
     folder = write_question(tmp_path, **change)
     with pytest.raises(QuestionError) as caught:
         read_spec(folder)
@@ -105,31 +98,22 @@ def test_a_wrong_key_or_value_is_named_with_its_file(
     assert told in str(caught.value)
 
 
-def test_broken_yaml_is_named_with_its_file(tmp_path: Path) -> None:
-    folder = write_question(tmp_path)
-    (folder / "task.yaml").write_text("area: [unclosed")
-    with pytest.raises(QuestionError, match="cannot be read"):
-        read_spec(folder)
-
-
 @pytest.mark.parametrize("gold", [None, {"cell_volume": 11.76}])
-def test_a_question_without_its_gold_says_what_to_run(
-    tmp_path: Path, gold: dict[str, Any] | None
-) -> None:
+def test_a_question_without_its_gold_says_what_to_run(tmp_path, gold):
     write_question(tmp_path, gold=gold)
     with pytest.raises(QuestionError, match="check ids=copper_cell write=true"):
         LiveBenchmark(root=tmp_path).load()
 
 
-def test_an_unknown_level_and_an_empty_folder_are_errors(tmp_path: Path) -> None:
+def test_an_unknown_level_and_an_empty_folder_are_errors(tmp_path):
     with pytest.raises(QuestionError, match="scaffold, goal"):
-        LiveBenchmark(level="easy", root=tmp_path).load()  # type: ignore[arg-type]
-    with pytest.raises(QuestionError, match="no questions"):
+        LiveBenchmark(level="easy", root=tmp_path).load()
+    with pytest.raises(QuestionError, match="no folder with a task"):
         LiveBenchmark(root=tmp_path).load()
 
 
 @pytest.mark.parametrize("level", ["scaffold", "goal"])
-def test_every_committed_question_loads(level: Any) -> None:
+def test_every_committed_question_loads(level):
     tasks = LiveBenchmark(level=level).load()
     assert [task.question.id for task in tasks] == [path.name for path in question_folders()]
     assert len(tasks) >= 30
@@ -139,9 +123,23 @@ def test_every_committed_question_loads(level: Any) -> None:
         assert set(task.question.formats) == {prop.name for prop in task.properties}
 
 
-def test_nothing_but_data_is_shown_to_a_sandbox() -> None:
+def test_nothing_but_data_is_shown_to_a_sandbox():
     shown = [path for task in LiveBenchmark().load() for path in task.question.mounts.values()]
     for path in shown:
         assert Path(path).relative_to(QUESTIONS).parts[1] == "data"
     hidden = {"task.yaml", "reference.py", "gold.json"}
     assert not hidden & {Path(path).name for path in shown}
+
+
+def test_the_loader_uses_the_labels():
+    tasks = LiveBenchmark(level="goal").load()
+    labelled = [task for task in tasks if "api" in task.labels]
+    assert len(labelled) > 30
+    assert {task.labels["api"] for task in labelled} <= {"same", "signature", "absent", "unknown"}
+    names = [
+        task.labels["names_given"]
+        for level in ("scaffold", "goal")
+        for task in LiveBenchmark(level=level).load()
+        if task.question.id == "elastic_tensor_fit"
+    ]
+    assert names[0] != names[1]

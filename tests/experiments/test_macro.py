@@ -2,6 +2,7 @@
 
 import pytest
 
+from experiments.report.groups import breakdown
 from experiments.report.runs import Run
 from experiments.scorers.base import PARTS, Metric, measure, measuring
 from tests.experiments.test_store import row as make_row
@@ -36,6 +37,24 @@ def test_the_interval_and_the_estimate_agree(tmp_path):
     assert run.interval(MACRO).estimate == pytest.approx(0.55)
     parts = Metric(PARTS, "micro", "all slots alike")
     assert list(map(measuring(rows(), parts), rows())) == [measure(row, parts) for row in rows()]
+
+
+def test_a_break_down_follows_the_definition_of_the_metric(tmp_path):
+    """Two areas of one kind, 21 of 21 slots and 4 of 7: the mean over areas is 78.6, not 89.3."""
+    found = [
+        make_row(name, labels={"area": name, "kind": "picture"},
+                 values={"right": right, "asked": asked, "other": None})
+        for name, right, asked in (("a", 21.0, 21.0), ("b", 4.0, 7.0))
+    ]  # fmt: skip
+    kinds = (MACRO, Metric("other", "", ""))
+    entries = [vars(metric) | {"sum": 1, "total": metric.name == "right"} for metric in kinds]
+    run = Run(tmp_path, {"seeds": [0], "metrics": entries}, tuple(found), "x")
+    assert breakdown([run], "kind") == (
+        ["kind", "answers", "right %"], [["picture", "2", "78.6"]]
+    )  # fmt: skip
+    lines = breakdown([run], "area")[1]
+    assert lines == [["a", "1", "100.0"], ["b", "1", "57.1"]]
+    assert breakdown([run], "task")[1] == []
 
 
 def test_a_mean_of_means():

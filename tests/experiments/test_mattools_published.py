@@ -1,33 +1,28 @@
 """The published layout of MatTools, its errata, and replays of recorded functions."""
 
-import hashlib
 import json
-import zipfile
+from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from agents.base import Question, Trajectory, Usage
 from agents.checks import contract_findings
+from experiments.benchmarks.mattools import inputs
 from experiments.benchmarks.mattools.benchmark import FILES_INSIDE, MatToolsBenchmark, MatToolsError
 from experiments.benchmarks.mattools.errata import (
     annotate,
     errata,
-    errata_found,
-    warn_of_unused,
 )
+from experiments.benchmarks.mattools.inputs import find_inputs
 from experiments.benchmarks.mattools.unit_tests import load, verdict
-from experiments.record import make_row
+from experiments.run.record import make_row
+from experiments.run.summary import summarise
 from experiments.samples import Property, Sample
 from experiments.scorers.base import Score
-from experiments.summary import summarise
 from sandbox.base import Execution, Outcome
-from sandbox.runner import dumps
-from tests.experiments.checkouts import UNIT_TEST, checkout
-
-DEV = Path(__file__).parents[3] / "shared" / "data" / "mattools_dev"
-needs_dev = pytest.mark.skipif(not DEV.is_dir(), reason="the MatTools dev split is not here")
+from sandbox.inside.tagged import dumps
+from tests.experiments.checkouts import DEV, UNIT_TEST, checkout, needs_dev
 
 
 @pytest.mark.parametrize(
@@ -47,21 +42,23 @@ def test_any_folder_of_a_checkout_will_do(tmp_path, inner):
         assert list(task.question.mounts) == [str(FILES_INSIDE)]
 
 
-METRICS = MatToolsBenchmark.scorer.metrics
+METRICS = MatToolsBenchmark().scorer.metrics
 
 
 def test_an_agent_is_held_to_the_types_of_the_question_only(tmp_path):
-    listed = "- `sites`: Whether it is free of them. Format: bool.\n- `count`: How many (int).\n"
     hidden = {
-        "sites": {"description": "", "format": "set", "value": True},
-        "count": {"description": "", "format": "np.allclose", "value": 1},
+        "dummy_sites_count": {"description": "", "format": "np.allclose", "value": 1},
         "unsaid": {"description": "", "format": "int", "value": 1},
     }
-    checkout(tmp_path, prompt=listed, properties={"properties": hidden})
+    name = "test_topography_analyzer"
+    test = UNIT_TEST.replace("test_cell", name)
+    checkout(tmp_path, name=name, unit_test=test, properties={"properties": hidden})
     (task,) = MatToolsBenchmark(path=str(tmp_path)).load()
-    assert task.question.formats == {"sites": "bool", "count": "int"}
-    ran = Execution(Outcome.OK, {"sites": True, "count": 2.5})
-    assert contract_findings(ran, task.question.formats) == ["`count` should be int but is float"]
+    assert task.question.formats == {"dummy_sites_count": "int", "value_error_check": "bool"}
+    ran = Execution(Outcome.OK, {"value_error_check": True, "dummy_sites_count": 2.5})
+    assert contract_findings(ran, task.question.formats) == [
+        "`dummy_sites_count` should be int but is float"
+    ]
 
 
 def test_only_question_segments_hold_questions(tmp_path):
@@ -75,46 +72,6 @@ def test_only_question_segments_hold_questions(tmp_path):
     (second / "new_unit_test.py").write_text("def test_cell(p): ...")
     with pytest.raises(MatToolsError, match="two questions with the same name"):
         MatToolsBenchmark(path=str(root)).load()
-
-
-def packed(tmp_path, monkeypatch):
-    monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
-    root = checkout(tmp_path / "checkout")
-    archive = tmp_path / "MatTools.zip"
-    with zipfile.ZipFile(archive, "w") as content:
-        for file in root.rglob("*"):
-            content.write(file, file.relative_to(root))
-    return archive
-
-
-def test_a_zip_is_unpacked_into_the_cache(tmp_path, monkeypatch):
-    archive = packed(tmp_path, monkeypatch)
-    for _ in range(2):
-        (task,) = MatToolsBenchmark(path=str(archive)).load()
-        assert task.unavailable is None
-    (tmp_path / "no.zip").write_text("x")
-    with pytest.raises(MatToolsError, match="not a zip"):
-        MatToolsBenchmark(path=str(tmp_path / "no.zip")).load()
-
-
-def test_an_archive_is_fetched_and_its_checksum_is_checked(tmp_path, monkeypatch, httpserver):
-    data = packed(tmp_path, monkeypatch).read_bytes()
-    httpserver.expect_request("/m.zip").respond_with_data(data)
-    url = httpserver.url_for("/m.zip")
-    with pytest.raises(MatToolsError, match="cannot be downloaded"):
-        MatToolsBenchmark(url=url, checksum="sha256:" + 64 * "0").load()
-    digest = hashlib.sha256(data).hexdigest()
-    (task,) = MatToolsBenchmark(url=url, checksum=f"sha256:{digest}").load()
-    assert task.question.id == "test_cell"
-    with pytest.raises(MatToolsError, match=r"Download it .* benchmark\.path"):
-        MatToolsBenchmark(url=httpserver.url_for("/absent.zip"), checksum="sha256:1").load()
-
-
-def test_missing_inputs_make_a_question_unavailable(tmp_path):
-    checkout(tmp_path, files=("POSCAR",))
-    (task,) = MatToolsBenchmark(path=str(tmp_path)).load()
-    assert "x.vasp" in task.unavailable
-    assert "POSCAR" not in task.unavailable
 
 
 @pytest.mark.parametrize(
@@ -179,69 +136,44 @@ def test_input_files_in_a_branch_of_their_own(tmp_path):
     assert task.question.mounts == {str(FILES_INSIDE): str(tmp_path / "docker" / FILES_INSIDE)}
 
 
-@pytest.mark.parametrize(
-    ("prompt", "files", "missing"),
-    [
-        ("`{inside}/a/vasprun.xml`", ["a/vasprun.xml.gz"], None),
-        ("`{inside}/a/q=*/POSCAR`", ["a/q=0/POSCAR"], None),
-        ("`{inside}/{name}/POSCAR`", ["a/POSCAR"], None),
-        ("See {inside}/a.vasp.", ["a.vasp"], None),
-        ("file_path / 'v_Ga' / 'x'", ["v_Ga/x"], None),
-        ("file_path / 'v_Ga' / 'x'", ["x"], "v_Ga"),
-        ("`tool_source_code/pymatgen-analysis-defects/tests`", [], None),
-        ("`tool_source_code/other/files/a.cif`", [], "tool_source_code/other/files/a.cif"),
-        ("`{inside}/../../../secret`", [], "secret"),
-        ("Save it as `{inside}`.", [], None),
-        ("Read `WAVEDER` and `LOCPOT`.", ["a/WAVEDER.gz"], "LOCPOT"),
-    ],
-)
-def test_which_input_files_are_missing(tmp_path, prompt, files, missing):
-    checkout(tmp_path, prompt=prompt, files=files)
-    (task,) = MatToolsBenchmark(path=str(tmp_path)).load()
-    assert (missing in task.unavailable) if missing else (task.unavailable is None)
-
-
-LOOP = """```python
-ccd = file_path / "v_Ga" / "ccd_0_-1"
-vaspruns = [[MASK](ccd / f"{i}/vasprun.xml") for i in [0, 1, 2]]
-```"""
-PAIRS = """```python
-base = "{inside}/v_Ga"
-for q1, q2 in [(0, -1), (-1, 0)]:
-    w = read(os.path.join(base, f"ccd_{q1}_{q2}", "WAVEDER"))
-```"""
-BROKEN = """Run ```python\\nfolder = Path("{inside}") / "v_Ga"\\nfrom x import [MASK]\\n\
-p = folder.joinpath("PROCAR")```."""
 STEPS = [f"v_Ga/ccd_0_-1/{i}/vasprun.xml.gz" for i in range(3)]
-ELSEWHERE = ["Mg_Ga/0/vasprun.xml", "Mg_Ga/WAVEDER", "Mg_Ga/0/PROCAR", "v_Ga/x"]
 
 
 @pytest.mark.parametrize(
-    ("prompt", "files", "missing"),
+    ("name", "prompt", "files", "missing"),
     [
-        (LOOP, STEPS, None),
-        (LOOP, STEPS[:2], "v_Ga/ccd_0_-1/2/vasprun.xml"),
-        (PAIRS, ["v_Ga/ccd_0_-1/WAVEDER", "v_Ga/ccd_-1_0/WAVEDER"], None),
-        (PAIRS, ["v_Ga/ccd_0_-1/WAVEDER"], "v_Ga/ccd_-1_0/WAVEDER"),
-        (BROKEN, ["v_Ga/PROCAR"], None),
-        (BROKEN, [], "v_Ga/PROCAR"),
-        ("`{inside}/v_Ga/ccd_{q}/PROCAR`", ["v_Ga/ccd_0/PROCAR"], None),
-        ("`{inside}/v_Ga/ccd_{q}/PROCAR`", [], "v_Ga/ccd_*/PROCAR"),
-        ("Read `0/PROCAR`.", ["Mg_Ga/0/PROCAR"], None),
-        ("Read `v_Ga/0/PROCAR`.", [], "v_Ga/0/PROCAR"),
-        ("Of `{inside}/v_Ga` read `PROCAR`.", ["v_Ga/1/PROCAR"], None),
-        ("Of `{inside}/v_Ga` read `PROCAR`.", [], "PROCAR"),
-        ("Of `{inside}/v_Ga` and `{inside}` read `y.vasp`.", ["y.vasp"], None),
+        ("test_cell", "`{inside}/a/vasprun.xml`", ["a/vasprun.xml.gz"], None),
+        ("test_cell", "`{inside}/a/q=*/POSCAR`", ["a/q=0/POSCAR"], None),
+        ("test_cell", "See {inside}/a.vasp.", ["a.vasp"], None),
+        ("test_cell", "Of `{inside}/v_Ga` read `PROCAR`.", ["x"], "v_Ga"),
+        ("test_cell", "`{inside}/../../../secret`", [], "secret"),
+        ("test_cell", "Of {inside}/POSCAR and {inside}/x.vasp", ["POSCAR"], "x.vasp"),
+        ("test_cell", "Save it as `{inside}`.", [], None),
+        ("test_HarmonicDefect", "?", [*STEPS, "v_Ga/ccd_0_-1/1/PROCAR"], None),
+        ("test_HarmonicDefect", "?", [*STEPS[:2], "v_Ga/ccd_0_-1/1/PROCAR"], "0_-1/2/vasprun.xml"),
+        ("test_pchip_eval", "?", [], None),
+        ("test_vacancy", "?", ["x"], "GaN.vasp"),
     ],
 )
-def test_a_file_of_that_name_somewhere_else_is_not_the_one(tmp_path, prompt, files, missing):
-    checkout(tmp_path, prompt=prompt, files=[*ELSEWHERE, *files])
+def test_which_input_files_are_missing(tmp_path, name, prompt, files, missing):
+    test = UNIT_TEST.replace("test_cell", name)
+    checkout(tmp_path, prompt=prompt, files=files, name=name, unit_test=test)
     (task,) = MatToolsBenchmark(path=str(tmp_path)).load()
     assert (missing in task.unavailable) if missing else (task.unavailable is None)
+
+
+@needs_dev
+def test_the_table_of_input_files_agrees_with_the_dev_split():
+    folder = DEV / "questions" / "x"
+    for line in map(json.loads, (DEV / "tasks.jsonl").read_text().splitlines()):
+        mounts, missing = find_inputs(line["id"], (), folder, DEV)
+        assert (list(mounts), missing) == ([str(FILES_INSIDE)], [])
+        read = {f"{FILES_INSIDE}/{path}" for path in inputs._known()[line["id"].casefold()]}
+        assert read == {file.removesuffix(".gz") for file in line["data_files"]}
 
 
 def test_what_the_unit_test_reads_must_be_here_too(tmp_path):
-    read = f'HERE = "{FILES_INSIDE}"\ndef test_cell(p):\n    open(HERE + "/a/PROCAR")\n'
+    read = f"def test_cell(p):\n    open('{FILES_INSIDE}/a/PROCAR')\n"
     checkout(tmp_path, prompt="Why?", files=["b/PROCAR"], unit_test=read)
     (task,) = MatToolsBenchmark(path=str(tmp_path)).load()
     assert task.unavailable == f"input files are missing: {FILES_INSIDE}/a/PROCAR"
@@ -250,23 +182,10 @@ def test_what_the_unit_test_reads_must_be_here_too(tmp_path):
     assert task.unavailable is None
 
 
-def test_a_file_of_another_package_is_shown_but_no_source(tmp_path):
-    other = tmp_path / "src/tool_source_code/pymatgen/files"
-    other.mkdir(parents=True)
-    for name in ("a.cif", "answers.py"):
-        (other / name).write_text("x")
-    inside = "tool_source_code/pymatgen/files"
-    checkout(tmp_path, prompt=f"`{inside}/a.cif`, `{inside}/answers.py`", files=())
-    (task,) = MatToolsBenchmark(path=str(tmp_path)).load()
-    assert task.unavailable is None
-    assert sorted(task.question.mounts) == sorted([str(FILES_INSIDE), f"{inside}/a.cif"])
-
-
-def test_nothing_configured_says_what_to_put_where(tmp_path):
-    with pytest.raises(MatToolsError, match=r"benchmark\.url"):
-        MatToolsBenchmark().load()
-    with pytest.raises(MatToolsError, match="no such file"):
-        MatToolsBenchmark(path=str(tmp_path / "absent")).load()
+@pytest.mark.parametrize(("path", "said"), [(None, "not shipped"), ("absent", "no such folder")])
+def test_nothing_configured_says_what_to_put_where(path, said):
+    with pytest.raises(MatToolsError, match=rf"{said}.* benchmark\.path must name"):
+        MatToolsBenchmark(path=path).load()
 
 
 # --- errata ------------------------------------------------------------------------------------
@@ -274,7 +193,7 @@ def test_nothing_configured_says_what_to_put_where(tmp_path):
 
 def test_errata_are_marked_and_left_out_of_the_verified_subset(tmp_path):
     kinds = {entry.kind for entry in errata()}
-    assert kinds == {"impossible", "contradicting", "vacuous"}
+    assert kinds == {"impossible", "contradicting", "vacuous", "unstated"}
     line = {
         "id": "test_vacancy", "question": "?", "data_files": [],
         "properties": [
@@ -313,29 +232,22 @@ WHOLE = {
     "test_get_SRH_coef": ["SRH_Coefficient"],
     "test_SRHCapture": ["SRH_Coefficient", "other"],
     "test_fermi": ["defect_concentration_low"],
+    "test_formation_energy_diagram_shape_fixed": ["x_coordinates", "y_coordinates", "shape"],
+    "test_competing_phases": ["phases"],
 }
 
 
-def test_every_erratum_says_whether_it_found_its_property(caplog):
-    assert sum(entry.count for entry in errata()) == 18
-    whole = questions_of(WHOLE)
-    assert errata_found(whole) == "known faulty properties: 18 of 18 are in these 12 questions"
-    several = questions_of({"test_get_SRH_coef": ["a", "b"]})
-    text = errata_found(several)
-    assert "1 of 18" in text
-    assert "more properties than expected: test_(get_)?srh" in text
-    marked = annotate(whole[4]).properties[0].erratum
-    assert marked.count("contradicting: ") == marked.count("vacuous: ") == 1
-    # In a whole set an entry without a property is misspelled, and named.
-    rest = {f"test_{number}": ["x"] for number in range(49)}
-    warn_of_unused(questions_of(WHOLE | rest))
-    assert caplog.text == ""
-    less = {name: of for name, of in WHOLE.items() if name != "test_insertion"}
-    warn_of_unused(questions_of(less))
-    assert caplog.text == ""
-    warn_of_unused(questions_of(less | rest))
-    assert caplog.text.count("insertion_site_positions") == 2
-    assert "vacancy" not in caplog.text
+def test_every_erratum_finds_its_properties():
+    marked = [
+        prop.erratum for sample in questions_of(WHOLE) for prop in annotate(sample).properties
+    ]
+    found = Counter(reason for text in filter(None, marked) for reason in text.split("; "))
+    expected = Counter()
+    for entry in errata():
+        expected[f"{entry.kind}: {entry.reason}"] += entry.count
+    assert found == expected
+    assert expected.total() == 21
+    assert any(text and "contradicting: " in text and "vacuous: " in text for text in marked)
 
 
 @needs_dev
@@ -366,13 +278,13 @@ def test_a_summary_counts_with_and_without_faulty_properties(configure):
 
     found = summary(tasks, rows)
     assert (found["metrics"][0]["sum"], found["metrics"][0]["total"]) == (3, 4)
-    assert found["verified"] == {"passed": 1, "total": 2}
+    assert found["faulty"] == {"q": ["bad"], "r": ["bad"]}
     assert found["metrics"][-1]["total"] == 0  # nothing is known by the authors' rule
     rows[0] = rows[0].model_copy(update={"values": {"published": 0.0}})
     found = summary(tasks, rows)
     assert (found["metrics"][-1]["sum"], found["metrics"][-1]["total"]) == (0, 2)
     sound = replace(tasks[0], properties=tasks[0].properties[:1])
-    assert summary([sound], [])["verified"] is None  # nothing is faulty: one score says it all
+    assert summary([sound], [])["faulty"] == {}  # nothing is faulty: one score says it all
 
 
 def faulty_task(name="q"):

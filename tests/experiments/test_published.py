@@ -1,7 +1,6 @@
 """The published scorer: reading printed dicts, unit tests on typed data, attribution."""
 
 import ast
-import json
 import re
 
 import numpy as np
@@ -18,7 +17,7 @@ from experiments.benchmarks.mattools.published import (
 )
 from experiments.benchmarks.mattools.stdout_rules import read_literal
 from experiments.benchmarks.mattools.unit_tests import Opaque, by_table, revive, verdict
-from sandbox.runner import dumps
+from sandbox.inside.tagged import decode, dumps
 
 
 @pytest.mark.parametrize(
@@ -109,23 +108,23 @@ def test_reading_is_literal_eval_where_there_is_nothing_special(value):
      {"a": 1, 2: "b"}, Element("Ga"), {Element("Ga"): -1}, {"$": 1}, Species("Fe", 2)],
 )  # fmt: skip
 def test_typed_data_arrive_as_they_were(value):
-    found = revive(json.loads(dumps(value)))
+    found = revive(decode(dumps(value)))
     assert type(found) is type(value)
     assert found == value
 
 
 def test_numpy_scalars_become_pythons_and_arrays_stay():
-    found = revive(json.loads(dumps({"a": np.bool_(True), "b": np.float64(2.5), "c": np.int32(3)})))
+    found = revive(decode(dumps({"a": np.bool_(True), "b": np.float64(2.5), "c": np.int32(3)})))
     assert found == {"a": True, "b": 2.5, "c": 3}
     assert [type(item) for item in found.values()] == [bool, float, int]
-    array = revive(json.loads(dumps(np.arange(6.0).reshape(2, 3))))
+    array = revive(decode(dumps(np.arange(6.0).reshape(2, 3))))
     assert isinstance(array, np.ndarray)
     assert array.shape == (2, 3)
 
 
 def test_no_class_that_an_answer_names_is_built():
     forged = '{"a": {"$": "msonable", "class": "unittest.mock._ANY", "v": {}}}'
-    found = revive(json.loads(forged))["a"]
+    found = revive(decode(forged))["a"]
     assert isinstance(found, Opaque)
     assert found != 1
 

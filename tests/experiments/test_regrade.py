@@ -1,16 +1,13 @@
 """Recorded answers are scored as a run scores them."""
 
 import json
-import re
-
-import pytest
 
 from experiments.benchmarks.atomworld.benchmark import AtomWorldBenchmark
-from experiments.benchmarks.atomworld.pictures import crystal
+from experiments.benchmarks.atomworld.crystal import Crystal
 from experiments.regrade import main
-from experiments.rows import read_rows
-from experiments.run import main as run
-from experiments.store import read_json
+from experiments.run.__main__ import main as run
+from experiments.run.rows import read_rows
+from experiments.run.store import read_json
 
 ATOMS = ["benchmark=atomworld", "benchmark.items=1", "benchmark.actions=[move,swap]"]
 
@@ -22,8 +19,8 @@ def rows(out):
 def test_answers_of_a_file_are_scored_in_all_modes(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     move, swap = AtomWorldBenchmark(items=1, actions=["move", "swap"]).load()
-    right = crystal(swap.target["literal"]).to_cif()
-    echo = crystal(move.target["before"]).to_cif()
+    right = Crystal.of(swap.target["literal"]).to_cif()
+    echo = Crystal.of(move.target["before"]).to_cif()
     lines = [
         {"id": move.question.id, "answer": f"<cif>{echo}</cif>"},
         {"id": move.question.id, "answer": "none"},
@@ -43,7 +40,6 @@ def test_answers_of_a_file_are_scored_in_all_modes(tmp_path, monkeypatch, capsys
     assert found[swap.question.id, 1].artefacts["error"] == "OutputFormatError"
     said = capsys.readouterr().out
     assert "strict above" in said
-    assert re.search(r"4 answers in \d+\.\d s with 1 processes", said)
     summary = read_json(tmp_path / "out" / "summary.json")
     assert (summary["system"], summary["model"]) == ("recorded", "it's answers")
     assert "not a language model" not in (tmp_path / "out" / "report.html").read_text()
@@ -56,30 +52,10 @@ def test_answers_of_a_file_are_scored_in_all_modes(tmp_path, monkeypatch, capsys
 def test_a_run_is_scored_again_from_its_final_code(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     tool = [*ATOMS, "benchmark.arm=tool", "benchmark.wording=published", "sandbox.workers=1"]
-    assert run([*tool, "system=single", "model=rules", "retrieval=none", "out=first"]) == 0
+    assert run([*tool, "system=oracle", "model=none", "retrieval=none", "out=first"]) == 0
     assert main([*tool, "answers=first", "out=second"]) == 0
     first, second = rows(tmp_path / "first"), rows(tmp_path / "second")
     assert first.keys() == second.keys()
     for key, row in first.items():
         assert (row.passed, row.values) == (second[key].passed, second[key].values)
         assert second[key].calls == 0
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (None, "no such file"),
-        ("", "no answers in it"),
-        ('{"id": "x"}\n', "line 1: must be JSON"),
-        ("[" * 100_000, "line 1: must be JSON"),
-        ('{"id": "x", "answer": "y"}\n', "ids=x: no such question"),
-    ],
-)
-def test_mistakes_are_named(tmp_path, capsys, content, words):
-    file = tmp_path / "a.jsonl"
-    if content is not None:
-        file.write_text(content)
-    assert main([*ATOMS, f"answers={file}", f"out={tmp_path / 'out'}"]) == 2
-    assert words in capsys.readouterr().err
-    assert main(ATOMS) == 2
-    assert "answers=FILE" in capsys.readouterr().err

@@ -4,18 +4,16 @@ import pytest
 
 from agents.base import Question, Trajectory, Usage
 from experiments.benchmarks.mattools.published import AUTHORS_RULE, MatToolsScorer
-from experiments.record import MAX_FIGURE, make_figures, make_row, make_trajectory
+from experiments.run.record import MAX_FIGURE, make_figures, make_row, make_trajectory
 from experiments.samples import Property, Sample
 from experiments.scorers.base import Metric, Score, Tools, measure
 from experiments.scorers.properties import (
     PropertyScorer,
     not_runnable,
-    verification_code,
-    verify_here,
 )
 from sandbox.base import Execution, Outcome, SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
-from sandbox.runner import dumps
+from sandbox.inside.tagged import dumps
 from tests.experiments.test_store import row as store_row
 
 HOSTILE = "'\"\"\"\\'''\n); import os; os._exit(1) #\x00\ud800 {x!r} </script>"
@@ -47,12 +45,18 @@ class Recorded:
         self.seen.append(code)
         return await self.real.run(code, entry, **rest)
 
+    async def call(self, module, function, arguments, **rest):
+        self.seen.append(repr(arguments))
+        return await self.real.call(module, function, arguments, **rest)
+
 
 class Failing:
     """A sandbox that is broken."""
 
     async def run(self, code, entry, **rest):
         raise SandboxError("no engine")
+
+    call = run
 
 
 RAISING = """
@@ -160,18 +164,8 @@ def test_what_is_runnable():
     assert not_runnable(Execution(Outcome.TIMEOUT, error="after 5 s")) == "timeout: after 5 s"
 
 
-def test_shipped_source_judges_as_the_imported_module():
-    prop = Property("x", "", "float", "1.0", "close")
-    for value in (1.0005, 1.1, None, HOSTILE):
-        payload = dumps({"x": value})
-        scope: dict = {"__name__": "main"}
-        exec(compile(verification_code([prop], payload), "verification", "exec"), scope)
-        passed, reason = scope["verdict"]()["x"]
-        assert (passed, reason) == verify_here([prop], payload)["x"]
-
-
 def test_a_share_above_a_baseline_is_one_of_what_the_baseline_leaves():
-    above = Metric("above", "above echo", "", of="published", baseline="echo")
+    above = Metric("published - echo", "above echo", "")
     for given, found in (
         ((1.0, 0.0), (1, 1)), ((1.0, 1.0), (0, 0)), ((0.0, 1.0), (-1, 0)), ((None, 1.0), (0, 0)),
     ):  # fmt: skip

@@ -1,28 +1,24 @@
 """What a run spends: one event loop, budgets, and answers that are not finished."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+import re
 from uuid import uuid4
 
 import pytest
-from langchain_core.messages import HumanMessage
-from werkzeug import Response
 
-from agents.base import Question, Step, StopReason, Trajectory
-from agents.episode import Episode, Parts, run_episode
-from experiments.rows import read_rows
-from experiments.run import main
-from experiments.samples import Sample
+from agents.base import Step, StopReason
+from agents.episode import Episode, System
+from agents.models import Message
+from agents.models.recordings import SHIPPED, read_exchanges
+from experiments.run.__main__ import main
+from experiments.run.config import read_run
+from experiments.run.forecast import from_recordings
+from experiments.run.rows import read_rows
 from experiments.scorers.properties import PropertyScorer
-from indexes import build
 from retrieval import evaluate
 from sandbox.environments import cache_folder
 from tests.agents.scripted import code_reply
-from tests.endpoint import Body, Endpoint, KeepAlive, text
+from tests.endpoint import Endpoint, KeepAlive, text
 
 CODE = code_reply("return {'volume': 64.0}")
 TINY = [
@@ -35,13 +31,13 @@ TINY = [
 
 
 @pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
+def endpoint():
     with KeepAlive() as server:
         yield Endpoint(server).play(CODE)
 
 
 @pytest.fixture
-def real(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+def real(endpoint, monkeypatch, tmp_path):
     """Arguments of a run with a real client, whose endpoint is on loopback."""
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     out = tmp_path / "run"
@@ -49,9 +45,7 @@ def real(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
             "model.cache=false", f"out={out}"]  # fmt: skip
 
 
-def test_every_run_of_a_sweep_has_its_answers(
-    real: list[str], endpoint: Endpoint, tmp_path: Path
-) -> None:
+def test_every_run_of_a_sweep_has_its_answers(real, endpoint, tmp_path):
     assert main([*real, "-m", "system=single,resample"]) == 0
     rows = [row for path in tmp_path.rglob("results.jsonl") for row in read_rows(path)]
     assert len(rows) == 4
@@ -59,9 +53,7 @@ def test_every_run_of_a_sweep_has_its_answers(
     assert len(endpoint.requests) >= 4
 
 
-def test_a_limit_in_dollars_without_a_price_is_refused_at_the_start(
-    real: list[str], endpoint: Endpoint, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_limit_in_dollars_without_a_price_is_refused_at_the_start(real, endpoint, capsys):
     for group in ("budget", "run_budget"):
         assert main([*real, "system=single", f"{group}.cost_usd=1"]) == 2
         said = capsys.readouterr().err
@@ -74,8 +66,8 @@ def test_a_limit_in_dollars_without_a_price_is_refused_at_the_start(
 
 
 def test_what_a_limit_ended_is_not_finished_and_waits_for_a_higher_limit(
-    real: list[str], endpoint: Endpoint, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    real, endpoint, tmp_path, capsys
+):
     endpoint.play("no code here")
     command = [*real, "system=single", "concurrency=1"]
     assert main([*command, "budget.calls=1"]) == 1
@@ -100,9 +92,7 @@ def test_what_a_limit_ended_is_not_finished_and_waits_for_a_higher_limit(
     assert all(row.scored for row in latest.values())
 
 
-def test_a_reply_without_usage_ends_the_question_and_is_no_score(
-    real: list[str], endpoint: Endpoint, tmp_path: Path
-) -> None:
+def test_a_reply_without_usage_ends_the_question_and_is_no_score(real, endpoint, tmp_path):
     endpoint.play(text("no code", usage=None))
     price = "model.price={prompt: 1, completion: 2}"
     assert main([*real, "system=single", "budget.cost_usd=1", price, "limit=1"]) == 1
@@ -112,9 +102,7 @@ def test_a_reply_without_usage_ends_the_question_and_is_no_score(
     assert row.cost_usd is None
 
 
-def test_the_last_line_says_when_the_budget_of_the_run_ended_it(
-    real: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_last_line_says_when_the_budget_of_the_run_ended_it(real, capsys):
     command = [*real, "system=single", "concurrency=1", "run_budget.calls=1"]
     assert main(command) == 1
     assert "stopped: run_budget.calls of 1 is used up" in capsys.readouterr().out.splitlines()[-1]
@@ -122,9 +110,9 @@ def test_the_last_line_says_when_the_budget_of_the_run_ended_it(
 
 @pytest.mark.long
 def test_what_documentation_costs_is_in_the_summary_and_in_the_limits(
-    real: list[str], endpoint: Endpoint, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def answer(body: Body) -> Response:
+    real, endpoint, tmp_path, capsys
+):
+    def answer(body):
         return text("## What it does\nA thing.\n" if "<symbol>" in str(body) else CODE)
 
     endpoint.play(answer)
@@ -147,6 +135,9 @@ def test_what_documentation_costs_is_in_the_summary_and_in_the_limits(
     assert again["outside"] == first["outside"]
 
 
+SECRET = "4711-part-of-a-reply"
+
+
 class Hostile:
     """A value that cannot be shown."""
 
@@ -154,37 +145,31 @@ class Hostile:
         raise ValueError("Exceeds the limit for integer string conversion")
 
 
-class Raises:
+class Raises(System):
     """A system whose answers break one part each: the agent after a call, the record."""
 
     name = "raises"
     uses_retrieval = False
 
-    def __init__(self, parts: Parts) -> None:
-        self.parts = parts
-
-    async def solve(self, question: Question, *, seed: int = 0) -> Trajectory:
-        """See :class:`agents.base.Agent`."""
-
-        async def steps(episode: Episode) -> StopReason:
-            await episode.draft([HumanMessage(question.prompt)])
-            if question.id == "formula":
-                raise RuntimeError("a planted bug")
-            if question.id == "cubic":
-                episode.steps.append(Step("execute", {"result": Hostile()}))
-            return "answered"
-
-        return await run_episode(self.parts, question, seed, steps)
+    async def _steps(self, episode: Episode) -> StopReason:
+        question = episode.question
+        await episode.draft([Message("user", question.prompt)])
+        if question.id == "formula":
+            try:
+                int(SECRET)
+            except ValueError as error:
+                raise RuntimeError(f"a planted bug: {SECRET}") from error
+        if question.id == "cubic":
+            episode.steps.append(Step("execute", {"result": Hostile()}))
+        return "answered"
 
 
-def test_what_an_answer_breaks_belongs_to_it_and_costs_what_it_cost(
-    real: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_an_answer_breaks_belongs_to_it_and_costs_what_it_cost(real, tmp_path, monkeypatch):
     score = PropertyScorer.score
 
-    async def broken(scorer: PropertyScorer, task: Sample, *rest: Any) -> Any:
+    async def broken(scorer, task, *rest):
         if task.question.id == "lists":
-            raise RecursionError("nested too deeply")
+            raise RecursionError(f"nested too deeply: {SECRET}")
         return await score(scorer, task, *rest)
 
     monkeypatch.setattr(PropertyScorer, "score", broken)
@@ -194,31 +179,52 @@ def test_what_an_answer_breaks_belongs_to_it_and_costs_what_it_cost(
     rows = {row.question_id: row for row in read_rows(tmp_path / "run" / "results.jsonl")}
     assert len(rows) == 6
     for name, told in {
-        "formula": "a planted bug",
-        "cubic": "integer string conversion",
-        "lists": "nested too deeply",
+        "formula": "the agent failed: RuntimeError in tests/experiments/test_spend.py:",
+        "cubic": "the record failed: ValueError in tests/experiments/test_spend.py:",
+        "lists": "scoring failed: RecursionError in tests/experiments/test_spend.py:",
     }.items():
         row = rows[name]
         assert (row.outcome, row.passed, row.calls) == ("infra", None, 1), name
         assert told in (row.error or "")
         stored = json.loads((tmp_path / "run" / "trajectories" / f"{name}-0.json").read_text())
-        assert "Traceback" in stored["error"]
+        assert "experiments/run/answering.py:" in row.error or "agents/episode.py:" in row.error
+        assert "integer string conversion" not in json.dumps(stored)
+    for path in (tmp_path / "run").rglob("*"):
+        assert not path.is_file() or SECRET.encode() not in path.read_bytes(), path
     assert [rows[name].scored for name in ("loop", "plain", "words")] == [True] * 3
     assert main(command) == 1  # and none of them stops a resume
     assert len(list(read_rows(tmp_path / "run" / "results.jsonl"))) == 9
 
 
-def test_an_unknown_id_is_answered_with_those_near_it(
-    real: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*real, "system=single", "ids=[cubics]"]) == 2
-    assert "ids=cubics: no such question of 6; near: cubic\n" in capsys.readouterr().err
-
-
-def test_a_home_folder_is_one_cache_for_all(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_home_folder_is_one_cache_for_all(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("MATSMITH_CACHE", "~/kept")
     assert cache_folder() == tmp_path / "kept"
-    assert {module.cache_folder for module in (build, evaluate)} == {cache_folder}
+    assert evaluate.cache_folder is cache_folder
+
+
+def test_what_a_run_will_cost_is_told_after_its_first_answers(real, capsys, tmp_path):
+    priced = [*real, "system=single", "model.price={prompt: 1000, completion: 0}", "concurrency=1"]
+    assert main([*priced, "limit=6"]) == 0
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if "dollars" in line)
+    rows = list(read_rows(tmp_path / "run" / "results.jsonl"))
+    each = sum(row.cost_usd or 0 for row in rows[:3]) / 3
+    assert line.startswith(f"about {3 * each:.2g} dollars, ")
+    assert line.endswith("minutes for the other 3 answers (from the first 3)")
+    assert main([*priced, "limit=6", "seeds=2"]) == 0
+    assert "for the other 6 answers (from the first 6)" in capsys.readouterr().out
+
+
+def test_recordings_foretell_a_model_with_a_price():
+    words = ["system=tools", "benchmark=invented", "benchmark.seed=101", "model=openai"]
+    config = read_run([*words, "model.name=gpt-4o", "model.price={prompt: 0, completion: 1000}"])
+    line = from_recordings(config, 20)
+    assert line is not None
+    found = re.fullmatch(r"about (\S+) dollars for 20 answers, from the tokens of (\d+) .*", line)
+    assert found is not None
+    played = read_exchanges(SHIPPED / "invented-101.jsonl.gz")
+    written = sum(one.reply["usage"][1] for one in played if one.system == "tools")
+    assert float(found[1]) == pytest.approx(written * 1000 / 1e6, rel=0.02)  # twenty answers
+    assert from_recordings(config, 0) is None
+    plain = read_run([*words, "model.name=gpt-4o", "model.base_url=http://localhost:1/v1"])
+    assert from_recordings(plain, 20) is None

@@ -1,5 +1,7 @@
 """Statistics against scipy, statsmodels and planted differences."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -10,8 +12,9 @@ from experiments.stats import (
     mcnemar,
     paired_difference,
     paired_permutation,
+    pass_all,
+    pass_at,
     ratio_interval,
-    spread,
 )
 
 
@@ -48,20 +51,13 @@ def test_intervals_and_tests_keep_their_promise_on_a_planted_null():
     assert 0.02 <= rejected / worlds <= 0.075
 
 
-def test_a_planted_shift_is_covered_by_its_interval():
-    generator = np.random.default_rng(4)
-    covered = missed = 0
-    for _ in range(60):
-        # Rates between 0.3 and 0.7, so that a shift of 0.05 is 0.05 for every question.
-        total = generator.integers(3, 7, 82)
-        rate = generator.uniform(0.3, 0.7, 82)
-        first = tallies(generator.binomial(total, rate), total)
-        second = tallies(generator.binomial(total, rate + 0.05), total)
-        difference = paired_difference(first, second)
-        covered += difference.low <= 0.05 <= difference.high
-        missed += difference.low <= 0.25 <= difference.high
-    assert covered >= 54
-    assert missed == 0
+@pytest.mark.parametrize("right", range(6))
+@pytest.mark.parametrize("k", range(1, 6))
+def test_pass_at_k_counts_every_choice_of_k_answers(k, right):
+    tried = [True] * right + [False] * (5 - right)
+    choices = list(combinations(tried, k))
+    assert pass_at(k, right, 5) == pytest.approx(sum(map(any, choices)) / len(choices))
+    assert pass_all(k, right, 5) == pytest.approx(sum(map(all, choices)) / len(choices))
 
 
 def test_clustering_widens_the_interval():
@@ -77,7 +73,6 @@ def test_no_data_is_none():
     assert paired_difference({}, {}) is None
     assert paired_permutation({"a": Tally(1, 1)}, {"b": Tally(1, 1)}) is None
     assert mcnemar({}, {}) is None
-    assert spread([]) is None
 
 
 def test_a_score_above_its_baseline():
@@ -124,12 +119,6 @@ def test_unequal_seeds_are_scaled():
     thrice = {"a": Tally(3, 6), "b": Tally(0, 6)}
     assert paired_permutation(once, thrice) == 1.0
     assert paired_difference(once, thrice).estimate == 0.0
-
-
-def test_spread():
-    assert spread([0.2]).deviation is None
-    assert spread([0.2, 0.4]).deviation == pytest.approx(np.std([0.2, 0.4], ddof=1))
-    assert spread([0.2, 0.4]).mean == pytest.approx(0.3)
 
 
 def test_three_questions_that_all_fail_do_not_prove_a_rate_of_zero():

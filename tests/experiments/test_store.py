@@ -5,9 +5,9 @@ import json
 import pytest
 
 from agents.budget import Budget
-from experiments.rows import Row, read_rows
-from experiments.store import Store, figures_path, write_json
-from sandbox.command import UsageError
+from experiments.run.rows import Row, read_rows
+from experiments.run.store import Store, figures_path, write_json
+from matsmith.core.errors import UsageError
 
 
 def row(question="a", seed=0, **changes):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from agents.base import Question, Step, Trajectory, Usage
-from agents.episode import Parts
+from agents.base import Agent, Question, Step, Trajectory, Usage
+from agents.episode import Context
 from experiments.samples import Property, Sample
 from experiments.scorers.properties import PropertyScorer
-from sandbox.runner import dumps
+from sandbox.inside.tagged import dumps
 
 
 def _property(name: str, gold: object, form: str, compare: str = "equal") -> Property:
@@ -66,7 +66,7 @@ class TinyBenchmark:
         ]
 
 
-class Scripted:
+class Scripted(Agent):
     """Answers from `CODE`; raises, or reports a failed model, where it is told to.
 
     Parameters
@@ -84,13 +84,13 @@ class Scripted:
 
     def __init__(
         self,
-        parts: Parts,
+        parts: Context,
         *,
         raises: Sequence[str] = (),
         model_fails: Sequence[str] = (),
         cost_usd: float | None = 0.01,
     ) -> None:
-        self.parts = parts
+        self.context = parts
         self.raises = raises
         self.model_fails = model_fails
         self.cost_usd = cost_usd

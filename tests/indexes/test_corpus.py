@@ -13,12 +13,12 @@ from indexes.llm_doc import Writer, llm_doc_corpus
 from tests.docgen.models import DocModel, StubbornModel
 
 
-async def build(package: Path, cache: Path, model: DocModel | DocModel, **kw: bool) -> Corpus:
-    options = WriteOptions(attempts=1, backoff=0.0)
+async def build(package: Path, cache: Path, model: DocModel, **kw: bool) -> Corpus:
+    options = WriteOptions(attempts=1)
     return await llm_doc_corpus(
         ["brickwork"],
         package,
-        writer=Writer(model, "somebody", options, **kw),
+        writer=Writer(model, options, **kw),
         cache=cache,
         show_progress=False,
     )
@@ -114,19 +114,10 @@ async def test_an_incomplete_corpus_is_an_error_that_says_what_to_do(
     message = str(caught.value)
     assert "brickwork.shapes.Brick: ConnectionError: refused" in message
     assert "the same command resumes" in message
-    assert message.endswith("retrieval.writer.accept_missing=true")
     assert not list((cache / "corpora").glob("llm_doc-*/documents.jsonl"))
     healed = StubbornModel()
     corpus = await build(package, cache, healed)
     assert 0 < len(healed.prompts) < len(corpus.documents)
-
-
-async def test_missing_texts_can_be_accepted_and_are_marked(package: Path, cache: Path) -> None:
-    model = StubbornModel(refuse={"brickwork.shapes.Brick": ""})
-    corpus = await build(package, cache, model, accept_missing=True)
-    brick = next(d for d in corpus.documents if d.metadata["qualname"] == "brickwork.shapes.Brick")
-    assert "signature: Brick(" in brick.page_content
-    assert "(no documentation was written)" in brick.page_content
 
 
 async def test_a_missing_package_is_an_error(package: Path, cache: Path) -> None:
@@ -134,7 +125,7 @@ async def test_a_missing_package_is_an_error(package: Path, cache: Path) -> None
         await llm_doc_corpus(
             ["absent"],
             package,
-            writer=Writer(DocModel(), "rules"),
+            writer=Writer(DocModel()),
             cache=cache,
             show_progress=False,
         )

@@ -1,14 +1,10 @@
-from __future__ import annotations
-
 import json
 
 import numpy as np
 import pytest
 from langchain_core.embeddings import Embeddings
-from pytest_httpserver import HTTPServer
-from werkzeug import Request, Response
+from werkzeug import Response
 
-from indexes.corpus import Corpus
 from indexes.dense import dense_index
 from indexes.embedding import (
     EmbeddingError,
@@ -36,7 +32,7 @@ class Counting(HashingEmbedding):
         return self.embed_documents(texts)
 
 
-def test_hashing_is_deterministic_and_of_unit_length() -> None:
+def test_hashing_is_deterministic_and_of_unit_length():
     embedding = HashingEmbedding(512)
     first, second = embedding.embed_documents(["charge states", "charge states"])
     assert first == second
@@ -47,7 +43,7 @@ def test_hashing_is_deterministic_and_of_unit_length() -> None:
     assert near > far + 0.3
 
 
-async def test_chroma_finds_what_the_vectors_say(corpus: Corpus) -> None:
+async def test_chroma_finds_what_the_vectors_say(corpus):
     embedding = HashingEmbedding(1024)
     index = await dense_index(corpus, embedding, show_progress=False)
     scores = await index.scores("volume of the wall", depth=5)
@@ -63,16 +59,14 @@ async def test_chroma_finds_what_the_vectors_say(corpus: Corpus) -> None:
     assert set(found) == set(np.argsort(-exact)[: len(found)])
 
 
-async def test_nothing_is_embedded_twice(corpus: Corpus) -> None:
+async def test_nothing_is_embedded_twice(corpus):
     await dense_index(corpus, Counting(), show_progress=False)
     again = Counting()
     await dense_index(corpus, again, show_progress=False)
     assert again.texts == 0
 
 
-async def test_an_interrupted_build_goes_on(
-    corpus: Corpus, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_interrupted_build_goes_on(corpus, monkeypatch):
     monkeypatch.setattr("indexes.dense._BATCH", 5)
     with pytest.raises(EmbeddingError, match="5 of"):
         await dense_index(corpus, Counting(fail_after=1), show_progress=False)
@@ -82,13 +76,12 @@ async def test_an_interrupted_build_goes_on(
     assert (await index.scores("wall", depth=3)).any()
 
 
-async def test_a_query_without_words_finds_nothing(corpus: Corpus) -> None:
+async def test_a_query_without_words_finds_nothing(corpus):
     index = await dense_index(corpus, HashingEmbedding(128), show_progress=False)
     assert not (await index.scores("the", depth=5)).any()
 
 
-def test_configurations(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+def test_configurations():
     assert build_embedding({"name": "none"}) is None
     made = build_embedding({"name": "hashing", "provider": "hashing", "dimensions": 64})
     assert isinstance(made, HashingEmbedding)
@@ -106,16 +99,16 @@ def test_configurations(monkeypatch: pytest.MonkeyPatch) -> None:
     assert embedding_name(local) == "small"
 
 
-def test_names_tell_embeddings_apart() -> None:
+def test_names_tell_embeddings_apart():
     assert embedding_name(HashingEmbedding(64)) != embedding_name(HashingEmbedding(128))
 
 
-async def test_embeddings_endpoint(corpus: Corpus, httpserver: HTTPServer) -> None:
+async def test_embeddings_endpoint(corpus, httpserver):
     """The OpenAI-compatible path, against a local server."""
     ours = HashingEmbedding(1024)
     seen: list[list[str]] = []
 
-    def answer(request: Request) -> Response:
+    def answer(request):
         body = request.get_json()
         texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
         assert all(isinstance(t, str) for t in texts)  # text, not token ids

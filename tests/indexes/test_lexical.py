@@ -1,8 +1,5 @@
-from __future__ import annotations
-
 import json
 import logging
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics.pairwise import cosine_similarity
 
-from indexes.corpus import Corpus
-from indexes.lexical import Bm25Index, TfidfIndex
+from indexes.lexical import TfidfIndex
 from indexes.store import indexed_texts, lexical_index
 from indexes.tokens import tokens
 
@@ -39,7 +35,7 @@ TEXTS = [
         ("R-3m 225", ["225"]),
     ],
 )
-def test_tokens(text: str, expected: list[str]) -> None:
+def test_tokens(text, expected):
     found = tokens(text)
     assert [t for t in expected if t not in found] == []
     if not expected:
@@ -47,15 +43,14 @@ def test_tokens(text: str, expected: list[str]) -> None:
 
 
 @given(st.text())
-def test_tokens_never_fail_and_are_lower_case(text: str) -> None:
+def test_tokens_never_fail_and_are_lower_case(text):
     for token in tokens(text):
         assert token
         assert token == token.lower()
 
 
-@pytest.mark.parametrize("kind", [TfidfIndex, Bm25Index])
-def test_the_right_text_scores_highest(kind: type[TfidfIndex] | type[Bm25Index]) -> None:
-    index = kind.build(TEXTS)
+def test_the_right_text_scores_highest():
+    index = TfidfIndex.build(TEXTS)
     assert int(np.argmax(index.scores("charge state of vacancies"))) == 0
     assert int(np.argmax(index.scores("structure matcher"))) == 1
     scores = index.scores("zirconium")
@@ -63,25 +58,22 @@ def test_the_right_text_scores_highest(kind: type[TfidfIndex] | type[Bm25Index])
     assert not scores.any()
 
 
-def test_tfidf_is_a_cosine() -> None:
+def test_tfidf_is_a_cosine():
     index = TfidfIndex.build(TEXTS)
     vectorizer = index._vectorizer
     expected = cosine_similarity(vectorizer.transform(["a structure"]), vectorizer.transform(TEXTS))
     np.testing.assert_allclose(index.scores("a structure"), expected.ravel(), rtol=1e-5)
 
 
-@pytest.mark.parametrize("kind", [TfidfIndex, Bm25Index])
-def test_a_saved_index_gives_the_same_scores(
-    kind: type[TfidfIndex] | type[Bm25Index], tmp_path: Path
-) -> None:
-    index = kind.build(TEXTS)
+def test_a_saved_index_gives_the_same_scores(tmp_path):
+    index = TfidfIndex.build(TEXTS)
     index.save(tmp_path)
     for query in ("charge states", "matcher of structures", "zirconium", ""):
-        np.testing.assert_array_equal(kind.load(tmp_path).scores(query), index.scores(query))
+        np.testing.assert_array_equal(TfidfIndex.load(tmp_path).scores(query), index.scores(query))
     assert not [p for p in tmp_path.rglob("*") if p.suffix in {".pkl", ".pickle", ".joblib"}]
 
 
-def test_relations_are_not_indexed(corpus: Corpus) -> None:
+def test_relations_are_not_indexed(corpus):
     pairs = list(
         zip((d.page_content for d in corpus.documents), indexed_texts(corpus), strict=True)
     )
@@ -91,10 +83,8 @@ def test_relations_are_not_indexed(corpus: Corpus) -> None:
 
 
 @pytest.mark.parametrize("damage", ["stamp", "file", "none"])
-def test_an_index_that_does_not_fit_is_named_and_rebuilt(
-    corpus: Corpus, cache: Path, damage: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    before = lexical_index(corpus, "tfidf").scores("wall of bricks")
+def test_an_index_that_does_not_fit_is_named_and_rebuilt(corpus, cache, damage, caplog):
+    before = lexical_index(corpus).scores("wall of bricks")
     (folder,) = (p for p in (cache / "indexes").iterdir() if p.is_dir())
     if damage == "stamp":
         (folder / "stamp.json").write_text(json.dumps({"format": 0, "documents": ""}))
@@ -102,7 +92,7 @@ def test_an_index_that_does_not_fit_is_named_and_rebuilt(
         (folder / "tfidf-matrix.npz").write_bytes(b"rubbish")
     built = (folder / "stamp.json").stat().st_ino
     with caplog.at_level(logging.WARNING):
-        after = lexical_index(corpus, "tfidf").scores("wall of bricks")
+        after = lexical_index(corpus).scores("wall of bricks")
     np.testing.assert_array_equal(before, after)
     rebuilt = (folder / "stamp.json").stat().st_ino != built
     assert rebuilt is (damage != "none")

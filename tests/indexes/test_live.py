@@ -1,20 +1,17 @@
 """Introspection of a small package, in the real sandbox."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from functools import partial
-from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from langchain_core.documents import Document
 
-from indexes.corpus import Corpus, CorpusError
+from indexes.corpus import CorpusError
 from indexes.live import live_corpus
 from sandbox.base import Execution, Outcome, SandboxConfig
 from sandbox.factory import available, get_sandbox
+from tests.docgen.conftest import write_package
 
 FILES = {
     "greenery/__init__.py": '''
@@ -157,15 +154,7 @@ FILES = {
 }  # fmt: skip
 
 
-def write(folder: Path) -> Path:
-    for name, text in FILES.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(dedent(text).lstrip("\n"), encoding="utf-8")
-    return folder
-
-
-def build(folder: Path, cache: Path, **options: object) -> Corpus:
+def build(folder, cache, **options):
     config = SandboxConfig(env="live", workers=1, options={"warmup": False, **options})
     return asyncio.run(
         live_corpus(
@@ -179,23 +168,23 @@ def build(folder: Path, cache: Path, **options: object) -> Corpus:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     if not available():
         pytest.skip("no isolating sandbox on this machine")
-    return write(tmp_path_factory.mktemp("greenery") / "site")
+    return write_package(tmp_path_factory.mktemp("greenery") / "site", FILES)
 
 
 @pytest.fixture(scope="module")
-def corpus(folder: Path) -> Corpus:
+def corpus(folder):
     return build(folder, folder.parent / "cache")
 
 
 @pytest.fixture(scope="module")
-def documents(corpus: Corpus) -> dict[str, Document]:
+def documents(corpus):
     return {str(d.metadata["qualname"]): d for d in corpus.documents}
 
 
-def test_a_class_lists_members_that_no_syntax_tree_shows(documents: dict[str, Document]) -> None:
+def test_a_class_lists_members_that_no_syntax_tree_shows(documents):
     text = documents["greenery.pots.Pot"].page_content
     assert "import: from greenery import Pot" in text
     assert "Pot(soil: Soil, depth: float = 10.0, *, label: Label | None = None)" in text
@@ -211,7 +200,7 @@ def test_a_class_lists_members_that_no_syntax_tree_shows(documents: dict[str, Do
     assert "_hidden" not in text
 
 
-def test_inherited_members_and_docstrings_are_seen(documents: dict[str, Document]) -> None:
+def test_inherited_members_and_docstrings_are_seen(documents):
     glazed = documents["greenery.pots.Glazed"].page_content
     assert "get_blue_share(strict: bool = False) -> float [method]: Share of light" in glazed
     assert "(from Pot)" in glazed
@@ -220,7 +209,7 @@ def test_inherited_members_and_docstrings_are_seen(documents: dict[str, Document
     assert "keys" not in documents["greenery.pots.Shelf"].page_content  # Python's own
 
 
-def test_every_symbol_has_a_document(documents: dict[str, Document]) -> None:
+def test_every_symbol_has_a_document(documents):
     kinds = {name: d.metadata["kind"] for name, d in documents.items()}
     assert kinds["greenery.pots.Pot.get_red_share"] == "method"
     assert kinds["greenery.pots.Pot.volume"] == "property"
@@ -235,7 +224,7 @@ def test_every_symbol_has_a_document(documents: dict[str, Document]) -> None:
     assert "Height of a stack." in documents["greenery.pots.stack"].page_content
 
 
-def test_metadata_are_those_of_the_other_sources(documents: dict[str, Document]) -> None:
+def test_metadata_are_those_of_the_other_sources(documents):
     fill = documents["greenery.pots.Pot.fill"].metadata
     assert fill["id"] == "live:greenery.pots.Pot.fill"
     assert (fill["package"], fill["version"]) == ("greenery-dist", "3.1")
@@ -260,7 +249,7 @@ def test_metadata_are_those_of_the_other_sources(documents: dict[str, Document])
         ("greenery.pots.Glazed.to_json", "monty.json.MSONable.to_json"),
     ],
 )
-def test_other_paths_are_known(corpus: Corpus, path: str, qualname: str) -> None:
+def test_other_paths_are_known(corpus, path, qualname):
     assert corpus.aliases[path] == qualname
 
 
@@ -272,21 +261,17 @@ def test_other_paths_are_known(corpus: Corpus, path: str, qualname: str) -> None
         ("loud", "SystemExit: never mind"),
     ],
 )
-def test_a_module_that_cannot_be_imported_says_why_and_harms_no_other(
-    documents: dict[str, Document], module: str, reason: str
-) -> None:
+def test_a_module_that_cannot_be_imported_says_why_and_harms_no_other(documents, module, reason):
     document = documents[f"greenery.{module}"]
     assert f"cannot be imported in this environment: {reason}" in document.page_content
 
 
-def test_objects_that_raise_are_survived(documents: dict[str, Document]) -> None:
+def test_objects_that_raise_are_survived(documents):
     assert "Lend." in documents["greenery.hostile.lend"].page_content
     assert "Angry." in documents["greenery.hostile.Angry"].page_content
 
 
-def test_it_is_built_once_and_the_same_again(
-    corpus: Corpus, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_is_built_once_and_the_same_again(corpus, folder, tmp_path, monkeypatch):
     again = build(folder, tmp_path, hash_seed=7)
     assert again.manifest.documents_digest == corpus.manifest.documents_digest
     monkeypatch.setattr("indexes.live._read", None)  # would be needed to build
@@ -300,7 +285,7 @@ class Liar:
     def __init__(self, result: object) -> None:
         self.result = result
 
-    async def __aenter__(self) -> Liar:
+    async def __aenter__(self):
         return self
 
     async def __aexit__(self, *_: object) -> None: ...
@@ -321,14 +306,14 @@ PAGE = {"module": "one", "error": None, "digest": hashlib.sha256(b"X = 1\n").hex
         ([{**PAGE, "digest": "0"}], "the sandbox imports another one"),
     ],
 )
-def test_what_comes_back_is_not_trusted(tmp_path: Path, result: object, message: str) -> None:
+def test_what_comes_back_is_not_trusted(tmp_path, result, message):
     (tmp_path / "one.py").write_text("X = 1\n")
     with pytest.raises(CorpusError, match=message):
         asyncio.run(
             live_corpus(
                 ["one"],
                 tmp_path,
-                open_sandbox=lambda: Liar(result),  # type: ignore[arg-type, return-value]
+                open_sandbox=lambda: Liar(result),
                 cache=tmp_path / "cache",
                 show_progress=False,
             )

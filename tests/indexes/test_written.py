@@ -1,14 +1,11 @@
 """Texts that need not be written: shipped with the project, or imported."""
 
-from __future__ import annotations
-
 import logging
-from pathlib import Path
 
 import pytest
 
 from docgen.library import build_library, read_library
-from docgen.prompts import VERSION, source_hash
+from docgen.prompts import VERSION
 from docgen.sources import read_sources
 from docgen.texts import (
     SHIPPED,
@@ -19,6 +16,7 @@ from docgen.texts import (
     prewritten,
     read_texts,
     render_text,
+    source_hash,
     text_files,
     write_texts,
 )
@@ -32,16 +30,16 @@ BRICK = "brickwork.shapes.Brick"
 CLAY = "## What it does\nA block of clay.\n\n## Example\n```python\nBrick()\n```"
 
 
-def put(package: Path, cache: Path, **changes: str) -> Path:
+def put(package, cache, **changes):
     """A file that was imported, about the class ``Brick`` as it is now."""
     symbol = read_library(["brickwork"], package).symbols[BRICK]
     fields = {"prompt": "1", "writer": "an LLM", "date": "2026-11", "text": CLAY, **changes}
     path = cache / "written" / file_name("brickwork-dist", "1.1")
-    write_texts(path, [Text(BRICK, source_hash(symbol), **fields)])  # type: ignore[arg-type]
+    write_texts(path, [Text(BRICK, source_hash(symbol), **fields)])
     return path
 
 
-async def test_every_document_says_who_wrote_it(package: Path, cache: Path) -> None:
+async def test_every_document_says_who_wrote_it(package, cache):
     put(package, cache)
     corpus = await build(package, cache, DocModel())
     documents = {d.metadata["qualname"]: d for d in corpus.documents}
@@ -57,7 +55,7 @@ async def test_every_document_says_who_wrote_it(package: Path, cache: Path) -> N
     assert corpus.manifest.writers == {"an LLM": 1, "somebody": len(others)}
 
 
-async def test_a_new_file_makes_another_corpus(package: Path, cache: Path) -> None:
+async def test_a_new_file_makes_another_corpus(package, cache):
     before = await build(package, cache, DocModel())
     put(package, cache)  # from an older prompt than what was just written
     assert (await build(package, cache, DocModel())).manifest.writers.keys() == {"somebody"}
@@ -69,9 +67,7 @@ async def test_a_new_file_makes_another_corpus(package: Path, cache: Path) -> No
     assert [d.page_content for d in without.documents] == [d.page_content for d in before.documents]
 
 
-async def test_a_changed_symbol_is_written_again_and_named(
-    package: Path, cache: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_changed_symbol_is_written_again_and_named(package, cache, caplog):
     put(package, cache)
     shapes = package / "brickwork/shapes.py"
     shapes.write_text(shapes.read_text().replace("width < 0", "width <= 0"))
@@ -84,7 +80,7 @@ async def test_a_changed_symbol_is_written_again_and_named(
 
 
 @pytest.mark.parametrize("damage", ["cut", "not JSON", "another file", "half a row"])
-async def test_a_damaged_file_is_one_line(package: Path, cache: Path, damage: str) -> None:
+async def test_a_damaged_file_is_one_line(package, cache, damage):
     path = put(package, cache)
     path.write_bytes(
         {
@@ -100,7 +96,7 @@ async def test_a_damaged_file_is_one_line(package: Path, cache: Path, damage: st
     assert "\n" not in str(error.value)
 
 
-def test_the_bytes_depend_on_the_texts_only(tmp_path: Path) -> None:
+def test_the_bytes_depend_on_the_texts_only(tmp_path):
     texts = [Text(name, "hash", "1", "an LLM", "2026-11", "text") for name in "ab"]
     write_texts(tmp_path / "one", texts)
     write_texts(tmp_path / "two", texts[::-1])
@@ -108,40 +104,40 @@ def test_the_bytes_depend_on_the_texts_only(tmp_path: Path) -> None:
     assert read_texts(tmp_path / "one") == texts
 
 
-def test_files_of_other_distributions_are_not_read(tmp_path: Path) -> None:
+def test_files_of_other_distributions_are_not_read(tmp_path):
     for name in ("brick", "brick-work", "Brick"):
         write_texts(tmp_path / file_name(name, "1.0"), [])
     found = [path.name for path in text_files(["brick"], [tmp_path])]
     assert found == ["Brick-1.0.jsonl.gz", "brick-1.0.jsonl.gz"]
 
 
-def test_a_failing_example_is_marked() -> None:
+def test_a_failing_example_is_marked():
     text = Text(BRICK, "hash", "1", "an LLM", "2026-11", CLAY, "fails")
     assert "## Example\n(This example fails when it is run.)\n```python" in render_text(text)
     assert render_text(Text(BRICK, "hash", "1", "an LLM", "2026-11", CLAY, "runs")) == CLAY
 
 
 @pytest.mark.parametrize("path", sorted(SHIPPED.glob(f"*{SUFFIX}")), ids=lambda p: p.name)
-def test_shipped_texts_are_sound(path: Path) -> None:
+def test_shipped_texts_are_sound(path):
     texts = read_texts(path)
     assert texts
     assert all(text.text.startswith("## What it does\n") for text in texts)
     assert len({text.qualname for text in texts}) == len(texts)
 
 
-def test_shipped_texts_fit_the_pinned_library() -> None:
+def test_shipped_texts_fit_the_pinned_library():
     try:
         folder = site_packages("live")
     except SandboxError as error:
         pytest.skip(str(error))
     packages = ["pymatgen.analysis.defects"]
     library = build_library(read_sources(packages, folder)).public()
-    given = prewritten(library, text_files(library.versions, [SHIPPED]))
+    texts, outdated = prewritten(library, text_files(library.versions, [SHIPPED]))
     (file,) = text_files(library.versions, [SHIPPED])
-    assert len(given.texts) == len(read_texts(file))
-    assert not given.outdated
+    assert len(texts) == len(read_texts(file))
+    assert not outdated
 
 
-def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_named(tmp_path):
     with pytest.raises(TextsError, match="absent"):
         read_texts(tmp_path / "absent")

@@ -3,11 +3,9 @@
 Beside it is another project whose package is called ``agents``, as that of openai-agents is.
 """
 
-from __future__ import annotations
-
-import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,10 +20,10 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
 ROOT = Path(__file__).parents[2]
 BELOW = ("agents", "conf", "docgen", "experiments", "indexes", "retrieval", "sandbox")
-SMALL = ["system=rag", "retrieval=llm_doc", "model=rules", "limit=1", "out=run"]
+SMALL = ["limit=1", "model.strict=true", "out=run"]  # what a newcomer runs
 
 
-def run(*command: str | Path, folder: Path) -> str:
+def run(*command, folder):
     """Standard output of a command that must succeed, without this process's packages."""
     variables = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "VIRTUAL_ENV"}}
     variables["MATSMITH_CACHE"] = str(environments.cache_folder())
@@ -42,7 +40,7 @@ def run(*command: str | Path, folder: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wheel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("source")
     caches = shutil.ignore_patterns("__pycache__", "data", "prebuilt")
     for name in ("matsmith", *BELOW):
@@ -55,7 +53,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def installed(wheel, tmp_path_factory):
     """The ``bin`` of a virtual environment that holds the wheel and what the lock file pins."""
     folder = tmp_path_factory.mktemp("installed")
     uv = (sys.executable, "-m", "uv")
@@ -82,53 +80,82 @@ def test_the_wheel_holds_every_file_of_the_packages(wheel):
         if path.is_file()
     }
     assert len(there) > 300
-    below = {name if name.startswith("matsmith/") else f"matsmith/{name}" for name in there}
+    below = {n if n.startswith("matsmith/") else f"matsmith/_packages/{n}" for n in there}
     assert packed == below
+
+
+def test_what_is_installed_is_the_checkout(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        for name in ("agents/base.py", "experiments/run/loop.py", "conf/config.yaml"):
+            assert archive.read(f"matsmith/_packages/{name}") == (ROOT / name).read_bytes()
 
 
 def test_the_wheel_claims_one_name(wheel, installed, tmp_path):
     with zipfile.ZipFile(wheel) as archive:
         (top,) = (name for name in archive.namelist() if name.endswith("/top_level.txt"))
         assert archive.read(top).split() == [b"matsmith"]
-        codes = {name: archive.read(name).decode() for name in archive.namelist()
-                 if name.endswith(".py") and "/questions/" not in name}  # fmt: skip
-    for name, code in codes.items():
-        for node in ast.walk(ast.parse(code)):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            if isinstance(node, ast.ImportFrom):
-                names = [node.module or ""]
-            assert not {word.partition(".")[0] for word in names} & set(BELOW), name
-    names = ", ".join(map(repr, BELOW))
     look = f"""
-import importlib.util, matsmith, agents
-print(agents.Agent.__module__, {{n for n in ({names}) if importlib.util.find_spec(n)}})
-from matsmith.agents.base import Agent
-print(Agent.__module__)
+import importlib.util, agents
+print({{n for n in {BELOW!r} if importlib.util.find_spec(n)}}, agents.Agent.__module__)
+try:
+    import matsmith
+except ImportError as error:
+    print(error)
 """
-    seen = run(installed / "python", "-c", look, folder=tmp_path).splitlines()
-    assert seen == ["agents {'agents'}", "matsmith.agents.base"]
+    names, refused = run(installed / "python", "-c", look, folder=tmp_path).splitlines()
+    assert names == "{'agents'} agents"
+    assert refused.startswith("another package called 'agents' is imported already")
+    ours = "import matsmith\nfrom agents.base import Agent\nprint(Agent.__module__)"
+    assert run(installed / "python", "-c", ours, folder=tmp_path) == "agents.base\n"
 
 
 def test_help_away_from_the_source(installed, tmp_path):
     assert "usage: matsmith ask" in run(installed / "matsmith", "ask", "--help", folder=tmp_path)
     assert "usage: matsmith mcp" in run(installed / "matsmith", "mcp", "--help", folder=tmp_path)
-    text = run(installed / "python", "-m", "matsmith.experiments.run", "--help", folder=tmp_path)
-    assert "usage: python -m matsmith.experiments.run" in text
+    text = run(installed / "matsmith", "run", "--help", folder=tmp_path)
     assert "choices: adaptive, agentic, " in text
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_question_of_live_away_from_the_source(installed, tmp_path):
-    run(installed / "python", "-m", "matsmith.experiments.run", *SMALL, folder=tmp_path)
+    run(installed / "matsmith", "run", *SMALL, folder=tmp_path)
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert summary["complete"]
+    (row,) = (tmp_path / "run" / "results.jsonl").read_text().splitlines()
+    assert all(json.loads(row)["passed"].values())
     page = (tmp_path / "run" / "report.html").read_text()
     assert (ROOT / "experiments" / "report" / "page.css").read_text().strip() in page
 
 
 def test_documentation_away_from_the_source(installed, tmp_path):
     orchard = ROOT / "tests" / "data" / "orchard" / "src"
-    command = ("-m", "matsmith.docgen", "package=orchard", f"folder={orchard}", "out=docs.jsonl")
-    run(installed / "python", *command, folder=tmp_path)
+    command = ("docs", "package=orchard", f"folder={orchard}", "out=docs.jsonl")
+    run(installed / "matsmith", *command, folder=tmp_path)
     rows = [json.loads(line) for line in (tmp_path / "docs.jsonl").read_text().splitlines()]
     assert {"orchard"} == {row["qualname"].partition(".")[0] for row in rows}
+
+
+def test_a_plug_in_beside_the_wheel(installed, tmp_path):
+    source = shutil.copytree(ROOT / "tests" / "data" / "quarry", tmp_path / "source")
+    into = ("pip", "install", "--quiet", "--no-deps", "--python", installed / "python")
+    run(sys.executable, "-m", "uv", *into, source, folder=tmp_path)
+    run(installed / "python", "-c", "import quarry", folder=tmp_path)  # before matsmith is
+    text = run(installed / "matsmith", "run", "--help", folder=tmp_path)
+    for name in ("stubborn", "stones", "ledger"):
+        assert re.search(rf"choices: .*\b{name}\b", text)
+    keys = run(installed / "matsmith", "run", "system=stubborn", "--help", folder=tmp_path)
+    assert re.search(r"system\.letter +The reply\. \[A\]", keys)
+    words = ("system=stubborn", "letter=B", "benchmark=stones", "retrieval=ledger", "pages=3")
+    run(installed / "matsmith", "run", *words, "model=none", "out=run", folder=tmp_path)
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert summary["complete"]
+    assert [(m["title"], m["sum"], m["total"]) for m in summary["metrics"]] == [("accuracy", 1, 2)]
+    assert summary["config"]["retrieval"]["params"] == {"pages": 3}
+    board, stone = (
+        json.loads((tmp_path / "run" / "trajectories" / f"{name}-0.json").read_text())
+        for name in ("board", "stone")
+    )
+    (picture,) = board["question"]["images"].values()
+    assert (tmp_path / "run" / picture).read_bytes() == (source / "quarry/board.png").read_bytes()
+    assert len(stone["steps"][0]["hits"]) == 1
+    assert "accuracy" in (tmp_path / "run" / "report.html").read_text()

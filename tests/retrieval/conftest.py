@@ -1,9 +1,6 @@
 """A retriever over the small package of the docgen tests."""
 
-from __future__ import annotations
-
 from functools import partial
-from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
@@ -13,7 +10,6 @@ from retrieval.base import Retriever
 from retrieval.factory import get_retriever
 from sandbox.base import SandboxConfig
 from sandbox.factory import get_sandbox
-from tests.docgen.conftest import write_package
 from tests.docgen.models import DocModel
 
 PLAIN = SandboxConfig(env="live", workers=1, options={"warmup": False})
@@ -24,22 +20,15 @@ class Make(Protocol):
 
 
 @pytest.fixture
-def package(tmp_path: Path) -> Path:
-    """The folder that holds ``brickwork``."""
-    return write_package(tmp_path / "site")
-
-
-@pytest.fixture
-def make(package: Path, tmp_path: Path) -> Make:
+def make(package, tmp_path):
     """Makes a retriever over ``brickwork`` from configuration keys."""
 
-    async def build(embedding: Embeddings | None = None, **config: Any) -> Retriever:
+    async def build(embedding=None, **config):
         retriever = await get_retriever(
             {"name": "test", "source": "llm_doc", **config},
             packages=["brickwork"],
             site_packages=package,
             writer=DocModel(),
-            writer_name="rules",
             embedding=embedding,
             cache=tmp_path / "cache",
             progress=False,

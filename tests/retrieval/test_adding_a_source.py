@@ -1,31 +1,24 @@
 """docs/adding-a-source.md, followed literally."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path
 
-import pytest
-
 from agents.budget import Meter
 from agents.runtime import open_client, open_retriever, open_writer
-from experiments.config import compose, validate
+from experiments.run.config import read_run
+from matsmith.core.configuration import CONF
 from sandbox import environments
 from sandbox.base import SandboxConfig
-from sandbox.command import CONF
 
 GUIDE = Path(__file__).parents[2] / "docs" / "adding-a-source.md"
 
 
-async def test_the_guide_works(
-    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_guide_works(package, tmp_path, monkeypatch):
     text = GUIDE.read_text()
     assert text.count("\n") < 40
     source, config = (
-        re.search(rf"```{kind}\n(.*?)```", text, re.DOTALL)[1]  # type: ignore[index]
-        for kind in ("python", "yaml")
+        re.search(rf"```{kind}\n(.*?)```", text, re.DOTALL)[1] for kind in ("python", "yaml")
     )
     conf = shutil.copytree(CONF, tmp_path / "conf")
     (conf / "retrieval" / "notes.yaml").write_text(config)
@@ -33,7 +26,9 @@ async def test_the_guide_works(
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(environments, "site_packages", lambda _: package)
-    made = validate(compose(["retrieval=notes", "model=rules", "system=rag"], conf))
+    words = ["model=none", "system=rag", "paragraphs=2", f"--config-dir={conf}"]
+    made = read_run(["retrieval=notes", *words])
+    assert made.retrieval.params == {"paragraphs": 2}
     writer = open_writer(made, open_client(made.model), Meter())
     retriever = await open_retriever(made, ["brickwork"], SandboxConfig(), writer=writer)
     assert retriever is not None

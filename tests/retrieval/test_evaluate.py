@@ -1,51 +1,48 @@
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrieval.evaluate import ALL, Options, main
+from retrieval.evaluate import main
 from retrieval.gold import Query
 from retrieval.measures import bootstrap, paired, recall, reciprocal_rank, share
-from sandbox.command import read_options
 
 A, B, C, D = (frozenset({name}) for name in "abcd")
 
 
 @pytest.mark.parametrize(("k", "expected"), [(1, 0.0), (2, 0.5), (3, 0.5), (4, 1.0)])
-def test_recall(k: int, expected: float) -> None:
+def test_recall(k, expected):
     assert recall([C, A, D, B], frozenset("ab"), k) == expected
 
 
-def test_a_chunk_covers_several_symbols_once() -> None:
+def test_a_chunk_covers_several_symbols_once():
     assert recall([frozenset("ab"), A], frozenset("ab"), 1) == 1.0
     assert recall([A, A], frozenset("ab"), 2) == 0.5
 
 
-def test_reciprocal_rank() -> None:
+def test_reciprocal_rank():
     assert reciprocal_rank([C, A, B], frozenset("ab")) == 0.5
     assert reciprocal_rank([C, D], frozenset("ab")) == 0.0
 
 
+@settings(deadline=None)  # ten thousand resamples on a busy machine
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
-def test_the_interval_holds_the_mean(values: list[float]) -> None:
+def test_the_interval_holds_the_mean(values):
     estimate = bootstrap(values)
     assert estimate.low <= estimate.mean + 1e-9
     assert estimate.mean <= estimate.high + 1e-9
 
 
-def test_the_interval_agrees_with_theory() -> None:
+def test_the_interval_agrees_with_theory():
     values = np.random.default_rng(1).normal(0.5, 0.2, 400)
     estimate = bootstrap(list(values))
     half = 1.96 * values.std(ddof=1) / np.sqrt(400)
     assert estimate.high - estimate.low == pytest.approx(2 * half, rel=0.05)
 
 
-def test_a_paired_difference_sees_what_separate_intervals_do_not() -> None:
+def test_a_paired_difference_sees_what_separate_intervals_do_not():
     reference = list(np.random.default_rng(2).uniform(0, 1, 50))
     better = [value + 0.05 for value in reference]
     difference = paired(better, reference)
@@ -53,7 +50,7 @@ def test_a_paired_difference_sees_what_separate_intervals_do_not() -> None:
     assert bootstrap(better).low < bootstrap(reference).mean
 
 
-def test_names_that_do_not_stand_in_the_question_are_hidden() -> None:
+def test_names_that_do_not_stand_in_the_question_are_hidden():
     query = Query("q", "Use a Wall, not Bricks or mix_it.", {
         "m.Wall": "class", "m.Brick": "class", "m.mix": "function", "m.Wall.volume": "method",
     })  # fmt: skip
@@ -61,7 +58,7 @@ def test_names_that_do_not_stand_in_the_question_are_hidden() -> None:
     assert query.hidden("all") == {"m.Brick", "m.mix", "m.Wall.volume"}
 
 
-def test_a_share_counts_names_and_resamples_queries() -> None:
+def test_a_share_counts_names_and_resamples_queries():
     found = share([1, 0, 3], [1, 0, 9])
     assert found is not None
     assert (found.found, found.of, found.estimate.mean) == (4, 10, 0.4)
@@ -69,12 +66,12 @@ def test_a_share_counts_names_and_resamples_queries() -> None:
     assert share([0, 0], [0, 0]) is None
 
 
-def test_no_queries_is_an_error() -> None:
+def test_no_queries_is_an_error():
     with pytest.raises(ValueError, match="no queries"):
         bootstrap([])
 
 
-def test_masking_hides_gold_names_and_nothing_else() -> None:
+def test_masking_hides_gold_names_and_nothing_else():
     query = Query(
         "q", "Use Wall.volume of a Wall, not Wallpaper: volume_3", {"m.Wall.volume": "method",
                                                                   "m.Wall": "class"}
@@ -84,12 +81,7 @@ def test_masking_hides_gold_names_and_nothing_else() -> None:
     assert query.wanted("all") == {"m.Wall", "m.Wall.volume"}
 
 
-def test_command(
-    package: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_command(package, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
     gold = tmp_path / "gold.jsonl"
     rows = [
@@ -125,68 +117,7 @@ def test_command(
     assert names["recall"]["1"]["mean"] == pytest.approx(1 / 3)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["gold=absent.jsonl"], "gold=absent.jsonl"),
-        (["retrieval=llm_doc"], "benchmark=NAME or gold=FILE must be given"),
-        (["gold=x", "retrival=y"], "retrival: no such key (did you mean retrieval?)"),
-        (["benchmark=absent"], "benchmark=absent: no such configuration; valid ones:"),
-        (["benchmark=mattools"], "benchmark=mattools: path=FOLDER"),
-        (
-            ["benchmark=mattools", "benchmark.level=goal"],
-            "benchmark.level: not known",
-        ),
-        (
-            ["benchmark=live", "benchmark.level=word"],
-            "benchmark.level=word: choose one",
-        ),
-        (["benchmark=live", "benchmark.split=half"], "benchmark=live: split=half: choose one of"),
-        (["gold={gold}", "retrieval.rerank=model"], "rerank=model needs a chat model"),
-        (
-            ["gold={gold}", "retrieval.rerank=model", "reranker=no.such"],
-            "reranker=no.such: cannot",
-        ),
-        (["gold"], "write key=value"),
-        (["gold={gold}", "retrieval=magic"], "retrieval=magic: no such configuration; valid ones:"),
-        (["gold={gold}", "retrieval=none"], "retrieves nothing"),
-        (["gold={gold}", "packages=absent"], "no Python source under"),
-        (["gold={gold}", "retrieval.modus=x"], "retrieval.modus: no such key"),
-        (["gold={broken}"], "line 1: not a query"),
-    ],
-)
-def test_mistakes_are_one_line_and_exit_code_2(
-    arguments: list[str],
-    message: str,
-    package: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
-    gold, broken = tmp_path / "gold.jsonl", tmp_path / "broken.jsonl"
-    gold.write_text('{"id": "1", "query": "wall", "gold": {"brickwork.wall.Wall": "class"}}\n')
-    broken.write_text('{"id": "1"}\n')
-    given = [a.format(gold=gold, broken=broken) for a in arguments]
-    if not any(a.startswith("packages") for a in given):
-        given.append("packages=brickwork")
-    assert main([*given, f"site_packages={package}"]) == 2
-    printed = capsys.readouterr()
-    assert message in printed.err
-    assert "Traceback" not in printed.err
-
-
-def test_everything_is_every_source_with_every_mode() -> None:
-    options = read_options(["gold=x", "retrieval=all"], Options)
-    assert options.retrievers == ALL
-    assert {name.partition(":")[0] for name in ALL} >= {
-        "llm_doc", "live", "llm_doc_semantic", "official_doc", "code", "graph",
-    }  # fmt: skip
-
-
-def test_a_mode_a_reranker_and_a_document_to_write(
-    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mode_and_a_document_to_write(package, tmp_path, monkeypatch):
     monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
     gold, document = tmp_path / "walls.jsonl", tmp_path / "page.md"
     row = {"id": "1", "query": "volume of a wall", "gold": {"brickwork.wall.Wall": "class"}}
@@ -198,8 +129,6 @@ def test_a_mode_a_reranker_and_a_document_to_write(
         "embedding=hashing",
         "packages=brickwork",
         f"site_packages={package}",
-        "retrieval.rerank=model",
-        "reranker=agents.models.rules.RulesChatModel",
         f"write={document}",
     ]
     assert main(arguments) == 0
@@ -207,6 +136,5 @@ def test_a_mode_a_reranker_and_a_document_to_write(
     assert text.startswith("before\n<!-- walls -->\n| retriever | R@5 | R@12 | R in 1000 tokens |")
     assert text.endswith("<!-- end -->\nafter\n")
     assert "| `code:dense` | 1.000" in text
-    assert "| 0 % |" in text  # unreadable replies
     document.write_text("no marks")
     assert main(arguments) == 2

@@ -1,48 +1,88 @@
 """The leakage audit of every source, over a small package that does leak."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from langchain_core.documents import Document
 
 from indexes.embedding import HashingEmbedding
 from indexes.graph import graph_folder, graph_index, stored_texts
 from retrieval import leaks
 from retrieval.gold import FileGold
-from retrieval.leaks import SOURCES, find, main, markdown
+from retrieval.leaks import SOURCES, audit, find, main, markdown, words
 from retrieval.retriever import CorpusRetriever
-from tests.retrieval.conftest import Make
 
 WORDS = " ".join(f"word{i}" for i in range(20))
 
 
-def test_kinds_are_counted_apart_and_the_longest_run_is_named() -> None:
+SECRET = """wall = build(height=65.0, bond="stretcher", mortar=Mortar(thickness=12.5))
+assert abs(wall.volume(courses=7) - 45500.0) < 1e-6 and wall.brick.height == 65.0
+assert wall.brick.width == 100.0"""
+
+
+def document(text, identifier="d"):
+    return Document(page_content=text, metadata={"id": identifier})
+
+
+def test_a_leak_is_found_and_named():
+    corpus = [document("harmless text", "a"), document(f"Example:\n{SECRET}\nend", "leak")]
+    (overlap,) = audit(corpus, {"q": SECRET})
+    assert (overlap.shared, overlap.document) == (overlap.total, "leak")
+    assert overlap.longest == " ".join(words(SECRET))
+
+
+def test_ordinary_use_of_the_library_is_not_a_leak():
+    (overlap,) = audit(
+        [document("wall.volume(courses=7) gives the volume of a wall")], {"q": SECRET}
+    )
+    assert overlap.shared == 0
+    assert overlap.longest == ""
+
+
+@given(st.integers(0, 10), st.integers(13, 19))
+def test_a_part_of_thirteen_words_is_enough(start, size):
+    sequence = words(SECRET)
+    part = sequence[start : start + size]
+    (overlap,) = audit([document("zzz " + " ".join(part) + " zzz")], {"q": SECRET})
+    assert overlap.shared == max(0, len(part) - 12)
+    assert overlap.longest == (" ".join(part) if len(part) >= 13 else "")
+
+
+def test_short_secrets_have_nothing_to_share():
+    (overlap,) = audit([document("a b c")], {"q": "a b c"})
+    assert (overlap.shared, overlap.total) == (0, 0)
+
+
+def test_kinds_are_counted_apart_and_the_longest_run_is_named():
     documents = [Document(f"before {WORDS} after", metadata={"id": "d"})]
     secrets = {"a/reference": WORDS, "b/reference": "nothing in common", "a/gold": "1 2 3",
                "a/answer 1": f"{WORDS[:89]} and more"}  # fmt: skip
     rows = find("q", "code", documents, secrets)
-    assert [(r.kind, r.sharing, r.total, r.words) for r in rows] == [
+    assert [(r.kind, r.sharing, r.total, r.worst.words) for r in rows] == [
         ("reference", 1, 2, 20), ("gold", 0, 1, 0), ("answer", 1, 1, 14),
     ]  # fmt: skip
-    assert (rows[0].secret, rows[0].document, rows[0].run) == ("a/reference", "d", WORDS)
+    assert (rows[0].worst.secret, rows[0].worst.document, rows[0].worst.longest) == (
+        "a/reference",
+        "d",
+        WORDS,
+    )
     table = markdown(rows)
     assert "| source | q: reference | q: gold | q: answer |" in table
     assert "| `code` | 1 of 2 (longest: 20 words) | 0 of 1 | 1 of 1 (longest: 14 words) |" in table
 
 
-async def test_a_graph_is_looked_through_as_it_is_stored(make: Make) -> None:
+async def test_a_graph_is_looked_through_as_it_is_stored(make):
     retriever = await make(HashingEmbedding(64))
     assert isinstance(retriever, CorpusRetriever)
     embedding = HashingEmbedding(64)
-    graph = await graph_index(retriever.corpus, embedding, show_progress=False)
+    graph = await graph_index(retriever.corpus, embedding)
     await graph.close()
     texts = {
         str(d.metadata["id"]): d.page_content
-        for d in stored_texts(graph_folder(retriever.corpus, embedding, "symbols"))
+        for d in stored_texts(graph_folder(retriever.corpus, embedding))
     }
     graphml = next(text for name, text in texts.items() if name.endswith(".graphml"))
     assert "Wall needs" in graphml
@@ -51,12 +91,7 @@ async def test_a_graph_is_looked_through_as_it_is_stored(make: Make) -> None:
 
 
 @pytest.mark.long
-def test_command(
-    package: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_command(package, tmp_path, capsys, monkeypatch):
     """A docstring that is also verification is found in every source, the graph included."""
     path = package / "brickwork" / "wall.py"
     path.write_text(path.read_text().replace("Volume of the wall.", f"Gives {WORDS}."))
@@ -72,8 +107,8 @@ def test_command(
     monkeypatch.setattr(leaks, "sources_of", lambda _: [source])
     out, page = tmp_path / "leaks.json", tmp_path / "page.md"
     page.write_text("<!-- leaks -->\n<!-- end -->\n")
-    given = ["embedding=hashing", "packages=brickwork", f"site_packages={package}", f"out={out}"]
-    assert main([*given, f"gold={gold}", f"write={page}"]) == 0
+    chosen = ["embedding=hashing", "packages=brickwork", f"site_packages={package}", f"out={out}"]
+    assert main([*chosen, f"gold={gold}", f"write={page}"]) == 0
     rows = json.loads(out.read_text())
     found = {row["source"] for row in rows if row["kind"] == "test" and row["sharing"]}
     assert found == set(SOURCES)

@@ -1,17 +1,14 @@
 """A small package that a query names: one query per property, and what documents mention."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-
 from langchain_core.documents import Document
 
+from docgen.replies import structure
 from indexes.lexical import TfidfIndex
-from retrieval.evidence import Evidence, SymbolRanker
+from retrieval.config import Evidence
+from retrieval.evidence import SymbolRanker
 from retrieval.linking import Linker
-from retrieval.package import PackageRanker
-from retrieval.scorers import LexicalScorer
-from retrieval.terms import Terms
+from retrieval.package import PackageRanker, Terms
+from retrieval.scorers import lexical_scorer
 
 TERMS = ("amber hold", "basalt lag", "cobalt reach", "dolomite gain", "ember span", "flint tally")
 QUESTION = (
@@ -20,7 +17,7 @@ QUESTION = (
 )
 
 
-def document(number: int) -> Document:
+def document(number):
     """A function that needs what the next one but two gives: amber, dolomite; basalt, ember; ..."""
     needed = TERMS[number + 1] if number % 3 < 2 else None
     inputs = f"## Parameters\nx (float): what is called {needed} of the same crystal, in GPa.\n"
@@ -28,66 +25,73 @@ def document(number: int) -> Document:
         f"lab.m.f{number}\nkind: function\nsignature: f{number}(x)\n---\n## What it does\n"
         f"The {TERMS[number]}, which stands for something.\n\n{inputs if needed else ''}"
     )
-    return Document(text, metadata={"qualname": f"lab.m.f{number}", "kind": "function"})
+    return Document(
+        text, metadata={"qualname": f"lab.m.f{number}", "kind": "function", **structure(text)}
+    )
 
 
-def noise(number: int) -> Document:
+def noise(number):
     name = f"other.crystal_{number}"
     text = f"{name}\nkind: function\n---\n## What it does\nThe crystal is large, cubic crystal."
-    return Document(text, metadata={"qualname": name, "kind": "function"})
+    return Document(text, metadata={"qualname": name, "kind": "function", **structure(text)})
 
 
 LIBRARY = [*(document(number) for number in range(6)), *(noise(number) for number in range(20))]
 
 
-def rankers(library: Sequence[Document]) -> tuple[SymbolRanker, PackageRanker]:
+def rankers(library):
     linker = Linker(library, {})
-    scorer = LexicalScorer(TfidfIndex.build([one.page_content for one in library]))
+    scorer = lexical_scorer(TfidfIndex.build([one.page_content for one in library]))
     symbols = SymbolRanker(scorer, library, linker, Evidence())
-    return symbols, PackageRanker(symbols, library, linker, LARGEST)
+    return symbols, PackageRanker(symbols.rank, library, linker, LARGEST)
 
 
 LARGEST = 50  # documents of a small package
 
 
-async def found(query: str, k: int = 6) -> list[str]:
+async def found(query, k=6):
     ranking = await rankers(LIBRARY)[1].rank(query, k)
     scores = [score for _, score in ranking]
     assert scores == sorted(scores, reverse=True)
     return [str(LIBRARY[position].metadata["qualname"]) for position, _ in ranking]
 
 
-async def test_each_property_comes_first_then_what_its_documents_need() -> None:
+async def test_each_property_comes_first_then_what_its_documents_need():
     first = await found(QUESTION)
     assert first == ["lab.m.f0", "lab.m.f3", "lab.m.f1", "lab.m.f4", "lab.m.f2", "lab.m.f5"]
 
 
-async def test_a_query_that_names_no_small_package_is_ranked_as_ever() -> None:
+async def test_a_query_that_names_no_small_package_is_ranked_as_ever():
     larger = [noise(number) for number in range(LARGEST)]
     for number, one in enumerate(larger):
         one.metadata["qualname"] = f"lab.n{number}"
+    big = [noise(number) for number in range(LARGEST + 1)]
+    for number, one in enumerate(big):
+        one.metadata["qualname"] = f"big.n{number}"
     for query, library in (
         (QUESTION.replace("package lab", "package"), LIBRARY),
         (QUESTION, [*LIBRARY, *larger]),
+        (QUESTION.replace("package lab", "packages lab and big"), [*LIBRARY, *big]),
     ):
         symbols, package = rankers(library)
         assert await package.rank(query, 6) == await symbols.rank(query, 6)
 
 
-async def test_a_query_without_properties_follows_its_best_documents() -> None:
+async def test_a_query_without_properties_follows_its_best_documents():
     assert (await found("the amber hold in lab", k=3)) == ["lab.m.f0", "lab.m.f1", "lab.m.f2"]
 
 
-def test_terms_in_a_circle_end() -> None:
+def test_terms_in_a_circle_end():
     one, other = document(0), document(1)
     other.page_content = other.page_content.replace("cobalt reach", "amber hold")
+    other.metadata |= structure(other.page_content)
     terms = Terms([one, other])
     assert terms.mentioned(0) == (1,)
     assert terms.mentioned(1) == (0,)
     assert terms.closure([0]) == [0, 1]
 
 
-def test_words_that_many_share_are_no_term() -> None:
+def test_words_that_many_share_are_no_term():
     many = [document(0) for _ in range(5)]
     for number, one in enumerate(many):
         one.metadata["qualname"] = f"lab.m.g{number}"

@@ -6,7 +6,8 @@ import time
 import pytest
 from filelock import FileLock
 
-from sandbox import cache, environments
+from matsmith import cache
+from sandbox import environments
 
 DAY = 86_400
 

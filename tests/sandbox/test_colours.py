@@ -1,14 +1,12 @@
 """Code in colours: nothing is lost, whatever it is, and it takes linear time."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.colours import coloured, pieces
+from matsmith.core.colours import coloured, pieces
 
 CODE = '''\
 @cache
@@ -20,7 +18,7 @@ class A: pass
 '''
 
 
-def test_the_kinds() -> None:
+def test_the_kinds():
     found = {text.strip(): kind for kind, text in pieces(CODE) if kind}
     assert found == {
         "@cache": "decorator", "def": "keyword", "f": "function", "# why": "comment",
@@ -32,12 +30,12 @@ def test_the_kinds() -> None:
 
 
 @given(st.text())
-def test_nothing_is_lost(code: str) -> None:
+def test_nothing_is_lost(code):
     assert "".join(text for _, text in pieces(code)) == code
 
 
 @given(st.text("\"'\\\n #rf@a1"))
-def test_nothing_is_lost_of_quotes(code: str) -> None:
+def test_nothing_is_lost_of_quotes(code):
     assert "".join(text for _, text in pieces(code)) == code
 
 
@@ -48,7 +46,7 @@ PATHOLOGICAL = [
 
 
 @pytest.mark.parametrize("start", ["", '"""', "'", "x = '''a"])
-def test_linear(start: str) -> None:
+def test_linear(start):
     """A quadratic lexer needs hours for these."""
     started = time.process_time()
     for piece in PATHOLOGICAL:

@@ -1,7 +1,5 @@
 """``python -m sandbox``: what a user sees."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -10,17 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import bubblewrap, install
+from sandbox import install
 from sandbox.__main__ import COMMANDS, main
 from sandbox.base import SandboxError
+from tests.sandbox.conftest import needs_bubblewrap
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-needs_bubblewrap = pytest.mark.skipif(
-    bubblewrap.problem() is not None, reason=str(bubblewrap.problem())
-)
 
 
-def command(*words: str) -> subprocess.CompletedProcess[str]:
+def command(*words):
     return subprocess.run(
         [sys.executable, "-m", "sandbox", *words],
         capture_output=True, text=True, timeout=240, cwd=REPOSITORY, check=False,
@@ -32,17 +28,15 @@ def command(*words: str) -> subprocess.CompletedProcess[str]:
     [
         (["dance"], "install, list, build, run, selftest"),
         (["build", "env=nothing"], "there are: live"),
-        (["run"], "file=...: is required"),
+        (["run"], "file=...: must be given"),
         (["run", "no-such-file.py"], "no file"),
-        (["run", __file__, "timeout=soon"], "timeout=soon: Input should be a valid number"),
+        (["run", __file__, "timeout=soon"], "timeout=soon: input should be a valid number"),
         (["run", __file__, "colour=red"], "colour"),
         (["selftest", "backend=unsafe"], "no controls"),
         (["selftest", "backend=chroot"], "auto, docker, podman, bubblewrap"),
     ],
 )
-def test_mistakes_are_one_line_and_exit_code_2(
-    words: list[str], text: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_mistakes_are_one_line_and_exit_code_2(words, text, capsys):
     assert main(words) == 2
     printed = capsys.readouterr()
     assert text in " ".join(printed.err.split())
@@ -50,7 +44,7 @@ def test_mistakes_are_one_line_and_exit_code_2(
     assert printed.out == ""
 
 
-def test_help() -> None:
+def test_help():
     shown = command("--help").stdout
     assert all(name in shown for name in COMMANDS)
     assert command().returncode == 2
@@ -58,7 +52,7 @@ def test_help() -> None:
 
 
 @needs_bubblewrap
-def test_a_script_of_the_user(tmp_path: Path) -> None:
+def test_a_script_of_the_user(tmp_path):
     script = tmp_path / "mine.py"
     script.write_text(
         "print('hello')\ndef f(): return {'a': 1}\nif __name__ == '__main__': 1 / 0\n"
@@ -76,7 +70,7 @@ def test_a_script_of_the_user(tmp_path: Path) -> None:
 
 @needs_bubblewrap
 @pytest.mark.long
-def test_selftest_as_json() -> None:
+def test_selftest_as_json():
     done = command("selftest", "backend=bubblewrap", "json=true")
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
@@ -89,43 +83,26 @@ def test_selftest_as_json() -> None:
 
 
 @needs_bubblewrap
-def test_install_does_nothing_where_isolation_works(capsys: pytest.CaptureFixture[str]) -> None:
+def test_install_does_nothing_where_isolation_works(capsys):
     assert main(["install"]) == 0
     assert "nothing to install" in " ".join(capsys.readouterr().err.split())
 
 
-def bare_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **programs: str) -> None:
-    """A machine with these programs only, where nothing isolates."""
+@pytest.mark.parametrize(
+    ("programs", "user", "said"),
+    [
+        ({"apt-get": "exit 0", "sudo": "exit 1"}, 1000,
+         r"run this once: sudo apt-get install .*bubblewrap"),
+        ({"dnf": "echo 'no such mirror' >&2; exit 7"}, 0, "no such mirror"),
+        ({}, 0, "no known package manager"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_installed_says_why(programs, user, said, tmp_path, monkeypatch):
     for name, body in programs.items():
-        program = tmp_path / name.replace("_", "-")
+        program = tmp_path / name
         program.write_text(f"#!/bin/sh\n{body}\n")
         program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nothing.sock")
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    if Path("/run/podman/podman.sock").exists():
-        pytest.skip("a system podman answers")
-
-
-def test_install_without_the_right_to_prints_the_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bare_machine(tmp_path, monkeypatch, apt_get="exit 0", sudo="exit 1")
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(SandboxError, match=r"run this once: sudo apt-get install .*bubblewrap"):
-        install.install()
-
-
-def test_install_where_the_package_manager_fails_says_how(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bare_machine(tmp_path, monkeypatch, dnf="echo 'no such mirror' >&2; exit 7")
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
-    with pytest.raises(SandboxError, match="no such mirror"):
-        install.install()
-
-
-def test_install_with_no_package_manager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bare_machine(tmp_path, monkeypatch)
-    with pytest.raises(SandboxError, match="no known package manager"):
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    with pytest.raises(SandboxError, match=said):
         install.install()

@@ -1,26 +1,22 @@
 """An environment from somebody else runs nothing on the host, however it is built."""
 
-from __future__ import annotations
-
 import logging
-from pathlib import Path
 
 import pytest
 
 from sandbox import bubblewrap, environments
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
+from tests.sandbox.conftest import needs_bubblewrap
 from tests.sandbox.wheels import make_environment, make_sdist, make_wheel
-
-CONFINED = pytest.mark.skipif(bubblewrap.problem() is not None, reason=str(bubblewrap.problem()))
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
 
 
-def hostile_files(marker: Path) -> dict[str, str]:
+def hostile_files(marker):
     """Everything in a wheel that some interpreter might start by itself."""
     act = f"import os; open({str(marker)!r}, 'a').close()"
     return {
@@ -32,10 +28,8 @@ def hostile_files(marker: Path) -> dict[str, str]:
     }
 
 
-@CONFINED
-async def test_a_wheel_runs_in_the_sandbox_only(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+@needs_bubblewrap
+async def test_a_wheel_runs_in_the_sandbox_only(tmp_path, caplog):
     marker = tmp_path / "was-here"
     wheel = make_wheel(tmp_path / "wheels", "evil", hostile_files(marker))
     env = str(make_environment(tmp_path / "env", wheel))
@@ -53,8 +47,8 @@ async def test_a_wheel_runs_in_the_sandbox_only(
     assert list(environments.site_packages(env).glob("evil/__pycache__/__init__.*.pyc"))
 
 
-@CONFINED
-async def test_sources_that_cannot_be_compiled_do_not_stop_the_others(tmp_path: Path) -> None:
+@needs_bubblewrap
+async def test_sources_that_cannot_be_compiled_do_not_stop_the_others(tmp_path):
     files = {
         "good/__init__.py": "def f():\n    return 1\n",
         "good/old.py": "print 'Python 2'\n",
@@ -68,7 +62,7 @@ async def test_sources_that_cannot_be_compiled_do_not_stop_the_others(tmp_path: 
 
 
 @pytest.mark.parametrize("by", ["{path}", "{name} @ file://{path}", "{name}==1.0"])
-def test_a_source_distribution_is_refused(tmp_path: Path, by: str) -> None:
+def test_a_source_distribution_is_refused(tmp_path, by):
     marker = tmp_path / "was-here"
     setup = (
         f"open({str(marker)!r}, 'w').close()\nfrom setuptools import setup\nsetup(name='evil')\n"
@@ -84,14 +78,14 @@ def test_a_source_distribution_is_refused(tmp_path: Path, by: str) -> None:
     "line", ["--no-binary :all:", "--index-url http://127.0.0.1:1/simple", "-e ./evil", "./evil",
              "-r other.txt", "--find-links ./wheels", "evil @ git+file:///evil"],
 )  # fmt: skip
-def test_a_lock_file_holds_pins_only(tmp_path: Path, line: str) -> None:
+def test_a_lock_file_holds_pins_only(tmp_path, line):
     env = make_environment(tmp_path / "env")
     (env / "requirements.lock").write_text(line + "\n")
     with pytest.raises(SandboxError, match="neither name==version nor a wheel"):
         environments.build(str(env))
 
 
-def test_the_folder_chooses_no_program_and_no_settings(tmp_path: Path) -> None:
+def test_the_folder_chooses_no_program_and_no_settings(tmp_path):
     marker = tmp_path / "was-here"
     env = make_environment(tmp_path / "env", make_wheel(tmp_path, "plain", {"plain.py": ""}))
     program = env / "python3.11"
@@ -107,7 +101,7 @@ def test_the_folder_chooses_no_program_and_no_settings(tmp_path: Path) -> None:
     assert not marker.exists()
 
 
-def test_only_sources_that_matsmith_pins_itself_are_built(tmp_path: Path) -> None:
+def test_only_sources_that_matsmith_pins_itself_are_built(tmp_path):
     refuse = ["--only-binary", ":all:"]
     allowed = [*refuse, "--no-binary", "bibtexparser"]
     assert environments.build_options("live") == [*allowed, "--no-binary", "rouge-score"]

@@ -1,18 +1,15 @@
 """Environments for a package of the user's own."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
-from sandbox import bubblewrap, environments
+from sandbox import environments
 from sandbox.base import SandboxError
 from sandbox.own import main
+from tests.sandbox.conftest import needs_bubblewrap
 from tests.sandbox.wheels import make_environment, make_wheel
 
 
-def test_mistakes_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_are_one_line(tmp_path, capsys):
     assert main([f"project={tmp_path}", f"out={tmp_path / 'env'}"]) == 2
     assert "no pyproject.toml" in capsys.readouterr().err
     (tmp_path / "pyproject.toml").write_text("[project]\n")
@@ -23,10 +20,8 @@ def test_mistakes_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "Traceback" not in capsys.readouterr().err
 
 
-@pytest.mark.skipif(bubblewrap.problem() is not None, reason=str(bubblewrap.problem()))
-def test_a_project_is_built_in_the_sandbox(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@needs_bubblewrap
+def test_a_project_is_built_in_the_sandbox(tmp_path, monkeypatch, capsys):
     """The backend is the project's own, so that nothing has to be fetched."""
     monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
     marker = tmp_path / "was-here"
@@ -79,7 +74,7 @@ def test_a_project_is_built_in_the_sandbox(
     assert main([f"project={project}", f"out={out}", "build=cloud"]) == 2
 
 
-def test_a_path_is_an_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_is_an_environment(tmp_path, monkeypatch):
     own = tmp_path / "own"
     own.mkdir()
     (own / "requirements.lock").write_text("")
@@ -87,11 +82,7 @@ def test_a_path_is_an_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
     assert environments.warmup(str(own)) == "ready = True\n"
     assert environments.wanted_python(str(own)) is None
-    first = environments.folder(str(own))
-    assert first.name.startswith("own-")
-    (own / "requirements.lock").write_text("# another\n")
-    assert environments.folder(str(own)) != first
-    with pytest.raises(SandboxError, match=r"python -m sandbox\.own"):
+    with pytest.raises(SandboxError, match="matsmith environment"):
         environments.lock_file(str(tmp_path / "absent"))
     with pytest.raises(SandboxError, match="or a path"):
         environments.lock_file("absent")

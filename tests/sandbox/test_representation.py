@@ -1,29 +1,27 @@
 """Decoded values as text."""
 
-from __future__ import annotations
-
 import time
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from agents.episode import show
-from sandbox.representation import represent, type_name
-from sandbox.wire import Element, EnumMember, Members, Msonable, Opaque, Pairs, decode, dumps
-from tests.sandbox.test_wire import values
+from agents.checks import show
+from sandbox.inside.representation import represent
+from sandbox.inside.tagged import decode, dumps
+from sandbox.inside.values import Element, EnumMember, Members, Msonable, Opaque, Pairs, type_name
+from tests.sandbox.test_tagged import values
 
 SLOW = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @SLOW
 @given(values)
-def test_it_is_what_repr_says(value: Any) -> None:
+def test_it_is_what_repr_says(value):
     """A value from which nothing is left out reads as Python prints it."""
     assert represent(value, 10**9) == repr(value)
 
 
-def test_objects_and_what_is_not_hashed() -> None:
+def test_objects_and_what_is_not_hashed():
     for value in (
         Msonable("a.B", {"x": [1, (2,), None]}), EnumMember("a.E", "UP", {"v": 1}),
         Opaque("a.C", "<C>"), Element("Fe"), frozenset(), {1}, frozenset({2}), set(),
@@ -37,17 +35,17 @@ def test_objects_and_what_is_not_hashed() -> None:
     ]  # fmt: skip
 
 
-def test_what_python_cannot_print() -> None:
+def test_what_python_cannot_print():
     huge = decode(dumps({"a": 10**5000, "b": [10**5000], 10**5000: 1}))
     assert "bits" in represent(huge, 10**4)
     assert "bits" in show(huge)
     assert "\\ud800" in represent({"a": "\ud800"}, 100)
 
 
-def test_a_deep_value_is_shown() -> None:
+def test_a_deep_value_is_shown():
     text = '{"$": "enum", "class": "a", "name": "b", "v": ' * 99 + "1" + "}" * 99
     assert represent(decode(text), 10**5).count("EnumMember") == 99
-    endless: list[Any] = []
+    endless = []
     endless.append(endless)
     assert "..." in represent(endless, 10**6)
 
@@ -55,7 +53,7 @@ def test_a_deep_value_is_shown() -> None:
 @pytest.mark.parametrize(
     "value", [list(range(2_000_000)), "x" * 10**8, dict.fromkeys(range(300000), "y" * 100)]
 )
-def test_it_takes_time_for_what_it_shows(value: Any) -> None:
+def test_it_takes_time_for_what_it_shows(value):
     started = time.process_time()
     assert 1000 <= len(represent(value, 1000)) < 10_000
     assert time.process_time() - started < 1

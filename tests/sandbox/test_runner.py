@@ -1,7 +1,5 @@
 """The seccomp filter, decided instruction by instruction, for both machines."""
 
-from __future__ import annotations
-
 import ast
 import struct
 import sys
@@ -9,25 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import launcher, probe, runner
+from sandbox import launcher, shipping
+from sandbox.server import kernel
 
 ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x50000
 READ, OPENAT, EXIT = {0: (0, 63), 1: (257, 56), 2: (231, 94)}.values()
 
 
-def decide(
-    machine: str,
-    number: int,
-    argument: int = 0,
-    audit: int | None = None,
-    *,
-    flags: int = 0,
-    counted: bool = True,
-) -> int:
+def decide(machine, number, argument=0, audit=None, *, flags=0, counted=True):
     """What the kernel would answer: a classic BPF interpreter for the five operations used."""
-    program = runner.seccomp_program(machine, counted=counted)
+    program = kernel.seccomp_program(machine, counted=counted)
     instructions = list(struct.iter_unpack("HBBI", program))
-    audit = runner.MACHINES[machine][0] if audit is None else audit
+    audit = kernel.MACHINES[machine][0] if audit is None else audit
     data = struct.pack("<IIQ6Q", number, audit, 0, argument, 0, 0, flags, 0, 0)
     accumulator = position = 0
     while True:
@@ -47,18 +38,18 @@ def decide(
 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
-def test_the_filter(machine: str) -> None:
-    column = runner.MACHINES[machine][1]
-    for name, numbers in runner.REFUSED.items():
+def test_the_filter(machine):
+    column = kernel.MACHINES[machine][1]
+    for name, numbers in kernel.REFUSED.items():
         if numbers[column] is not None:
             assert decide(machine, numbers[column]) == ERRNO | 1, name
-    for name, numbers in runner.ABSENT.items():
+    for name, numbers in kernel.ABSENT.items():
         assert decide(machine, numbers[column]) == ERRNO | 38, name
-    for call in (runner.SOCKET, runner.SOCKETPAIR):
+    for call in (kernel.SOCKET, kernel.SOCKETPAIR):
         assert decide(machine, call[column], 1) == ALLOW
         for family in (0, 2, 10, 16, 17, 38, 40, 44):
             assert decide(machine, call[column], family) == ERRNO | 13
-    clone = runner.CLONE[column]
+    clone = kernel.CLONE[column]
     assert decide(machine, clone, 17) == ALLOW
     assert decide(machine, clone, 0x3D0F00) == ALLOW  # as pthread_create calls it
     for bit in (17, 25, 26, 27, 28, 29, 30):
@@ -68,16 +59,19 @@ def test_the_filter(machine: str) -> None:
 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
-def test_calls_newer_than_the_filter_do_not_exist(machine: str) -> None:
+def test_calls_newer_than_the_filter_do_not_exist(machine):
     for number in (457, 458, 467, 470, 512, 547, 1000, 0x3FFFFFFF, 0x40000000, 0xFFFFFFFF):
         assert decide(machine, number) == ERRNO | 38  # statmount, listmount, open_tree_attr, ...
-    known = [*runner.REFUSED.values(), *runner.ABSENT.values()]
-    assert max(number for numbers in known for number in numbers if number) < runner.UNKNOWN
+    for number in (kernel.GAP[machine], 400, kernel.SHARED - 1):
+        assert decide(machine, number) == ERRNO | 38  # of neither machine
+    assert decide(machine, kernel.SHARED) == ALLOW
+    known = [*kernel.REFUSED.values(), *kernel.ABSENT.values()]
+    assert max(number for numbers in known for number in numbers if number) < kernel.UNKNOWN
 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
-def test_shared_anonymous_memory_needs_someone_who_counts(machine: str) -> None:
-    mmap = runner.MMAP[runner.MACHINES[machine][1]]
+def test_shared_anonymous_memory_needs_someone_who_counts(machine):
+    mmap = kernel.MMAP[kernel.MACHINES[machine][1]]
     private, shared, validated, anonymous = 2, 1, 3, 0x20
     for kind in (shared, validated):
         assert decide(machine, mmap, flags=kind | anonymous, counted=False) == ERRNO | 12
@@ -86,21 +80,22 @@ def test_shared_anonymous_memory_needs_someone_who_counts(machine: str) -> None:
     assert decide(machine, mmap, flags=private | anonymous | 0x4000, counted=False) == ALLOW
 
 
-def test_other_machines_are_killed_or_refused() -> None:
+def test_other_machines_are_killed_or_refused():
     assert decide("x86_64", 0, audit=0x40000003) == KILL  # 32-bit calls
     assert decide("x86_64", 0x40000000 + 41, 2) == ERRNO | 38  # x32 calls
     with pytest.raises(RuntimeError, match="riscv64"):
-        runner.seccomp_program("riscv64")
+        kernel.seccomp_program("riscv64")
 
 
-@pytest.mark.parametrize("module", [runner, launcher, probe])
-def test_what_runs_inside_imports_the_standard_library_only(module: object) -> None:
-    source = Path(str(module.__file__)).read_text()  # type: ignore[attr-defined]
+@pytest.mark.parametrize("name", ["launcher", *shipping.WITHIN])
+def test_what_runs_inside_imports_the_standard_library_only(name):
+    source = shipping.WITHIN.get(name) or Path(launcher.__file__).read_text()
     for node in ast.walk(ast.parse(source)):
         names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             names = [str(node.module)]
-        for name in names:
-            assert name.partition(".")[0] in sys.stdlib_module_names
+        for other in names:
+            ours = other.startswith(("sandbox.inside", "sandbox.server"))
+            assert ours or other.partition(".")[0] in {*sys.stdlib_module_names, "numpy", "sympy"}

@@ -1,41 +1,38 @@
 """A worker as the event loop sees it."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import io
 import itertools
 import time
-from collections.abc import Iterator
 
 import pytest
 
 from sandbox.base import Outcome, SandboxConfig
-from sandbox.wire import MAX_NODES
-from sandbox.worker import Worker, frame
+from sandbox.inside.tagged import MAX_NODES
+from sandbox.worker import Job, Worker, frame
 
 
 class Answering:
     """A channel to a fork server that answers every request with the same bytes."""
 
-    def __init__(self, answer: bytes) -> None:
+    def __init__(self, answer):
         self._answer = io.BytesIO(answer)
 
-    async def read(self, size: int) -> bytes:
+    async def read(self, size):
         """See `sandbox.worker.Channel`."""
         return self._answer.read(size)
 
-    async def write(self, data: bytes) -> None:
+    async def write(self, data):
         """See `sandbox.worker.Channel`."""
 
-    async def close(self) -> str:
+    async def close(self):
         """See `sandbox.worker.Channel`."""
         return ""
 
 
 @pytest.fixture
-def without_the_heap_of_other_tests() -> Iterator[None]:
+def without_the_heap_of_other_tests():
     """A collection that walks through what earlier tests left would stop all threads."""
     gc.collect()
     gc.freeze()
@@ -44,7 +41,7 @@ def without_the_heap_of_other_tests() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("without_the_heap_of_other_tests")
-async def test_reading_the_largest_answer_does_not_stop_the_event_loop() -> None:
+async def test_reading_the_largest_answer_does_not_stop_the_event_loop():
     array = b'{"$":"array","dtype":"|u1","shape":[1],"raw":"AA=="}'
     count = MAX_NODES // (array.count(b",") + array.count(b"[") + array.count(b"{") + 1) - 1
     header = {"reason": None, "status": 0, "seconds": 1.0, "cpu_seconds": 1.0, "clean": True}
@@ -52,7 +49,7 @@ async def test_reading_the_largest_answer_does_not_stop_the_event_loop() -> None
     answer = frame(header | {"error": None}, b"", b"", message)
     worker = Worker(Answering(answer), "none", SandboxConfig(), {})
     started = time.monotonic()
-    running = asyncio.create_task(worker.run("", "f", 1.0, ()))
+    running = asyncio.create_task(worker.run(Job(b"", "f")))
     ticks = [started]
     while not running.done():
         await asyncio.sleep(0.01)

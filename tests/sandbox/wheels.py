@@ -11,12 +11,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 
-def make_wheel(folder: Path, name: str, files: Mapping[str, str]) -> Path:
-    """A wheel with these files, as any tool would make it."""
+def make_wheel(folder: Path, name: str, files: Mapping[str, str], *headers: str) -> Path:
+    """A wheel with these files and lines of metadata, as any tool would make it."""
     info = f"{name}-1.0.dist-info"
     files = {
         **files,
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n",
+        f"{info}/METADATA": "\n".join(
+            ["Metadata-Version: 2.1", f"Name: {name}", "Version: 1.0", *headers, ""]
+        ),
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\n"
         "Tag: py3-none-any\n",
     }

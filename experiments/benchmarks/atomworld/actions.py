@@ -100,27 +100,14 @@ def super_cell(crystal: Crystal, given: Parameters, _: Target) -> Crystal:
 
 
 ACTIONS: Mapping[str, Callable[[Crystal, Parameters, Target], Crystal]] = {
-    "add": add,
-    "change": change,
-    "remove": remove,
-    "move": move,
-    "move_towards": move_towards,
-    "insert_between": insert_between,
-    "swap": swap,
-    "delete_below": delete_below,
-    "rotate_around": rotate_around,
-    "super_cell": super_cell,
-}
+    action.__name__: action
+    for action in (add, change, remove, move, move_towards, insert_between, swap, delete_below,
+                   rotate_around, super_cell)
+}  # fmt: skip
 
 
 def apply(action: str, crystal: Crystal, given: Parameters, target: Target) -> Crystal:
-    """The structure after an action.
-
-    Raises
-    ------
-    KeyError, IndexError
-        When there is no such action, parameter or row.
-    """
+    """The structure after an action."""
     return ACTIONS[action](crystal, given, target)
 
 

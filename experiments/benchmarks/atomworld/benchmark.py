@@ -2,94 +2,34 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
+import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from agents.answer_formats import CODE, Block, File
+from agents.answer_formats import CODE, AnswerFormat, Block, File
 from agents.base import Question
-from agents.models.rules.atoms import parse
 from experiments.benchmarks.atomworld.actions import ACTIONS, Target, apply
 from experiments.benchmarks.atomworld.crystal import Crystal, CrystalError, read_cif
-from experiments.benchmarks.atomworld.family import FAMILIES, POINTS, Asked, Family, ask, read
-from experiments.benchmarks.atomworld.generate import Item, Symbols, generate
-from experiments.benchmarks.atomworld.scorer import Arm, FamilyScorer, StructureScorer, plain
-from experiments.benchmarks.atomworld.wording import FRAME, Wording
-from experiments.samples import Sample
-from sandbox.environments import cache_folder
+from experiments.benchmarks.atomworld.family import DATA, POINTS, Asked, Family, ask, read
+from experiments.benchmarks.atomworld.generate import Item, generate
+from experiments.benchmarks.atomworld.scorer import METRICS, Arm, StructureScorer
+from experiments.benchmarks.atomworld.wording import FRAME, Wording, parse
+from experiments.benchmarks.release import ReleaseError, entries, find
+from experiments.samples import Sample, data_of, kept
 
 Source = Literal["generated", "published"]
 
 FILE = "structure.cif"
 RESULT = File("result.cif")
-_DIRECT = """\
-You are given a crystal structure as a CIF file in P1. {frame}
-
-<cif>
-{cif}</cif>
-
-Action: {sentence}
-
-Reply with the whole CIF file after the action, in P1 and with all atoms."""
-_TOOL = """\
-The file `structure.cif` holds a crystal structure as a CIF file in P1. {frame}
-{inline}
-Action: {sentence}
-
-Write a function without arguments that reads the file and returns the dict {{"answer": TEXT}}, in \
-which TEXT is the whole CIF file after the action, in P1 and with all atoms."""
-_FILE = """\
-The file structure.cif holds a crystal structure as a CIF file in P1. {frame}
-
-Action: {sentence}
-
-Write the whole CIF file after the action, in P1 and with all atoms, to result.cif."""
-#: Folders of the authors' repository, one file for each action.
-_FILES = {
-    "add": "AddAtomAction", "change": "ChangeAtomAction", "remove": "RemoveAtomAction",
-    "move": "MoveAtomAction", "move_towards": "MoveTowardsAtomAction",
-    "insert_between": "InsertBetweenAtomsAction", "swap": "SwapAtomsAction",
-    "delete_below": "DeleteBelowAtomAction", "rotate_around": "RotateAroundAtomAction",
-    "super_cell": "SuperCellAction",
-}  # fmt: skip
-
-
-class AtomWorldError(ValueError):
-    """The published data are not where or what they should be, or an option is wrong."""
+TEXTS: Mapping[str, Any] = data_of(__file__)
+_PROMPTS = "prompts/*.py"
 
 
 @dataclass(frozen=True)
 class AtomWorldBenchmark:
-    """The benchmark ``atomworld``.
-
-    Parameters
-    ----------
-    source
-        ``generated`` from ``seed``, or ``published`` from ``path``.
-    path
-        Checkout of the authors' repository.
-    arm
-        ``direct``: the reply holds the CIF; ``tool``: a function returns it, the input is a
-        mounted file; ``tool_inline``: the input stands in the prompt as well; ``file``: for
-        ``system=command``, the input lies in the folder of an outside agent, which leaves a file.
-    target
-        What the strict rule compares with; the published rule always uses the published target.
-    items
-        Questions for each action.
-    actions
-        Which; empty: all.
-    family
-        ``actions``, or another kind of question around them; see
-        :mod:`experiments.benchmarks.atomworld.family`. Their published files are ``path``.
-    calculator
-        Of ``structprop``: ``emt``, or a program of your own that prints the property of the CIF
-        file it is given; it runs on this machine.
-    unambiguous, sizes, symbols, wording, chain
-        Of generated questions; see :func:`~experiments.benchmarks.atomworld.generate.generate`.
-    """
+    """The benchmark ``atomworld``; ``conf/benchmark/atomworld.yaml`` explains its keys."""
 
     source: Source = "generated"
     path: str | None = None
@@ -99,173 +39,147 @@ class AtomWorldBenchmark:
     items: int = 20
     actions: Sequence[str] = ()
     wording: Wording = "own"
-    unambiguous: bool = False
-    symbols: Symbols = "common"
-    sizes: Sequence[int] = ()
-    chain: int = 1
+    unambiguous: bool = True
+    sizes: Sequence[int] = (8, 16, 32)
+    structures: str | None = None
     family: Family | Literal["actions"] = "actions"
-    calculator: str = "emt"
     name: str = "atomworld"
     packages: Sequence[str] = ("ase", "pymatgen")
 
     def __post_init__(self) -> None:
-        for key, value, known in (
-            ("source", self.source, ("generated", "published")),
-            ("arm", self.arm, ("direct", "tool", "tool_inline", "file")),
-            ("target", self.target, ("literal", "published")),
-            ("family", self.family, ("actions", *FAMILIES)),
-            ("wording", self.wording, ("own", "published", "paraphrase")),
-        ):
-            if value not in known:
-                raise AtomWorldError(f"{key}={value}: choose one of {', '.join(known)}")
         for action in self.actions:
             if action not in ACTIONS:
-                raise AtomWorldError(f"actions: no {action}; there are {', '.join(ACTIONS)}")
+                raise ReleaseError(f"actions: no {action}; there are {', '.join(ACTIONS)}")
 
     @property
     def scorer(self) -> StructureScorer:
         """See :class:`experiments.samples.Benchmark`."""
-        if self.family == "actions":
-            return StructureScorer(self.target)
-        return FamilyScorer(
-            self.target, command="" if self.calculator == "emt" else self.calculator
-        )
+        more = METRICS["family"] if self.family != "actions" else ()
+        return StructureScorer(self.target, (*METRICS["structure"], *more))
 
     def load(self) -> list[Sample]:
-        """All questions, action by action.
-
-        Raises
-        ------
-        AtomWorldError
-            When published data are missing or unreadable.
-        """
+        """All questions, action by action."""
         if self.family != "actions":
-            return [self._asked(one) for one in self._family(self.family)]
+            if self.source == "published":
+                return [self._asked(one) for one in read(self.family, self.path)]
+            return [self._asked(one) for one in ask(self.family, self.seed, self.items)]
         if self.source == "published":
+            authors = _authors_prompt(self.path)
             return [
-                self._sample(f"{action}-{row['problem_id']}", *_published(action, row))
+                self._sample(f"{action}-{row['problem_id']}", _published(action, row), "",
+                             row["input"], authors)
                 for action in self.actions or ACTIONS
                 for row in _rows(self.path, action)[: self.items]
-            ]
+            ]  # fmt: skip
         made = generate(
             seed=self.seed, items=self.items, actions=self.actions or tuple(ACTIONS),
-            wording=self.wording, unambiguous=self.unambiguous, symbols=self.symbols,
-            sizes=self.sizes, chain=self.chain,
+            wording=self.wording, unambiguous=self.unambiguous, sizes=self.sizes,
+            structures=self.structures,
         )  # fmt: skip
         return [
-            self._sample(f"{item.action}-{item.structure:03d}", *_generated(item)) for item in made
-        ]
-
-    def _family(self, family: Family) -> list[Asked]:
-        if self.source == "generated":
-            return ask(family, self.seed, self.items, self.calculator)
-        if self.path is None:
-            raise AtomWorldError("source=published needs path=FILE of the questions")
-        return read(family, Path(self.path).expanduser())
+            self._sample(f"{item.action}-{item.number:03d}", item, FRAME, item.before.to_cif(),
+                         TEXTS["direct"])
+            for item in made
+        ]  # fmt: skip
 
     def _asked(self, asked: Asked) -> Sample:
-        apart = self.arm in {"tool", "file"}
+        apart, points = self.arm in {"tool", "file"}, asked.form is POINTS
+        wanted = DATA[asked.family]["wanted"]
         inline = f"\n\n<cif>\n{asked.file}</cif>" if asked.file and not apart else ""
         beside = f"\n\nThe file `{FILE}` holds it." if asked.file and apart else ""
-        task = f"{asked.task}{inline}{beside}"
-        form, formats = asked.form, {}
-        mounts = {FILE: str(_kept(asked.file))} if asked.file and self.arm != "direct" else {}
-        if self.arm == "direct" or (self.arm == "file" and asked.form is POINTS):
-            prompt = f"{task}\n\nReply with {asked.wanted}."
-        elif self.arm == "file":
-            form, prompt = RESULT, f"{task}\n\nWrite {asked.wanted} to {RESULT.filename}."
-        else:
-            form, formats = CODE, {"answer": "list" if asked.form is POINTS else "str"}
-            prompt = (
-                f"{task}\n\nWrite a function without arguments that returns the dict "
-                f'{{"answer": VALUE}}, in which VALUE is {asked.wanted}'
-                f"{'' if asked.form is POINTS else ', as text'}."
+        how = f"Reply with {wanted}."
+        if self.arm == "file" and not points:
+            how = f"Write {wanted} to {RESULT.filename}."
+        elif self.arm in {"tool", "tool_inline"}:
+            how = (
+                "Write a function without arguments that returns the dict "
+                f'{{"answer": VALUE}}, in which VALUE is {wanted}'
+                f"{'' if points else ', as text'}."
             )
+        prompt = f"{asked.task}{inline}{beside}\n\n{how}"
         return Sample(
-            Question(asked.name, prompt, formats, mounts, asked.task, form),
-            environment="live",
-            labels=asked.labels,
-            target={"rule": asked.rule, "given": asked.given},
-        )
+            self._question(asked.name, prompt, asked.task, asked.file, asked.form),
+            environment="live", labels=asked.labels,
+            target={"rule": asked.rule, "given": asked.given}, reference=asked.right,
+        )  # fmt: skip
 
-    def _sample(  # noqa: PLR0917 -- a question's parts
-        self, name: str, cif: str, sentence: str, frame: str, target: Mapping[str, Any],
-        labels: Mapping[str, str],
-    ) -> Sample:  # fmt: skip
+    def _question(
+        self, name: str, prompt: str, search: str, cif: str | None, form: AnswerFormat
+    ) -> Question:
         if self.arm == "direct":
-            prompt = _DIRECT.format(frame=frame, cif=cif, sentence=sentence)
-            question = Question(name, prompt.strip(), search=sentence, answer=Block("cif"))
-        elif self.arm == "file":
-            prompt, mounts = _FILE.format(frame=frame, sentence=sentence), {FILE: str(_kept(cif))}
-            question = Question(name, prompt, mounts=mounts, search=sentence, answer=RESULT)
-        else:
-            inline = f"\n<cif>\n{cif}</cif>\n" if self.arm == "tool_inline" else ""
-            question = Question(
-                name,
-                _TOOL.format(frame=frame, inline=inline, sentence=sentence),
-                formats={"answer": "str"},
-                mounts={FILE: str(_kept(cif))},
-                search=sentence,
-                answer=CODE,
-            )
+            return Question(name, prompt, search=search, answer=form)
+        mounts = {FILE: str(kept("atomworld", cif.encode(), ".cif"))} if cif else {}
+        if self.arm == "file":
+            form = form if form is POINTS else RESULT
+            return Question(name, prompt, mounts=mounts, search=search, answer=form)
+        kind = "list" if form is POINTS else "str"
+        return Question(name, prompt, {"answer": kind}, mounts, search, CODE)
+
+    def _sample(self, name: str, item: Item, frame: str, cif: str, direct: str) -> Sample:
+        inline = f"\n<cif>\n{cif}</cif>\n" if self.arm == "tool_inline" else ""
+        text = direct if self.arm == "direct" else TEXTS[self.arm.partition("_")[0]]
+        prompt = text.format(frame=frame, cif=cif, sentence=item.sentence, inline=inline).strip()
+        form = Block("cif", instructed=direct == TEXTS["direct"])
+        target = {name: getattr(item, name).plain() for name in ("before", "literal", "published")}
         return Sample(
-            question, environment="live", labels=labels, target=target, cluster=labels["structure"]
-        )
+            self._question(name, prompt, item.sentence, cif, form),
+            environment="live", target=target, cluster=item.structure,
+            labels=_labels(item) | ({} if frame else {"frame": "not stated"}),
+            reference=Crystal.of(target[self.target]).to_cif(),
+        )  # fmt: skip
 
 
-def _generated(item: Item) -> tuple[str, str, str, dict[str, Any], dict[str, str]]:
-    target = {name: plain(getattr(item, name)) for name in ("before", "literal", "published")}
-    labels = _labels(item.action, f"s{item.structure}", item.before)
-    return item.before.to_cif(), item.sentence, FRAME, target, labels
-
-
-def _published(
-    action: str, row: Mapping[str, Any]
-) -> tuple[str, str, str, dict[str, Any], dict[str, str]]:
-    read = parse(row["action_prompt"])
+def _published(action: str, row: Mapping[str, Any]) -> Item:
+    told = parse(row["action_prompt"])
     try:
         before, after = read_cif(row["input"]), read_cif(row["output"])
-        literal = apply(read[0], before, read[1], "literal") if read else after
+        literal = apply(told[0], before, told[1], "literal") if told else after
     except (CrystalError, IndexError) as error:  # of a row that is not there
-        raise AtomWorldError(f"{_FILES[action]} {row['problem_id']}: {error}") from error
-    target = {"before": plain(before), "literal": plain(literal), "published": plain(after)}
-    labels = _labels(action, str(row.get("mp_id", row["problem_id"])), before)
-    return row["input"], row["action_prompt"], "", target, labels | {"frame": "not stated"}
+        raise ReleaseError(f"{TEXTS['files'][action]} {row['problem_id']}: {error}") from error
+    structure = str(row.get("mp_id", row["problem_id"]))
+    return Item(action, structure, 0, before, {}, row["action_prompt"], literal, after)
 
 
-def _labels(action: str, structure: str, before: Crystal) -> dict[str, str]:
-    count = len(before.species)
+def _authors_prompt(path: str | None) -> str:
+    """The prompt of the authors' checkout, read and never run, with our names of its places."""
+    for file in sorted(Path(path or "").expanduser().rglob(_PROMPTS)) if path else ():
+        parts: list[str] = []
+        try:
+            tree = ast.parse(file.read_text(encoding="utf-8", errors="replace"))
+        except SyntaxError as error:
+            raise ReleaseError(f"{file} is no Python ({error})") from error
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "append":
+                parts += [_template(argument) for argument in node.args[:1]]
+        prompt = " ".join(parts).replace("{output_format}", "cif")
+        prompt = prompt.replace("{input_cif}", "{cif}").replace("{action_prompt}", "{sentence}")
+        if "{cif}" in prompt and "{sentence}" in prompt and "</cif>" in prompt:
+            return prompt
+    return str(TEXTS["authors"])
+
+
+def _template(node: ast.expr) -> str:
+    """A text or an f-string; what it puts in is left as ``{name}``."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(map(_template, node.values))
+    if isinstance(node, ast.FormattedValue):
+        return f"{{{ast.unparse(node.value)}}}"
+    constant = str(node.value) if isinstance(node, ast.Constant) else ""
+    return constant.replace("{", "{{").replace("}", "}}")
+
+
+def _labels(item: Item) -> dict[str, str]:
+    count = len(item.before.species)
     sizes = ((8, "1-8"), (16, "9-16"), (32, "17-32"), (64, "33-64"))
-    size = next((name for most, name in sizes if count <= most), "> 64")
-    right = all(abs(angle - 90.0) < 1e-6 for angle in before.cell[3:])
+    right = all(abs(angle - 90.0) < 1e-6 for angle in item.before.cell[3:])
     return {
-        "action": action, "structure": structure, "atoms": size,
+        "action": item.action, "structure": item.structure,
+        "atoms": next((name for most, name in sizes if count <= most), "> 64"),
         "cell": "orthogonal" if right else "skewed",
     }  # fmt: skip
 
 
 def _rows(path: str | None, action: str) -> list[dict[str, Any]]:
-    if path is None:
-        raise AtomWorldError("source=published needs path=CHECKOUT of the authors' repository")
-    file = Path(path).expanduser() / "data" / "simple" / f"{_FILES[action]}.json"
-    if not file.is_file():
-        raise AtomWorldError(f"{file} is not there; path= must name a checkout of AtomWorldBench")
-    try:
-        rows = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise AtomWorldError(f"{file} is not JSON ({error})") from error
-    wanted = {"problem_id", "action_prompt", "input", "output"}
-    for number, row in enumerate(rows, 1):
-        if not isinstance(row, dict) or not wanted <= row.keys():
-            raise AtomWorldError(f"{file}: entry {number} lacks {', '.join(sorted(wanted))}")
-    return list(rows)
-
-
-def _kept(cif: str) -> Path:
-    """The input file on the host, under its content."""
-    digest = hashlib.sha256(cif.encode()).hexdigest()[:16]
-    path = cache_folder() / "questions" / "atomworld" / f"{digest}.cif"
-    if not path.is_file():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(cif, encoding="utf-8")
-    return path
+    data = find(path, {"data"}, "CHECKOUT of AtomWorldBench, the authors' repository") / "data"
+    file = data / "simple" / f"{TEXTS['files'][action]}.json"
+    return entries(file, {"problem_id", "action_prompt", "input", "output"})

@@ -7,17 +7,35 @@ which is another frame for every cell that is not orthogonal.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-MAX_SITES = 10_000
-_ROW = re.compile(r"\s*(\S+)\s+")
+REMOVED = "[VALUE_TO_BE_INSERTED]"  # in a file that is to be repaired
+DECIMALS = 6  # of a CIF, and so of what a target can be told from
 _LENGTHS = ("_cell_length_a", "_cell_length_b", "_cell_length_c")
 _ANGLES = ("_cell_angle_alpha", "_cell_angle_beta", "_cell_angle_gamma")
+_HEAD = """\
+_symmetry_space_group_name_H-M   'P 1'
+_symmetry_Int_Tables_number   1
+_chemical_formula_sum   '{formula}'
+loop_
+ _symmetry_equiv_pos_site_id
+ _symmetry_equiv_pos_as_xyz
+  1  'x, y, z'
+loop_
+ _atom_site_type_symbol
+ _atom_site_label
+ _atom_site_symmetry_multiplicity
+ _atom_site_fract_x
+ _atom_site_fract_y
+ _atom_site_fract_z
+ _atom_site_occupancy"""
 
 
 class CrystalError(ValueError):
@@ -26,21 +44,26 @@ class CrystalError(ValueError):
 
 @dataclass(frozen=True)
 class Crystal:
-    """A periodic structure in P1.
+    """A periodic structure in P1, each row an atom.
 
-    Attributes
-    ----------
-    cell
-        Lengths in Å and angles in degrees: a, b, c, alpha, beta, gamma.
-    species
-        Chemical symbol of each row.
-    fractions
-        Fractional coordinates, one row per atom, shape (n, 3).
+    ``cell`` is a, b, c in Å and alpha, beta, gamma in degrees; ``fractions`` have shape (n, 3).
     """
 
     cell: tuple[float, float, float, float, float, float]
     species: tuple[str, ...]
     fractions: Array
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> Crystal:
+        """Of ``{cell, species, fractions}``."""
+        a, b, c, alpha, beta, gamma = map(float, plain["cell"])
+        fractions = np.array(plain["fractions"], dtype=float).reshape(-1, 3)
+        return cls((a, b, c, alpha, beta, gamma), tuple(map(str, plain["species"])), fractions)
+
+    def plain(self) -> dict[str, Any]:
+        """As a target travels: JSON-able."""
+        return {"cell": list(self.cell), "species": list(self.species),
+                "fractions": self.fractions.tolist()}  # fmt: skip
 
     @property
     def lattice(self) -> Array:
@@ -86,6 +109,21 @@ class Crystal:
         rows = np.arange(len(around))
         return candidates[rows, best], lengths[rows, best]
 
+    def all_images(self, centre: int, other: int, within: float) -> Array:
+        """Vectors (Å) from an atom to every image of another that is at most so far away."""
+        around = self.fractions[other] - self.fractions[centre]
+        heights = 1 / np.linalg.norm(np.linalg.inv(self.lattice), axis=0)
+        most = np.ceil(within / heights + np.abs(around)).astype(int)
+        shifts = np.array(list(np.ndindex(*(2 * most + 1)))) - most
+        vectors: Array = (around + shifts) @ self.lattice
+        return np.asarray(vectors[np.linalg.norm(vectors, axis=1) <= within])
+
+    def apart(self, vectors: Array) -> float:
+        """Largest distance (Å) between places modulo the cell; 0 for images of one place."""
+        away = (vectors - vectors[0]) @ np.linalg.inv(self.lattice)
+        left = (away - np.round(away)) @ self.lattice
+        return float(np.linalg.norm(left, axis=1).max())
+
     def unlike(self, other: Crystal, within: float) -> list[int]:
         """Rows without an atom of the same species in the same place (Å) of another crystal.
 
@@ -102,32 +140,13 @@ class Crystal:
                 found.append(row)
         return found
 
-    def to_cif(self, decimals: int = 6) -> str:
+    def to_cif(self, decimals: int = DECIMALS) -> str:
         """P1, with rows as listed and fractions in [0, 1)."""
         counts = {symbol: self.species.count(symbol) for symbol in dict.fromkeys(self.species)}
         formula = " ".join(f"{symbol}{count}" for symbol, count in counts.items())
-        lines = [
-            "data_structure",
-            *(
-                f"{tag}   {value:.{decimals}f}"
-                for tag, value in zip((*_LENGTHS, *_ANGLES), self.cell, strict=True)
-            ),
-            "_symmetry_space_group_name_H-M   'P 1'",
-            "_symmetry_Int_Tables_number   1",
-            f"_chemical_formula_sum   '{formula}'",
-            "loop_",
-            " _symmetry_equiv_pos_site_id",
-            " _symmetry_equiv_pos_as_xyz",
-            "  1  'x, y, z'",
-            "loop_",
-            " _atom_site_type_symbol",
-            " _atom_site_label",
-            " _atom_site_symmetry_multiplicity",
-            " _atom_site_fract_x",
-            " _atom_site_fract_y",
-            " _atom_site_fract_z",
-            " _atom_site_occupancy",
-        ]
+        tags = zip((*_LENGTHS, *_ANGLES), self.cell, strict=True)
+        lines = ["data_structure", *(f"{tag}   {value:.{decimals}f}" for tag, value in tags)]
+        lines.append(_HEAD.format(formula=formula))
         seen: dict[str, int] = {}
         for symbol, row in zip(self.species, wrap(self.fractions, decimals), strict=True):
             number = seen.get(symbol, 0)
@@ -144,36 +163,15 @@ def wrap(fractions: Array, decimals: int = 12) -> Array:
 
 
 def read_cif(text: str) -> Crystal:
-    """Read a P1 CIF of the published data or of our own; answers are never read here.
+    """Read a P1 CIF of the published data or of our own; answers are never read here."""
+    from pymatgen.io.cif import CifFile  # noqa: PLC0415 -- slow, and seldom needed
 
-    Raises
-    ------
-    CrystalError
-        When a tag is missing, or a row is not a site.
-    """
-    lines = text.splitlines()
-    found = dict(line.split(None, 1) for line in lines if re.match(r"_cell_\S+\s+\S", line))
     try:
-        cell = tuple(float(found[tag]) for tag in (*_LENGTHS, *_ANGLES))
-    except (KeyError, ValueError) as error:
-        raise CrystalError(f"the CIF has no readable cell ({error})") from None
-    columns = [n for n, line in enumerate(lines) if line.strip().startswith("_atom_site_")]
-    if not columns:
-        raise CrystalError("the CIF has no atom sites")
-    names = [lines[n].strip() for n in columns]
-    species, fractions = [], []
-    for line in lines[columns[-1] + 1 :][:MAX_SITES]:
-        row = dict(zip(names, line.split(), strict=False))
-        if len(row) != len(names):
-            break
-        symbol = re.match(r"[A-Z][a-z]?", row.get("_atom_site_type_symbol", ""))
-        try:
-            xyz = [float(row[f"_atom_site_fract_{axis}"]) for axis in "xyz"]
-        except (KeyError, ValueError):
-            raise CrystalError(f"not a site: {line.strip()[:80]}") from None
-        if symbol is None:
-            raise CrystalError(f"no chemical symbol: {line.strip()[:80]}")
-        species.append(symbol[0])
-        fractions.append(xyz)
-    a, b, c, alpha, beta, gamma = cell
-    return Crystal((a, b, c, alpha, beta, gamma), tuple(species), np.array(fractions))
+        block = next(iter(CifFile.from_str(text).data.values()))
+        a, b, c, alpha, beta, gamma = (float(block[tag]) for tag in (*_LENGTHS, *_ANGLES))
+        fractions = [[float(x) for x in block[f"_atom_site_fract_{axis}"]] for axis in "xyz"]
+        species = re.findall(r"(?m)^[A-Z][a-z]?", "\n".join(block["_atom_site_type_symbol"]))
+        sites = np.array(fractions).T.reshape(len(species), 3)
+    except (KeyError, ValueError, TypeError, StopIteration) as error:
+        raise CrystalError(f"the CIF has no readable cell or sites ({error!r})") from None
+    return Crystal((a, b, c, alpha, beta, gamma), tuple(species), sites)

@@ -1,4 +1,4 @@
-"""Generated questions: a strained prototype, an action, its parameters and its sentence.
+"""Generated questions: a structure, an action, its parameters and its sentence.
 
 Everything follows from the seed. Structure *n* is the same for all ten actions: it is what answers
 are clustered by.
@@ -10,47 +10,35 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from experiments.benchmarks.atomworld.actions import ACTIONS, LAYER, apply
-from experiments.benchmarks.atomworld.crystal import Crystal, wrap
-from experiments.benchmarks.atomworld.prototypes import PROTOTYPES
+from experiments.benchmarks.atomworld.actions import ACTIONS, LAYER, apply, rotation
+from experiments.benchmarks.atomworld.crystal import DECIMALS, Crystal, wrap
+from experiments.benchmarks.atomworld.prototypes import PROTOTYPES, read_structures
 from experiments.benchmarks.atomworld.wording import Wording, sentence
-
-Symbols = Literal["common", "all"]
 
 COMMON = re.findall(
     "[A-Z][a-z]?",
     "LiBeBCNOFNaMgAlSiPSClKCaScTiVCrMnFeCoNiCuZnGaGeAsSeBrRbSrYZrNbMoRuRhPdAgCdInSnSbTeICsBaLaCe"
     "NdSmGdDyErYbLuHfTaWReOsIrPtAuHgTlPbBi",
 )
-RARE = re.findall(
-    "[A-Z][a-z]?",
-    "HHeNeArKrXeTcPrPmEuTbHoTmPoAtRnFrRaAcThPaUNpPuAmCmBkCfEsFmMdNoLrRfDbSgBhHsMtDsRgCnNhFlMcLvTs"
-    "Og",
-)
 AXES = [(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)]
-DECIMALS = 6  # of the CIF, and so of what a target can be told from
-TRIES = 300
+TRIES = 300  # of parameters for one structure
+STRUCTURES = 30  # drawn for one question before none is found
+SAME = 0.01  # Å, between images that make no difference
+NEAREST = 0.05  # Å; images that are that much farther away may be taken for the nearest
 
 
 @dataclass(frozen=True)
 class Item:
-    """One generated question.
-
-    Attributes
-    ----------
-    structure
-        Number of the structure; questions that share it are not independent.
-    before, literal, published
-        Before the action, and after it in both readings.
-    """
+    """One generated question: the structure before an action, and after it in both readings."""
 
     action: str
-    structure: int
-    prototype: str
+    structure: str
+    number: int
     before: Crystal
     given: Mapping[str, Any]
     sentence: str
@@ -60,47 +48,52 @@ class Item:
 
 def generate(
     *, seed: int, items: int, actions: Sequence[str] = tuple(ACTIONS), wording: Wording = "own",
-    unambiguous: bool = False, symbols: Symbols = "common", sizes: Sequence[int] = (),
-    chain: int = 1,
+    unambiguous: bool = True, sizes: Sequence[int] = (8, 16, 32), structures: str | None = None,
 ) -> list[Item]:  # fmt: skip
     """Make ``items`` questions for each action.
 
-    Parameters
-    ----------
-    unambiguous
-        Only such as both readings, and nearest images, give the same target; what cannot be had
-        is left out.
-    sizes
-        Number of atoms to reach by repeating the cell, cycled; empty: one cell.
-    chain
-        Actions one after another; the first is what the question is counted under.
-
-    Raises
-    ------
-    ValueError
-        When no structure permits an action.
+    ``unambiguous`` ones have one answer whichever image of an atom is taken (see `unique`);
+    ``sizes`` are numbers of atoms to reach by repeating the cell, in turn; the ``structures`` of a
+    folder are taken in turn, as they are, and what cannot be asked of one is left out.
     """
-    made = []
+    own = list(read_structures(Path(structures)).items()) if structures else []
+    made: list[Item] = []
     for number in range(items):
-        draw = random.Random(f"{seed}:structure:{number}")  # noqa: S311 -- no secret
-        prototype, crystal = structure(draw, sizes[number % len(sizes)] if sizes else 0)
-        for action in actions:
-            draw = random.Random(f"{seed}:{action}:{number}:{wording}")  # noqa: S311 -- no secret
-            item = _item(
-                draw, number, prototype, crystal, action, wording, unambiguous, symbols, chain
+        for attempt in range(1 if own else STRUCTURES):
+            draw = random.Random(f"{seed}:structure:{number}:{attempt}")  # noqa: S311 -- no secret
+            name, crystal = (
+                own[number % len(own)]
+                if own
+                else structure(draw, sizes[number % len(sizes)] if sizes else 0)
             )
-            if item is not None:
-                made.append(item)
+            found = []
+            for action in ACTIONS:  # of all: which are asked for does not change the structure
+                draw = random.Random(f"{seed}:{action}:{number}:{wording}")  # noqa: S311
+                given = _possible(draw, action, crystal, unambiguous=unambiguous)
+                if given is None:
+                    continue
+                told = {key: value for key, value in given.items() if key != "ratio"}
+                found.append(
+                    Item(action, name if own else f"s{number}", number, crystal, given,
+                         sentence(draw, action, given, wording),
+                         apply(action, crystal, told, "literal"),
+                         apply(action, crystal, given, "published"))
+                )  # fmt: skip
+            if len(found) == len(ACTIONS):
+                break
+        if not own and len(found) < len(ACTIONS):
+            raise ValueError(f"no structure {number} permits all actions")
+        made += [item for item in found if item.action in actions]
     return made
 
 
 def structure(draw: random.Random, size: int) -> tuple[str, Crystal]:
-    """A strained prototype with noise on its sites, of at least ``size`` / 2 atoms."""
+    """A strained prototype with noise on its sites, of at least ``size`` atoms."""
     prototype = draw.choice(PROTOTYPES)
     symbols = tuple(draw.sample(COMMON[1:], len(prototype.sites)))
     crystal = prototype.crystal(symbols, draw.uniform(2.0, 2.9))
     # Four atoms of two species at least: else some actions cannot be done.
-    while len(crystal.species) < 4 or len(crystal.species) * 2 <= size:
+    while len(crystal.species) < max(4, size):
         shortest = 2 - int(np.argmin(np.round(crystal.cell[2::-1], 6)))  # of equals the last
         counts = [2 if axis == shortest else 1 for axis in range(3)]
         crystal = apply("super_cell", crystal, {"counts": counts}, "literal")
@@ -132,61 +125,57 @@ def cuts(crystal: Crystal) -> list[int]:
     return rows
 
 
-def _item(  # noqa: PLR0917 -- what an item is drawn from
-    draw: random.Random, number: int, prototype: str, before: Crystal, action: str,
-    wording: Wording, unambiguous: bool, symbols: Symbols, chain: int,
-) -> Item | None:  # fmt: skip
-    pool = COMMON + (RARE if symbols == "all" else [])
+def _possible(
+    draw: random.Random, action: str, crystal: Crystal, *, unambiguous: bool
+) -> Mapping[str, Any] | None:
+    """Parameters with which an action can be asked for; ``None``: there are none."""
     for _ in range(TRIES):
-        literal = published = before
-        steps: list[tuple[str, Mapping[str, Any]]] = []
-        clear = True
-        for link in range(chain):
-            kind = action if link == 0 else draw.choice(sorted(ACTIONS))
-            given = _parameters(draw, kind, literal, pool)
-            if given is None:
-                break
-            clear = clear and _nearest(literal, given)
-            told = {name: value for name, value in given.items() if name != "ratio"}
-            literal = apply(kind, literal, told, "literal")
-            published = apply(kind, published, given, "published")
-            steps.append((kind, given))
-        if len(steps) == chain and (not unambiguous or (clear and _same(literal, published))):
-            said = " Then: ".join(sentence(draw, kind, given, wording) for kind, given in steps)
-            return Item(action, number, prototype, before, steps[0][1], said, literal, published)
-    if unambiguous:
-        return None
-    raise ValueError(f"{action} cannot be done to structure {number} ({prototype})")
+        given = _parameters(draw, action, crystal)
+        if given is not None and (not unambiguous or unique(action, crystal, given)):
+            return given
+    return None
 
 
-def _same(one: Crystal, two: Crystal) -> bool:
-    if one.species != two.species:
-        return False
-    away = one.fractions - two.fractions
-    return bool(np.abs((away - np.round(away)) @ one.lattice).max(initial=0.0) < 0.006)
+def unique(action: str, crystal: Crystal, given: Mapping[str, Any]) -> bool:
+    """Whether an action has one outcome, whichever image of an atom is taken.
+
+    Between two atoms the listed image or any that is about the nearest may be meant; around an
+    atom, the listed image of a neighbour or any within the radius.
+    """
+    if action in {"move_towards", "insert_between"}:
+        one, two = given["index1"], given["index2"]
+        listed = crystal.positions[two] - crystal.positions[one]
+        length = float(crystal.images(one)[1][two])
+        ways = np.vstack([listed, crystal.all_images(one, two, length + NEAREST)])
+        ways /= np.linalg.norm(ways, axis=1)[:, None]
+        return length > NEAREST and crystal.apart(given["distance"] * ways) < SAME
+    if action == "rotate_around":
+        centre = given["index"]
+        turn = rotation(np.array(given["axis"], dtype=float), given["angle"]).T
+        for row, nearest in enumerate(crystal.images(centre)[1]):
+            inside = crystal.all_images(centre, row, given["radius"] + SAME)
+            if row == centre:
+                if len(inside) > 1:  # an image of the centre itself
+                    return False
+            elif len(inside):
+                if nearest >= given["radius"]:
+                    return False
+                listed = crystal.positions[row] - crystal.positions[centre]
+                if crystal.apart(np.vstack([listed, inside]) @ turn) >= SAME:
+                    return False
+    return True
 
 
-def _nearest(crystal: Crystal, given: Mapping[str, Any]) -> bool:
-    """Whether the listed vector between two atoms is the one between nearest images."""
-    if "index1" not in given or "distance" not in given:
-        return True
-    one, two = given["index1"], given["index2"]
-    listed = crystal.positions[two] - crystal.positions[one]
-    return bool(np.linalg.norm(listed) <= crystal.images(one)[1][two] + 1e-6)
-
-
-def _parameters(
-    draw: random.Random, action: str, crystal: Crystal, pool: Sequence[str]
-) -> dict[str, Any] | None:
+def _parameters(draw: random.Random, action: str, crystal: Crystal) -> dict[str, Any] | None:
     """Parameters of an action, rounded as the sentence gives them; ``None``: try again."""
     count = len(crystal.species)
     index = draw.randrange(count)
     others = [row for row in range(count) if row != index]
     if action == "add":
         at = np.array([draw.random() for _ in "xyz"]) @ crystal.lattice
-        return {"symbol": draw.choice(pool), "vector": _rounded(at)}
+        return {"symbol": draw.choice(COMMON), "vector": _rounded(at)}
     if action == "change":
-        other = draw.choice([symbol for symbol in pool if symbol != crystal.species[index]])
+        other = draw.choice([symbol for symbol in COMMON if symbol != crystal.species[index]])
         return {"index": index, "symbol": other}
     if action == "remove":
         return {"index": index} if others else None
@@ -202,21 +191,21 @@ def _parameters(
         return None
     if action == "rotate_around":
         return _rotation(draw, crystal, index)
-    return _pair(draw, action, crystal, index, draw.choice(others), pool)
+    return _pair(draw, action, crystal, index, draw.choice(others))
 
 
-def _pair(  # noqa: PLR0917 -- what a pair is drawn from
-    draw: random.Random, action: str, crystal: Crystal, one: int, two: int, pool: Sequence[str]
+def _pair(
+    draw: random.Random, action: str, crystal: Crystal, one: int, two: int
 ) -> dict[str, Any] | None:
     length = float(np.linalg.norm(crystal.positions[two] - crystal.positions[one]))
     pair = {"index1": one, "index2": two}
     if action == "swap":
         return pair if crystal.species[one] != crystal.species[two] else None
     if action == "move_towards":
-        return {**pair, "distance": round(draw.uniform(0.1, 3.0), 4)}
+        return {**pair, "distance": round(draw.uniform(0.1, min(3.0, 0.9 * length)), 4)}
     ratio = draw.uniform(0.1, 0.9)
     distance = round(ratio * length, 2)
-    return {"symbol": draw.choice(pool), **pair, "distance": distance, "ratio": ratio}
+    return {"symbol": draw.choice(COMMON), **pair, "distance": distance, "ratio": ratio}
 
 
 def _rotation(draw: random.Random, crystal: Crystal, index: int) -> dict[str, Any] | None:

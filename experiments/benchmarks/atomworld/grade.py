@@ -1,7 +1,6 @@
 """Compares a CIF text with the target; runs inside the verification sandbox only.
 
-Its source is what is executed there, so it imports nothing of this project. Two rules:
-*published*, what the authors' grader does (a matcher that forgives scale, inversion and
+Two rules: *published*, what the authors' grader does (a matcher that forgives scale, inversion and
 translation), and *strict*, every atom within 0.02 Å of where it belongs.
 """
 
@@ -18,7 +17,10 @@ from pymatgen.core import Lattice, Structure
 from pymatgen.io.cif import CifParser
 from scipy.optimize import linear_sum_assignment
 
-MAX_SITES = 5000
+from experiments.benchmarks.atomworld.crystal import REMOVED
+
+MAX_SITES = 5000  # rows times symmetry operations
+MOST_OPERATIONS = 192  # of a space group in its conventional cell
 MAX_LENGTH = 1e4  # Å, of a cell vector
 MAX_SHOWN = 300  # sites of an answer that are handed back
 LENGTHS, ANGLES, SITES = 0.02, 0.05, 0.02  # Å, degrees, Å
@@ -68,12 +70,30 @@ def check_size(text: str) -> None:
             continue  # the parser says so
         if not 0.0 < length <= MAX_LENGTH:
             raise WrongError("InvalidCell")
-    if sum(1 for line in text.splitlines() if len(line.split()) > 3) > MAX_SITES:
+    rows = sum(1 for line in text.splitlines() if len(line.split()) > 3)
+    if rows * operations(text) > MAX_SITES:
         raise WrongError("TooManySites")
 
 
+def operations(text: str) -> int:
+    """How many sites the parser may make of one row: as many as there are symmetry operations.
+
+    They are listed, or those of a space group that is named: 192 at most.
+    """
+    lines = (line for line in text.splitlines() if re.search("[xyzXYZ]", line))
+    listed = sum(line.count(",") // 2 for line in lines)
+    if listed:
+        return listed
+    named = re.findall(
+        r"^_(?:symmetry|space_group)\w*(?:H-M|Hall|IT_number|Int_Tables)\S*[ \t]+(\S[^\n]{0,40})",
+        text, re.MULTILINE | re.IGNORECASE,
+    )  # fmt: skip
+    plain = {re.sub(r"[\s'\"_]", "", name).upper() for name in named}
+    return 1 if plain <= {"P1", "1", "?", "."} else MOST_OPERATIONS
+
+
 def published(target: Structure, found: Structure) -> dict[str, Any]:
-    """The authors' rule; ``rms`` and ``max_dist`` in units of (V/N)^(1/3)."""
+    """The authors' rule; ``rms`` and ``max_dist`` in units of (V/N)^(1/3), and in Å."""
     if len(found) != len(target) or found.composition.as_dict() != target.composition.as_dict():
         raise WrongError("AtomCountMismatch")
     matcher = StructureMatcher(primitive_cell=False, stol=0.5)
@@ -81,7 +101,9 @@ def published(target: Structure, found: Structure) -> dict[str, Any]:
     distances = matcher.get_rms_dist(target, found) if matcher.fit(target, found) else None
     if distances is None:
         raise WrongError("StructureMismatch")
-    return {"rms": float(distances[0]), "max_dist": float(distances[1])}
+    rms, most = map(float, distances)
+    unit = (target.volume / len(target)) ** (1 / 3)
+    return {"rms": rms, "max_dist": most, "max_dist_angstrom": most * unit}
 
 
 def strict(target: Structure, found: Structure) -> dict[str, Any]:
@@ -105,7 +127,7 @@ def strict(target: Structure, found: Structure) -> dict[str, Any]:
             target.frac_coords[kinds == kind], found.frac_coords[given == kind]
         )
         worst = max(worst, float(away[linear_sum_assignment(away)].max()))
-    return {"worst": worst, "contact": smallest_contact(found)}
+    return {"worst": worst}
 
 
 def shown(text: str) -> dict[str, Any] | None:
@@ -123,63 +145,19 @@ def shown(text: str) -> dict[str, Any] | None:
     }
 
 
-def same_order(target: Structure, text: str) -> bool:
-    """Whether the rows stand in the target's order; the parser sorts them by species."""
-    data = next(iter(CifParser.from_str(text).as_dict().values()))
-    rows = [
-        data.get(f"_atom_site_{name}", [])
-        for name in ("type_symbol", "fract_x", "fract_y", "fract_z")
-    ]
-    rows[0] = rows[0] or data.get("_atom_site_label", [])
-    if any(len(column) != len(target) for column in rows):
-        return False
-    for site, symbol, *fractions in zip(target, *rows, strict=True):
-        try:
-            at = [float(str(value).split("(")[0]) for value in fractions]
-        except ValueError:
-            return False  # the parser reads more notations than this does
-        kind = re.match(r"[A-Z][a-z]?", str(symbol))
-        away = target.lattice.get_all_distances(site.frac_coords, at)
-        if kind is None or kind[0] != site.specie.symbol or float(away[0, 0]) > SITES:
-            return False
-    return True
-
-
-def smallest_contact(found: Structure) -> float | None:
-    """Smallest distance in Å between two sites, within 3 Å; a warning, no verdict."""
-    if len(found) > 500:
-        return None
-    _, _, _, distances = found.get_neighbor_list(3.0)
-    return float(distances.min()) if len(distances) else None
-
-
 def target_structure(plain: dict[str, Any]) -> Structure:
     """Of ``{cell, species, fractions}``."""
     return Structure(Lattice.from_parameters(*plain["cell"]), plain["species"], plain["fractions"])
 
 
 def strictly(wanted: dict[str, Any], block: str | None) -> dict[str, Any]:
-    """Judge one answer by the strict rule.
-
-    Parameters
-    ----------
-    wanted
-        The target, ``{cell, species, fractions}``.
-    block
-        The CIF as the bench has read it; ``None``: no answer.
-
-    Returns
-    -------
-    dict
-        ``passed``, ``error`` (name of the verdict or ``None``), numbers, and the structure as
-        data (``shown``).
-    """
+    """Judge one CIF (``None``: no answer) by the strict rule; ``shown`` is it as data."""
     target = target_structure(wanted)
+    return pictured(block, lambda text: strict(target, structure(text)))
 
-    def rule(text: str) -> dict[str, Any]:
-        found = structure(text)
-        return {**strict(target, found), "order": same_order(target, text)}
 
+def pictured(block: str | None, rule: Any) -> dict[str, Any]:
+    """What a rule says of an answer, with its structure as data."""
     return {**judged(block, rule), "shown": None if block is None else shown(block)}
 
 
@@ -201,21 +179,6 @@ def echo(
     }
 
 
-def verdicts(
-    wanted: dict[str, Any],
-    by_authors: dict[str, Any],
-    before: dict[str, Any],
-    block: str | None,
-    reply: str,
-) -> dict[str, Any]:
-    """Everything at once; an answer may take it past a limit, as it may each of them."""
-    return {
-        "strict": strictly(wanted, block),
-        "published": as_published(by_authors, reply),
-        "echo": echo(wanted, by_authors, before),
-    }
-
-
 def judged(text: Any, rule: Any) -> dict[str, Any]:
     """The numbers of a rule, or the name of its verdict; wrong is wrong, never an exception."""
     if text is None:
@@ -229,9 +192,8 @@ def judged(text: Any, rule: Any) -> dict[str, Any]:
 
 
 # The family: every rule takes what the question holds, the value of the answer and the whole reply,
-# and returns ``strict``, ``published`` and ``echo`` like `verdicts`; ``None`` where there is none.
+# and returns ``strict``, ``published`` and ``echo``; without one there is none.
 
-REMOVED = "[VALUE_TO_BE_INSERTED]"
 MAX_GENERATED, MAX_CALCULATED = 200, 64  # sites of an answer
 CONTACT = 0.5  # Å; nothing is calculated of nearer atoms
 CALCULABLE = {"Al", "Ni", "Cu", "Pd", "Ag", "Pt", "Au"}  # by effective-medium theory
@@ -243,15 +205,13 @@ def moved_points(given: dict[str, Any], value: Any, _reply: str) -> dict[str, An
     def off(points: Any) -> dict[str, Any]:
         target = np.array(given["after"])
         away = np.linalg.norm(target[:, None] - _points(points, len(target))[None], axis=2)
-        pairs = away[linear_sum_assignment(away)]
-        return {"worst": float(pairs.max()), "rms": float(np.sqrt((pairs**2).mean()))}
+        return {"worst": float(away[linear_sum_assignment(away)].max())}
 
-    def shaped(points: Any) -> dict[str, Any]:
-        return {"max_dist": off(points)["worst"]}
+    def both(points: Any) -> dict[str, Any]:
+        shaped = judged(points, lambda points: {"max_dist": off(points)["worst"]})
+        return {"strict": judged(points, off), "published": shaped}
 
-    before = given["before"]
-    echo_said = {"strict": judged(before, off), "published": judged(before, shaped)}
-    return {"strict": judged(value, off), "published": judged(value, shaped), "echo": echo_said}
+    return {**both(value), "echo": both(given["before"])}
 
 
 def _points(value: Any, count: int) -> Any:
@@ -268,25 +228,21 @@ def _points(value: Any, count: int) -> Any:
 
 def repaired(given: dict[str, Any], block: str | None, reply: str) -> dict[str, Any]:
     """CIF-Repair: the value that was taken out is put where the answer wants it."""
-    original = structure(given["original"])
+    original, broken = structure(given["original"]), given["corrupted"]
+
+    def filled(text: str) -> Structure:
+        return structure(text.replace(REMOVED, given["removed"] or "", 9))
 
     def by_authors(text: str) -> dict[str, Any]:
-        return published(original, structure(text))
-
-    def filled(text: str) -> str:
-        return text.replace(REMOVED, given["removed"] or "", 9)
+        return published(original, filled(text))
 
     def by_us(text: str) -> dict[str, Any]:
-        return {**strict(original, structure(text)), "order": None}
+        return strict(original, filled(text))
 
-    text = None if block is None else filled(block)
     return {
-        "strict": {**judged(text, by_us), "shown": None if text is None else shown(text)},
-        "published": judged(reply, lambda said: by_authors(filled(published_block(said)))),
-        "echo": {
-            "strict": judged(given["corrupted"], by_us),
-            "published": judged(given["corrupted"], by_authors),
-        },
+        "strict": pictured(block, by_us),
+        "published": judged(reply, lambda said: by_authors(published_block(said))),
+        "echo": {"strict": judged(broken, by_us), "published": judged(broken, by_authors)},
     }
 
 
@@ -304,42 +260,29 @@ def generated(given: dict[str, Any], block: str | None, reply: str) -> dict[str,
             raise WrongError("CompositionMismatch")
         if not matcher.fit(target, found):
             raise WrongError("StructureMismatch")
-        return {"order": None}
+        return {}
 
-    said = judged(block, lambda text: fits(text, exact))
     return {
-        "strict": {**said, "shown": None if block is None else shown(block)},
+        "strict": pictured(block, lambda text: fits(text, exact)),
         "published": judged(reply, lambda text: fits(published_block(text), loose)),
-        "echo": None,
     }
 
 
 def changed(given: dict[str, Any], block: str | None, _reply: str) -> dict[str, Any]:
-    """StructProp: whether a property moved to the side that was asked for.
-
-    With ``calculator`` ``emt`` the bulk modulus in GPa is calculated here; otherwise the answer is
-    only checked, and handed back to be calculated elsewhere.
-    """
+    """StructProp: whether the bulk modulus (GPa) moved to the side that was asked for."""
     before = target_structure(given["before"])
 
     def rule(text: str) -> dict[str, Any]:
         found = structure(text)
         check_calculable(found, before)
-        if given["calculator"] != "emt":
-            return {"order": None}
         value, original = bulk_modulus(found), bulk_modulus(before)
         if value is None or original is None:
             raise WrongError("CalculationFailed")
         if not moved(original, value, given["trend"]):
             raise WrongError("WrongSide", value=value, original=original)
-        return {"order": None, "value": value, "original": original}
+        return {"value": value, "original": original}
 
-    said = judged(block, rule)
-    return {
-        "strict": {**said, "shown": None if block is None else shown(block)},
-        "published": None,
-        "echo": None,
-    }
+    return {"strict": pictured(block, rule)}
 
 
 def moved(original: float, value: float, trend: str) -> bool:

@@ -1,34 +1,24 @@
-"""Fifteen structure types by their ideal coordinates, as starting points of generated questions.
-
-Lengths are in units of the shortest bond, so that random species get a plausible cell. Coordinates
-follow the International Tables (spinel: Fd-3m, origin choice 2; corundum: hexagonal axes).
-"""
+"""Structure types (``prototypes.yaml``), and structures of the user's own, as starting points."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import product
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from experiments.benchmarks.atomworld.crystal import Array, Crystal, wrap
-
-_FACES = ((0, 0, 0), (0, 0.5, 0.5), (0.5, 0, 0.5), (0.5, 0.5, 0))
-_RHOMBOHEDRAL = ((0, 0, 0), (2 / 3, 1 / 3, 1 / 3), (1 / 3, 2 / 3, 2 / 3))
-_Z, _X, _U, _O = 0.352, 0.306, 0.2625, 0.305  # corundum, corundum, spinel, rutile
+from experiments.benchmarks.atomworld.crystal import DECIMALS, Crystal, wrap
+from experiments.samples import data_of
 
 
 @dataclass(frozen=True)
 class Prototype:
-    """A structure type.
+    """A structure type: a, b, c in units of the shortest bond, angles in degrees, and sites.
 
-    Attributes
-    ----------
-    cell
-        a, b, c in units of the shortest bond; angles in degrees.
-    sites
-        For each kind of atom its fractional coordinates.
+    These are for each kind of atom its fractional coordinates.
     """
 
     name: str
@@ -41,62 +31,49 @@ class Prototype:
         rows = [
             (symbol, at) for symbol, kind in zip(symbols, self.sites, strict=True) for at in kind
         ]
-        fractions: Array = np.array([at for _, at in rows], dtype=float)
+        fractions = np.array([at for _, at in rows], dtype=float)
         cell = (a, b, c, *self.cell[3:])
         return Crystal(cell, tuple(symbol for symbol, _ in rows), wrap(fractions))
 
 
-def _centred(
-    sites: Sequence[tuple[float, ...]], by: tuple[tuple[float, ...], ...]
-) -> tuple[tuple[float, ...], ...]:
-    return tuple((x + s, y + t, z + u) for (s, t, u), (x, y, z) in product(by, sites))
+def _prototypes() -> tuple[Prototype, ...]:
+    known = data_of(__file__)
+    centring = {name: [_point(at) for at in some] for name, some in known["centring"].items()}
+    made = []
+    for name, told in known["prototypes"].items():
+        points = centring.get(told.get("centring", ""), [(0.0, 0.0, 0.0)])
+        sites = tuple(
+            tuple(
+                (x + s, y + t, z + u) for (s, t, u), (x, y, z) in product(points, map(_point, kind))
+            )
+            for kind in told["sites"]
+        )
+        a, b, c, gamma = (*map(float, told["cell"]), 90.0)[:4]
+        made.append(Prototype(name, (a, b, c, 90.0, 90.0, gamma), sites))
+    return tuple(made)
 
 
-def _cubic(length: float) -> tuple[float, float, float, float, float, float]:
-    return (length, length, length, 90.0, 90.0, 90.0)
+def _point(at: list[Any]) -> tuple[float, ...]:
+    return tuple(float(Fraction(str(x))) for x in at)
 
 
-def _hexagonal(a: float, c: float) -> tuple[float, float, float, float, float, float]:
-    return (a, a, c, 90.0, 90.0, 120.0)
+PROTOTYPES = _prototypes()
 
 
-_TETRAHEDRAL = 4 / 3**0.5
-_ORIGIN = [(0.0, 0.0, 0.0)]
-_SPINEL_OXYGEN: list[tuple[float, ...]] = [
-    (_U, _U, _U), (0.75 - _U, 0.25 - _U, 0.5 + _U), (0.25 - _U, 0.5 + _U, 0.75 - _U),
-    (0.5 + _U, 0.75 - _U, 0.25 - _U), (0.75 + _U, 0.25 + _U, 0.5 - _U), (-_U, -_U, -_U),
-    (0.25 + _U, 0.5 - _U, 0.75 + _U), (0.5 - _U, 0.75 + _U, 0.25 + _U),
-]  # fmt: skip
+def read_structures(folder: Path) -> dict[str, Crystal]:
+    """The structures of a user's folder by file name, in P1: any format that pymatgen reads."""
+    from pymatgen.core import Structure  # noqa: PLC0415 -- slow, and only this option needs it
 
-PROTOTYPES: tuple[Prototype, ...] = (
-    Prototype("sc", _cubic(1.0), (tuple(_ORIGIN),)),
-    Prototype("bcc", _cubic(2 / 3**0.5), (_centred(_ORIGIN, ((0, 0, 0), (0.5, 0.5, 0.5))),)),
-    Prototype("fcc", _cubic(2**0.5), (_FACES,)),
-    Prototype("hcp", _hexagonal(1.0, (8 / 3) ** 0.5), (
-        ((1 / 3, 2 / 3, 0.25), (2 / 3, 1 / 3, 0.75)),)),
-    Prototype("diamond", _cubic(_TETRAHEDRAL), (_centred([*_ORIGIN, (0.25, 0.25, 0.25)], _FACES),)),
-    Prototype("rocksalt", _cubic(2.0), (_FACES, _centred([(0.5, 0.5, 0.5)], _FACES))),
-    Prototype("zincblende", _cubic(_TETRAHEDRAL), (_FACES, _centred([(0.25, 0.25, 0.25)], _FACES))),
-    Prototype("wurtzite", _hexagonal((8 / 3) ** 0.5, 8 / 3), (
-        ((1 / 3, 2 / 3, 0.0), (2 / 3, 1 / 3, 0.5)),
-        ((1 / 3, 2 / 3, 0.375), (2 / 3, 1 / 3, 0.875)))),
-    Prototype("CsCl", _cubic(2 / 3**0.5), (tuple(_ORIGIN), ((0.5, 0.5, 0.5),))),
-    Prototype("fluorite", _cubic(_TETRAHEDRAL), (
-        _FACES, _centred([(0.25, 0.25, 0.25), (0.75, 0.75, 0.75)], _FACES))),
-    Prototype("rutile", (2.354, 2.354, 1.518, 90.0, 90.0, 90.0), (
-        ((0.0, 0.0, 0.0), (0.5, 0.5, 0.5)),
-        ((_O, _O, 0.0), (-_O, -_O, 0.0), (0.5 - _O, 0.5 + _O, 0.5), (0.5 + _O, 0.5 - _O, 0.5)))),
-    Prototype("perovskite", _cubic(2.0), (
-        tuple(_ORIGIN), ((0.5, 0.5, 0.5),), ((0.5, 0.5, 0.0), (0.5, 0.0, 0.5), (0.0, 0.5, 0.5)))),
-    Prototype("corundum", _hexagonal(2.564, 7.0), (
-        _centred([(0, 0, _Z), (0, 0, 0.5 - _Z), (0, 0, -_Z), (0, 0, 0.5 + _Z)], _RHOMBOHEDRAL),
-        _centred([(_X, 0, 0.25), (0, _X, 0.25), (-_X, -_X, 0.25), (-_X, 0, 0.75), (0, -_X, 0.75),
-                  (_X, _X, 0.75)], _RHOMBOHEDRAL))),
-    Prototype("spinel", _cubic(4.2), (
-        _centred([(0.125, 0.125, 0.125), (0.875, 0.375, 0.375)], _FACES),
-        _centred([(0.5, 0.5, 0.5), (0.25, 0.75, 0.0), (0.75, 0.0, 0.25), (0.0, 0.25, 0.75)],
-                 _FACES),
-        _centred(_SPINEL_OXYGEN, _FACES))),
-    Prototype("graphite", _hexagonal(3**0.5, 4.72), (
-        ((0.0, 0.0, 0.25), (0.0, 0.0, 0.75), (1 / 3, 2 / 3, 0.25), (2 / 3, 1 / 3, 0.75)),)),
-)  # fmt: skip
+    found = {}
+    for file in sorted(path for path in folder.expanduser().glob("*") if path.is_file()):
+        try:
+            read: Any = Structure.from_file(str(file))
+            symbols = tuple(site.specie.symbol for site in read)
+        except Exception as error:  # of any of its parsers
+            raise ValueError(f"structures={folder}: {file.name}: {error}") from error
+        a, b, c, alpha, beta, gamma = (round(float(x), DECIMALS) for x in read.lattice.parameters)
+        fractions = wrap(np.asarray(read.frac_coords, dtype=float), DECIMALS)
+        found[file.name] = Crystal((a, b, c, alpha, beta, gamma), symbols, fractions)
+    if not found:
+        raise ValueError(f"structures={folder}: holds no files of structures")
+    return found

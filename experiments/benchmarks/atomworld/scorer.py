@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -13,45 +12,29 @@ import numpy as np
 from agents.answer_formats import Block
 from agents.base import Trajectory
 from experiments.benchmarks.atomworld.actions import Target
-from experiments.benchmarks.atomworld.crystal import Crystal
-from experiments.benchmarks.atomworld.pictures import crystal, drawn, pictures
-from experiments.benchmarks.atomworld.property_command import compare
+from experiments.benchmarks.atomworld.pictures import pictures
 from experiments.samples import Sample
-from experiments.scorers.base import ALL_CORRECT, Metric, Score, Tools
+from experiments.scorers.base import Metric, Score, Tools, read_metrics
 from experiments.scorers.grading import given, grade
 
 #: Seconds of processor time for one verification; the matcher needs 30 for 640 sites.
 TIMEOUT = 120.0
-GRADER = Path(__file__).with_name("grade.py")
+GRADER = "experiments.benchmarks.atomworld.grade"
 PART = "structure"
 UNREADABLE = {"OutputFormatError", "CIFParsingError", "TooLarge", "TooManySites", "TooExpensive"}
+METRICS = read_metrics(__file__)
 TOO_EXPENSIVE: Mapping[str, Any] = {"passed": False, "error": "TooExpensive"}
 
 
 @dataclass(frozen=True)
 class StructureScorer:
-    """Compares the CIF of an answer with the target.
+    """Compares an answer with the target, or judges it by the rule that its question names.
 
-    Attributes
-    ----------
-    target
-        Which reading of the sentence the strict rule asks for.
+    ``target`` is the reading of the sentence that the strict rule asks for.
     """
 
     target: Target = "literal"
-    metrics: Sequence[Metric] = (
-        Metric(ALL_CORRECT, "strict", "right cell and species, every atom within 0.02 Å"),
-        Metric("published", "published", "the authors' grader accepts it"),
-        Metric("echo", "echo", "the authors' grader accepts the unchanged input"),
-        Metric("above_echo", "published above echo",
-               "share of what the unchanged input leaves, (published - echo) / (1 - echo)",
-               of="published", baseline="echo"),
-        Metric("strict_echo", "strict echo", "the unchanged input is right by the strict rule"),
-        Metric("strict_above_echo", "strict above echo", "the same share by the strict rule",
-               of=ALL_CORRECT, baseline="strict_echo"),
-        Metric("readable", "readable", "the answer is a CIF that can be parsed"),
-        Metric("order", "order kept", "right, with the rows in the target's order"),
-    )  # fmt: skip
+    metrics: Sequence[Metric] = METRICS["structure"]
     executes: bool = True
     #: What a verification worker imports once.
     warmup: str = "import pymatgen.analysis.structure_matcher, pymatgen.io.cif, scipy.optimize\n"
@@ -66,110 +49,68 @@ class StructureScorer:
         reply = trajectory.answer
         if not isinstance(sample.question.answer, Block):
             reply = f"<cif>{answer.value}</cif>" if isinstance(answer.value, str) else ""
-        said = await self.judge(sample, answer.value, reply, tools)
-        strict, published, echo = said["strict"], said["published"] or {}, said["echo"]
+        said = await self._judged(sample.target, answer.value, reply, tools)
+        strict, published, echo = said["strict"], said.get("published") or {}, said.get("echo")
+        error = strict["error"] or ""
         return Score(
             outcome=answer.outcome,
             values={
                 "published": _flag(published.get("passed")),
                 "echo": _flag(echo["published"]["passed"] if echo else None),
                 "strict_echo": _flag(echo["strict"]["passed"] if echo else None),
-                "readable": float(strict["error"] not in UNREADABLE),
-                "order": _flag(strict["passed"] and strict.get("order")),
+                "readable": float(error not in UNREADABLE),
                 "worst": strict.get("worst"),
                 "max_dist": published.get("max_dist"),
-                "contact": strict.get("contact"),
-                **self.more(sample, strict),
+                "max_dist_angstrom": published.get("max_dist_angstrom"),
+                **_of_family(sample, strict),
             },
             passed={PART: bool(strict["passed"])},
-            reasons={} if strict["passed"] else {PART: answer.reason or strict["error"]},
-            artefacts={
-                "error": strict["error"] or "",
-                "published error": published.get("error") or "",
-            },
-            figures=self.figures(sample, strict.get("shown")),
+            reasons={} if strict["passed"] else {PART: answer.reason or error},
+            artefacts={"error": error, "published error": published.get("error") or ""},
+            figures=self._figures(sample.target, strict.get("shown")),
             execution=answer.execution,
         )
 
-    async def judge(
-        self, sample: Sample, value: Any, reply: str, tools: Tools
+    async def _judged(
+        self, target: Mapping[str, Any], value: Any, reply: str, tools: Tools
     ) -> Mapping[str, Any]:
-        """The verdicts ``strict``, ``published`` and ``echo``; ``None`` where there is none."""
-        target, block = sample.target, value if isinstance(value, str) else None
+        """The verdicts ``strict``, ``published`` and ``echo``, where there are such.
+
+        Of an action apart: the matcher may need minutes for a right answer, and then only its
+        verdict lacks. An answer that runs into the limit by itself is not parsed again.
+        """
+        if "rule" in target:
+            said = await verdict(tools, target["rule"], target["given"], _plainest(value), reply)
+            return said or {"strict": TOO_EXPENSIVE}
+        block = value if isinstance(value, str) else None
         wanted, authors, before = (target[n] for n in (self.target, "published", "before"))
-        said = await verdict(tools, "verdicts", wanted, authors, before, block, reply)
-        if said is not None:
-            return said
-        # Apart: the matcher may need minutes for a right answer; only its verdict lacks then.
+        strict = await verdict(tools, "strictly", wanted, block)
+        published = strict and await verdict(tools, "as_published", authors, reply)
         return {
-            "strict": await verdict(tools, "strictly", wanted, block) or TOO_EXPENSIVE,
-            "published": await verdict(tools, "as_published", authors, reply),
+            "strict": strict or TOO_EXPENSIVE,
+            "published": published,
             "echo": await verdict(tools, "echo", wanted, authors, before),
         }
 
-    def more(self, sample: Sample, strict: Mapping[str, Any]) -> Mapping[str, float | None]:  # noqa: ARG002 -- for subclasses
-        """Further values."""
+    def _figures(self, target: Mapping[str, Any], answer: Any) -> Mapping[str, str]:
+        if "rule" not in target:
+            return pictures(before=target["before"], target=target[self.target], answer=answer)
+        known = {name: target["given"].get(name) for name in ("before", "target")}
+        drawn = target["rule"] in {"generated", "changed"}
+        return pictures(**known, answer=answer) if drawn else {}
+
+
+def _of_family(sample: Sample, strict: Mapping[str, Any]) -> Mapping[str, float | None]:
+    rule = sample.target.get("rule")
+    if rule is None:
         return {}
-
-    def figures(self, sample: Sample, answer: Mapping[str, Any] | None) -> Mapping[str, str]:
-        """Pictures of the structures, by their titles."""
-        return pictures(sample.target["before"], sample.target[self.target], answer)
-
-
-@dataclass(frozen=True)
-class FamilyScorer(StructureScorer):
-    """Judges an answer by the rule that its question names.
-
-    Attributes
-    ----------
-    command
-        A program of the user's own that calculates the property of StructProp; empty: EMT.
-    """
-
-    command: str = ""
-    metrics: Sequence[Metric] = (
-        *StructureScorer.metrics[:-1],
-        Metric("sound", "strict without errata", "without questions whose target is wrong"),
-        Metric(
-            "error", "worst distance", "of a point from its place, where readable", bounded=False
-        ),
-    )
-
-    async def judge(
-        self, sample: Sample, value: Any, reply: str, tools: Tools
-    ) -> Mapping[str, Any]:
-        """See :meth:`StructureScorer.judge`."""
-        rule, wanted = sample.target["rule"], sample.target["given"]
-        said = await verdict(tools, rule, wanted, _plainest(value), reply)
-        if said is None:
-            return {"strict": TOO_EXPENSIVE, "published": None, "echo": None}
-        if self.command and said["strict"]["passed"]:
-            before, after = (
-                crystal(one).to_cif() for one in (wanted["before"], said["strict"]["shown"])
-            )
-            compared = await compare(self.command, before, after, wanted["trend"])
-            said = {**said, "strict": {**said["strict"], **compared}}
-        return said
-
-    def more(self, sample: Sample, strict: Mapping[str, Any]) -> Mapping[str, float | None]:
-        """See :meth:`StructureScorer.more`."""
-        rule = sample.target["rule"]
-        sound = rule == "generated" and "erratum" not in sample.labels
-        return {
-            "sound": float(strict["passed"]) if sound else None,
-            "error": strict.get("worst") if rule == "moved_points" else None,
-            "value": strict.get("value"),
-            "original": strict.get("original"),
-        }
-
-    def figures(self, sample: Sample, answer: Mapping[str, Any] | None) -> Mapping[str, str]:
-        """See :meth:`StructureScorer.figures`."""
-        wanted = sample.target["given"]
-        if "target" in wanted:
-            return drawn({"target": wanted["target"], "answer": answer})
-        if sample.target["rule"] == "changed":
-            return drawn({"before": wanted["before"], "answer": answer})
-        return {}
+    sound = rule == "generated" and "erratum" not in sample.labels
+    return {
+        "sound": float(strict["passed"]) if sound else None,
+        "error": strict.get("worst") if rule == "moved_points" else None,
+        "value": strict.get("value"),
+        "original": strict.get("original"),
+    }
 
 
 async def verdict(tools: Tools, rule: str, *arguments: Any) -> Mapping[str, Any] | None:
@@ -186,15 +127,6 @@ def _plainest(value: Any) -> Any:
     except (TypeError, ValueError, RecursionError):
         return "not JSON"
     return value
-
-
-def plain(crystal: Crystal) -> dict[str, Any]:
-    """As a target travels: JSON-able."""
-    return {
-        "cell": list(crystal.cell),
-        "species": list(crystal.species),
-        "fractions": crystal.fractions.tolist(),
-    }
 
 
 def _flag(passed: bool | None) -> float | None:

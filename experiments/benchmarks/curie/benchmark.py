@@ -1,120 +1,65 @@
-"""The benchmark ``curie``: made papers, or the authors' archive."""
+"""The benchmark ``curie``: a few samples, or the authors' archive."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import yaml
 
 from agents.answer_formats import CODE, Text
-from agents.base import Document, Image, Question
+from agents.base import Document, Question
 from experiments.benchmarks.curie import grade
 from experiments.benchmarks.curie.archive import (
-    CurieError,
+    SAMPLES,
     Paper,
     gold,
     published_prompt,
     read_archive,
     without_origin,
 )
-from experiments.benchmarks.curie.extracts import Ranking, extract, recall, spans
-from experiments.benchmarks.curie.generate import generate
-from experiments.benchmarks.curie.prose import POSITIONS, Position
 from experiments.benchmarks.curie.scorer import CurieScorer, Overall
 from experiments.benchmarks.curie.tasks import (
     NAMES,
     PAPER,
     PICTURE,
+    PROMPTS,
     TASKS,
     Task,
     Variant,
     own_prompt,
     prompt_file,
 )
-from experiments.samples import Sample
-from sandbox.environments import cache_folder
+from experiments.benchmarks.release import ReleaseError
+from experiments.samples import Sample, kept
 
-Source = Literal["generated", "published"]
+Source = Literal["samples", "published"]
 Arm = Literal["direct", "retrieval", "tool"]
 Prompts = Literal["own", "published"]
-
-_TOOL = """\
-The file `{file}` holds {what}.
-
-Write a function without arguments that reads the file and returns the dict {{"answer": TEXT}}, in \
-which TEXT is the reply to this:
-
-{ask}"""
 
 
 @dataclass(frozen=True)
 class CurieBenchmark:
-    """The benchmark ``curie``.
+    """The benchmark ``curie``; ``conf/benchmark/curie.yaml`` explains its keys."""
 
-    Parameters
-    ----------
-    source
-        ``generated`` from ``seed``, or ``published`` from ``path``.
-    path
-        The authors' checkout, the data.zip in it, or a folder with its content.
-    arm
-        ``direct``: the whole paper in the prompt; ``retrieval``: the ``k`` chunks of it that a
-        lexical index finds; ``tool``: the paper is a mounted file, and a function answers.
-    tasks
-        Which of the ten; empty: all.
-    items
-        Made papers for each folder of the archive.
-    words
-        Lengths of made papers.
-    positions
-        Where made papers have their evidence; they take turns.
-    mpv
-        Which property values count.
-    prompts
-        Our own, or the authors' from the checkout.
-    overall
-        What the overall score takes of the three tasks with lists: ROUGE-L (``table``, as in the
-        paper's table) or LLMSim (``figure``, as in the authors' notebook).
-    """
-
-    source: Source = "generated"
+    source: Source = "samples"
     path: str | None = None
     arm: Arm = "direct"
     tasks: Sequence[str] = ()
-    seed: int = 1
-    items: int = 3
-    words: Sequence[int] = (1000, 8000, 32000)
-    positions: Sequence[Position] = POSITIONS
     mpv: Variant = "all"
     prompts: Prompts = "own"
-    k: int = 12
-    ranking: Ranking = "bm25"
     overall: Overall = "table"
     name: str = "curie"
-    packages: Sequence[str] = ("ase",)
+    #: None: what is retrieved from is the paper of each question.
+    packages: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        for key, value, known in (
-            ("source", (self.source,), ("generated", "published")),
-            ("arm", (self.arm,), ("direct", "retrieval", "tool")),
-            ("tasks", self.tasks, NAMES),
-            ("positions", self.positions, POSITIONS),
-            ("mpv", (self.mpv,), ("all", "non_trivial", "specific")),
-            ("prompts", (self.prompts,), ("own", "published")),
-            ("ranking", (self.ranking,), ("tfidf", "bm25")),
-            ("overall", (self.overall,), ("table", "figure")),
-        ):
-            for each in value:
-                if each not in known:
-                    raise CurieError(f"{key}={each}: choose of {', '.join(known)}")
-        if not self.positions or not self.words or min(self.words) < 100:
-            raise CurieError("words and positions must name at least one, words from 100 on")
+        for task in self.tasks:
+            if task not in NAMES:
+                raise ReleaseError(f"tasks={task}: choose of {', '.join(NAMES)}")
         if self.prompts == "published" and (self.source, self.arm) != ("published", "direct"):
-            raise CurieError("prompts=published belongs to source=published arm=direct")
+            raise ReleaseError("prompts=published belongs to source=published arm=direct")
 
     @property
     def scorer(self) -> CurieScorer:
@@ -122,74 +67,69 @@ class CurieBenchmark:
         return CurieScorer(self.overall)
 
     def load(self) -> list[Sample]:
-        """All questions; short papers first, so that a limit covers every task.
-
-        Raises
-        ------
-        CurieError
-            When published data are missing or unreadable.
-        """
+        """All questions, paper by paper over the tasks, so that a limit covers every task."""
         wanted = [task for task in TASKS if not self.tasks or task.name in self.tasks]
-        domains = list(dict.fromkeys(task.domain for task in wanted))
+        path = SAMPLES if self.source == "samples" else self.path
+        queues = {
+            domain: list(read_archive(path, {domain}))
+            for domain in dict.fromkeys(task.domain for task in wanted)
+        }
+        rounds = range(max(map(len, queues.values()), default=0))
         return [
-            self._sample(task, paper)
-            for paper in self._papers(domains)
+            self._sample(task, queues[task.domain][number])
+            for number in rounds
             for task in wanted
-            if task.domain == paper.domain
+            if number < len(queues[task.domain])
         ]
-
-    def _papers(self, domains: Sequence[str]) -> Iterator[Paper]:
-        if self.source == "generated":
-            yield from generate(
-                seed=self.seed, items=self.items, words=self.words, domains=domains,
-                positions=self.positions,
-            )  # fmt: skip
-            return
-        yield from read_archive(self.path, set(domains))
 
     def _sample(self, task: Task, paper: Paper) -> Sample:
         right = gold(task, paper.record, self.mpv)
-        shown = paper.text
-        target: dict[str, Any] = {
-            "task": task.name, "form": task.form, "listed": task.listed, "gold": right,
-            "clean": paper.facts.get("reference") if task.name == "dft_c" else None,
-            "record": without_origin(paper.record), "ask": own_prompt(task, self.mpv),
-            "reference": paper.facts.get("reference") if task.name == "dft_c" else None,
-            "length": len(paper.text), "spans": spans(paper.text, paper.evidence),
-        }  # fmt: skip
-        target["clean"] = target["clean"] or _reference(task, right)
-        if self.arm == "retrieval" and paper.text.strip():
-            found = extract(paper.text, own_prompt(task, self.mpv), self.k, self.ranking)
-            target |= {"shown": found.spans, "evidence": recall(paper.evidence, found.text)}
-            shown = found.text
+        clean = _reference(task, right)
         return Sample(
-            self._question(task, paper, shown),
+            self._question(task, paper),
             environment="live",
-            labels={"task": task.name, **{k: v for k, v in paper.labels.items() if k != "domain"}},
-            target=target,
-            cluster=paper.cluster,
-            unavailable=None if right is not None else "the archive has no gold of it",
-        )
+            labels={"task": task.name, **paper.labels},
+            target={
+                "task": task.name, "form": task.form, "listed": task.listed, "gold": right,
+                "clean": clean, "record": without_origin(paper.record),
+                "ask": own_prompt(task, self.mpv),
+                "eval": published_prompt(self.path, task.eval_file) if task.eval_file else None,
+            },
+            cluster=f"{paper.domain}/{paper.id}",
+            unavailable=paper.missing or (None if right is not None else
+                                          f"{paper.id}: its record has no gold for {task.name}"),
+            reference=f">gold\n{right}\n" if task.form == "fasta" else clean or None,
+        )  # fmt: skip
 
-    def _question(self, task: Task, paper: Paper, shown: str) -> Question:
+    def _question(self, task: Task, paper: Paper) -> Question:
         name, ask = f"{task.name}-{paper.id}", own_prompt(task, self.mpv)
         pictures = (paper.image,) if paper.image else ()
+        text = Document(PAPER, paper.text)
         if self.arm == "tool":
-            files = {PAPER: str(_kept(shown.encode(), "txt"))}
+            files = {PAPER: str(kept("curie", paper.text.encode(), ".txt"))}
             if paper.image:
-                files[PICTURE] = str(_kept_image(paper.image))
+                files[PICTURE] = str(kept("curie", paper.image.data, ".png"))
             what = "the paper" if not paper.image else f"the caption of the map in `{PICTURE}`"
-            prompt = _TOOL.format(file=PAPER, what=what, ask=ask)
+            prompt = PROMPTS["tool"].format(file=PAPER, what=what, ask=ask)
             return Question(
-                name, prompt, {"answer": "str"}, files, search=ask, answer=CODE, parts=pictures
-            )
+                name, prompt, {"answer": "str"}, files, search=ask, answer=CODE,
+                attachments=pictures, searched=text,
+            )  # fmt: skip
         if self.prompts == "published":
-            prompt = published_prompt(self.path, prompt_file(task, self.mpv))
+            prompt = self._authors(prompt_file(task, self.mpv)).replace("{{text}}", paper.text)
             return Question(
-                name, prompt.replace("{{text}}", shown), search=ask, answer=Text(), parts=pictures
+                name, prompt, search=ask, answer=Text(), attachments=pictures, searched=text
             )
-        given = Document(PAPER if self.arm == "direct" else "extracts of the paper", shown)
-        return Question(name, ask, search=ask, answer=Text(), parts=(given, *pictures))
+        shown = (text,) if self.arm == "direct" or paper.image else ()
+        return Question(
+            name, ask, search=ask, answer=Text(), attachments=(*shown, *pictures), searched=text
+        )
+
+    def _authors(self, name: str) -> str:
+        found = published_prompt(self.path, name)
+        if found is None:
+            raise ReleaseError(f"prompts=published: no {name}.txt below path={self.path}")
+        return found
 
 
 def _reference(task: Task, right: Any) -> str:
@@ -199,21 +139,3 @@ def _reference(task: Task, right: Any) -> str:
     if task.form == "text" and isinstance(right, Mapping):
         return str(yaml.safe_dump(dict(right), sort_keys=False, allow_unicode=True))
     return grade.compact(right)
-
-
-def _kept(data: bytes, ending: str) -> Path:
-    """An input file on the host, under its content."""
-    return _written(hashlib.sha256(data).hexdigest()[:16], data, ending)
-
-
-def _kept_image(image: Image) -> Path:
-    # By its key: another version of the drawing library is no other question.
-    return _written(hashlib.sha256(image.key.encode()).hexdigest()[:16], image.data, "png")
-
-
-def _written(digest: str, data: bytes, ending: str) -> Path:
-    path = cache_folder() / "questions" / "curie" / f"{digest}.{ending}"
-    if not path.is_file():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    return path

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections import Counter
 from typing import Any
 
 MAX_ANSWER = 1_000_000  # characters
@@ -17,28 +16,20 @@ MAX_DEPTH = 40
 #: An answer this many times longer than the gold has no score to speak of, and is not compared.
 LONGEST = 20
 ALIGNED = 4_000_000  # cells of an alignment that is shown
+#: Variables and classes by which the authors' script finds structures and settings.
+_CUT = {
+    "dft_s": ("structure_metadata_", "StructureMetadata"),
+    "dft_p": ("dft_params_", "DFTParameters"),
+}
 FENCE = re.compile(r"```[ \t]*(\w*)[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
 
 
-def judge(answer: str, form: str, clean: str, record: Any) -> dict[str, Any]:
-    """Read an answer, and compare it with two references.
+def judge(answer: str, form: str, clean: str, record: Any, task: str) -> dict[str, Any]:
+    """Read an answer, and compare it with what was asked for and with what the authors take.
 
-    Parameters
-    ----------
-    answer
-        The whole reply, or the text that code has returned.
-    form
-        ``json``, ``code``, ``box``, ``fasta`` or ``text``.
-    clean
-        What was asked for, as text.
-    record
-        What the authors compare with: the whole record without its ids.
-
-    Returns
-    -------
-    dict
-        ``value`` and ``status`` of what was read (``None`` and ``error``: nothing), ``rouge`` and
-        ``rouge_published`` between 0 and 1, ``error`` for an answer that is not compared.
+    ``value`` and ``status`` say what was read (``None`` and ``error``: nothing); ``rouge`` and
+    ``rouge_published`` are between 0 and 1 (``None``: the authors leave the paper out); ``error``
+    is why an answer is not compared.
     """
     if not answer.strip():
         return {"error": "empty"}
@@ -48,14 +39,15 @@ def judge(answer: str, form: str, clean: str, record: Any) -> dict[str, Any]:
     said: dict[str, Any] = {"value": value, "status": status, "error": None}
     if form in {"box", "fasta"}:
         return said
-    published = dumps5(record)
+    published = published_reference(record, task)
     words = len(_words(answer))
-    if words > LONGEST * max(len(_words(clean)), len(_words(published)), 50):
+    if words > LONGEST * max(len(_words(clean)), len(_words(published or "")), 50):
         return said | {"error": "too_long", "rouge": 0.0, "rouge_published": 0.0}
     text = value if isinstance(value, str) else compact(value)
     # What cannot be read is no answer; the authors compare whatever it is.
     ours = rouge(clean, text) if status != "error" else 0.0
-    return said | {"rouge": ours, "rouge_published": rouge(published, answer)}
+    theirs = None if published is None else rouge(published, answer)
+    return said | {"rouge": ours, "rouge_published": theirs}
 
 
 def read(answer: str, form: str) -> tuple[Any, str]:
@@ -159,6 +151,35 @@ def dumps5(record: Any) -> str:
     return str(json5.dumps(record))
 
 
+def published_reference(record: Any, task: str) -> str | None:
+    """What the authors compare with: the record as ASCII JSON5.
+
+    Of papers about calculations their script cuts structures or settings out of that text, in
+    which quotes and line ends are escaped: what it finds are mostly texts with backslashes, and
+    each is there twice where the record holds its program twice. ``None`` where it finds nothing,
+    or stops with an exception.
+    """
+    text = dumps5(record)
+    if task not in _CUT:
+        return text
+    mark, kind = _CUT[task]
+    found: list[Any] = []
+    for piece in text.split(mark)[1:]:
+        head, *rest = piece.split("parse_raw(")
+        if not rest or kind not in head:
+            continue
+        end = next((end for end in ("')", "'\n)") if end in rest[0]), ")")
+        quoted = rest[0].split(end)[0].split("'")
+        if len(quoted) < 2:
+            return None
+        plain = quoted[1].replace("NaN", '"NaN"')
+        try:
+            found.append(ast.literal_eval(plain))
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            found.append(plain)
+    return str(found) if found else None
+
+
 def compact(value: Any) -> str:
     """A value as one text, with letters of all alphabets as they are."""
     return json.dumps(value, ensure_ascii=False)
@@ -197,8 +218,10 @@ def fasta(answer: str, *, published: bool = False) -> str:
     return re.sub(r"[^A-Z]", "", "".join(found).upper())
 
 
-def sequence(gold: str, answer: str) -> dict[str, Any]:
+def judge_sequence(gold: str, answer: str) -> dict[str, Any]:
     """Identity of a sequence: 2 modes, and the aligned rows where they are short enough."""
+    if len(answer) > MAX_ANSWER:
+        return {"error": "too_long"}
     full, first = fasta(answer)[: 10 * len(gold)], fasta(answer, published=True)[: 10 * len(gold)]
     rows = aligned(gold, full) if full and len(gold) * len(full) <= ALIGNED else None
     return {
@@ -221,78 +244,16 @@ def identity(gold: str, found: str) -> float:
     return same / (len(gold) + len(found) - same)
 
 
-def aligned(gold: str, found: str, gap: float = 0.0) -> list[str]:
+def aligned(gold: str, found: str) -> list[str]:
     """The rows of the first best alignment."""
-    best = _aligner(gap).align(gold, found)[0]
+    best = _aligner().align(gold, found)[0]
     return [str(best[0]), str(best[1])]
 
 
-def _aligner(gap: float = 0.0) -> Any:
+def _aligner() -> Any:
     from Bio.Align import PairwiseAligner  # noqa: PLC0415
 
     aligner = PairwiseAligner(mode="global", match_score=1.0, mismatch_score=0.0)
     # Said aloud: its default was 0 in Biopython 1.84 and is -1 since.
-    aligner.open_gap_score = aligner.extend_gap_score = gap
+    aligner.open_gap_score = aligner.extend_gap_score = 0.0
     return aligner
-
-
-def terms(latex: str) -> Counter[str]:
-    r"""The terms of a Hamiltonian, each with its sign, whatever their order and spacing.
-
-    Splits at signs outside of all brackets and averages; products are compared as sorted factors.
-    """
-    # A definition after "where" has an equals sign of its own; sums may have one in their indices.
-    body = re.split(r"\bwhere\b", latex)[0]
-    body = re.sub(r"^[^=+\-]*=", "", body)
-    body = re.sub(r"\\(?:left|right|big|Big|bigg|Bigg|,|;|!|:|quad|cdot)(?![A-Za-z])", "", body)
-    for one, two in ((r"\dag", r"\dagger"), (r"\daggerger", r"\dagger"), (r"\text{h.c.}", "h.c."),
-                     (r"\mathrm{h.c.}", "h.c."), ("H.c.", "h.c."), (r"\lvert", "|"),
-                     (r"\rvert", "|"), ("\N{MINUS SIGN}", "-")):  # fmt: skip
-        body = body.replace(one, two)
-    body = re.sub(
-        r"[\s$.`~]|\\\\|\\begin\{\w+\*?\}|\\end\{\w+\*?\}|&", "", body.replace("h.c.", "hc")
-    )
-    found: Counter[str] = Counter()
-    depth, term = 0, ""
-    for letter in re.findall(r"\\langle|\\rangle|\\[A-Za-z]+|.", body + "+"):
-        if letter in {"+", "-"} and depth == 0:
-            if term.strip("+-"):
-                found[normal(term)] += 1
-            term = letter
-            continue
-        depth += letter in {"(", "{", "[", r"\langle"}
-        depth -= letter in {")", "}", "]", r"\rangle"}
-        term += letter
-    return found
-
-
-def normal(term: str) -> str:
-    """A term with its sign first, indices without braces around single letters."""
-    sign = "-" if term.startswith("-") else "+"
-    bare = re.sub(r"([_^])\{(\\?[A-Za-z0-9]+)\}", r"\1\2", term.lstrip("+-"))
-    return sign + bare
-
-
-def shared_terms(gold: str, answer: Any) -> dict[str, float]:
-    """F1 of the terms of two Hamiltonians."""
-    one, two = terms(gold), terms(str(answer))
-    both = sum((one & two).values())
-    return {"terms": 2 * both / (sum(one.values()) + sum(two.values())) if both else 0.0}
-
-
-def shared_steps(gold: list[dict[str, Any]], answer: Any) -> dict[str, float | None]:
-    """Mean of `shared_terms` over steps; ``None`` for a gold that does not number its steps."""
-    wanted, found = ({str(step.get("step")): str(step.get("answer")) for step in steps
-                      if isinstance(step, dict)} if isinstance(steps, list) else {}
-                     for steps in (gold, answer))  # fmt: skip
-    if not wanted or "None" in wanted:
-        return {"terms": None}
-    each = [shared_terms(text, found.get(step, ""))["terms"] for step, text in wanted.items()]
-    return {"terms": sum(each) / len(each)}
-
-
-def judge_sequence(gold: str, answer: str) -> dict[str, Any]:
-    """As `sequence`, for any text."""
-    if len(answer) > MAX_ANSWER:
-        return {"identity": 0.0, "identity_published": 0.0, "rows": None, "error": "too_long"}
-    return sequence(gold, answer)

@@ -9,16 +9,6 @@ from typing import Any
 
 WEIGHTS = {"good": 1.0, "ok": 0.5, "bad": 0.0}
 _SPELLINGS = {"okay": "ok"}
-LMSCORE = """\
-The judged text answers a task about a scientific paper. Compare it with the reference below: is \
-it good (says the same, nothing important is missing or wrong), ok (partly), or bad? Reply with \
-one word: good, ok or bad.
-
-Task:
-{task}
-
-Reference:
-{gold}"""
 
 
 def lmscore(alternatives: Mapping[str, float]) -> float | None:
@@ -82,7 +72,7 @@ WORLD = Box(-180.0, -90.0, 180.0, 90.0)
 
 def read_box(value: Any) -> Box | None:
     """A box out of an answer: any order of south and north, latitudes within the poles."""
-    numbers = _sides(value)
+    numbers = sides(value)
     if numbers is None:
         return None
     west, south, east, north = numbers
@@ -93,7 +83,8 @@ def read_box(value: Any) -> Box | None:
     return Box(west, south, east, north)
 
 
-def _sides(value: Any) -> tuple[float, ...] | None:
+def sides(value: Any) -> tuple[float, ...] | None:
+    """West, south, east and north of a dict; ``None`` where one is no number."""
     given = value[0] if isinstance(value, list) and len(value) == 1 else value
     if not isinstance(given, Mapping):
         return None
@@ -123,7 +114,7 @@ def iou(one: Box, two: Box) -> float:
 
 def published_iou(gold: Mapping[str, float], value: Any) -> float:
     """As the authors compute it: sides in any order, so that areas can be negative."""
-    numbers = _sides(value)
+    numbers = sides(value)
     if numbers is None:
         return 0.0
     one, two = tuple(gold[side] for side in "WSEN"), numbers

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from agents.base import Trajectory
@@ -15,7 +16,6 @@ from agents.models import FAULTS
 from experiments.benchmarks.curie import figures, matching
 from experiments.benchmarks.curie.bert import bertscore
 from experiments.benchmarks.curie.marks import (
-    LMSCORE,
     WORLD,
     iou,
     lmscore,
@@ -24,25 +24,26 @@ from experiments.benchmarks.curie.marks import (
     read_box,
     word_mark,
 )
-from experiments.judge import Judge
+from experiments.benchmarks.curie.tasks import PROMPTS
 from experiments.samples import Sample
-from experiments.scorers.base import Metric, Score, Tools
-from experiments.scorers.grading import Given, given, grade
-from sandbox.base import Execution, Outcome, SandboxError
+from experiments.scorers.base import Metric, Score, Tools, read_metrics
+from experiments.scorers.beside import MAX_LINES, beside
+from experiments.scorers.grading import given, grade
+from experiments.scorers.judge import Judge
 
 Overall = Literal["table", "figure"]
 Values = dict[str, float | None]
 
-GRADER = Path(__file__).with_name("grade.py")
+GRADER = "experiments.benchmarks.curie.grade"
 #: Seconds of processor time for one verification; ROUGE compares long texts token by token.
 TIMEOUT = 120.0
 PART = "answer"
 #: A score that counts as all right: metrics are ratios of floats.
 PERFECT = 1 - 1e-9
-#: Relative error of an energy that still counts.
-ENERGY = 0.01
 #: What a judge sees of an answer that is none.
 NOTHING = "(no answer)"
+MAX_SHOWN = 20_000  # characters of gold and answer that a report shows
+_METRIC = {"box": "iou", "fasta": "identity"}
 _WRONG = {"context": "context", "length": "cut"}
 _CODES = {
     "context": FAULTS["context"], "cut": FAULTS["length"], "empty": "the answer is empty",
@@ -53,54 +54,12 @@ _CODES = {
 }  # fmt: skip
 
 
-_MINOR = (
-    ("rouge_published", "ROUGE-L published", "the same against the whole record, in ASCII"),
-    ("llmsim_precision", "LLMSim P", "mean precision of lists"),
-    ("llmsim_recall", "LLMSim R", "mean recall of lists"),
-    ("llmsim_published", "LLMSim published", "as the authors count: entry 0 never does"),
-    ("lmscore_word", "LMScore by word", "the judge's word alone, without probabilities"),
-    ("bertscore", "BERTScore", "F1 of BERTScore"),
-    ("iou_published", "IoU published", "the same with no order of the sides checked"),
-    ("world", "IoU of the world", "what a box around the whole world scores"),
-    ("identity_published", "identity published", "the same for the first line only"),
-    ("runs", "runs", "code that runs and returns energies"),
-    ("energies", "energies", "energies within 1 % of the reference's"),
-    ("terms", "terms", "F1 of the terms of the Hamiltonian"),
-    ("evidence", "evidence shown", "sentences with the gold that the retriever found"),
-    ("readable", "readable", "answers in the form asked for"),
-    ("context", "context", "papers that did not fit the model's window"),
-    ("cut", "cut", "replies that were cut off at their limit"),
-)
-_OVERALL = (
-    "mean over the tasks of ROUGE-L against what was asked for, IoU with the date line, or "
-    "identity over all lines"
-)
-METRICS = (
-    Metric("overall", "overall", _OVERALL, macro="task"),
-    Metric("published", "published", "the same as the authors compute it", macro="task"),
-    Metric("rouge", "ROUGE-L", "ROUGE-Lsum F1 against what was asked for, once"),
-    Metric("llmsim", "LLMSim", "mean F1 of lists, one gold entry for one of the answer's"),
-    Metric("lmscore", "LMScore", "good, ok or bad by the probabilities of a judge's word"),
-    Metric("iou", "IoU", "overlap of boxes, which may cross the date line"),
-    Metric("identity", "identity", "identities over the length of the alignment"),
-    *(Metric(name, title, about, minor=True) for name, title, about in _MINOR),
-    Metric("llmsim_matched", "LLMSim micro", "F1 over the entries of all lists",
-           out_of="llmsim_entries", minor=True),
-    Metric("box_offset", "box offset", "distance of the centres over half the gold's diagonal",
-           bounded=False, minor=True),
-    Metric("box_size", "box size", "area of the box over the gold's", bounded=False, minor=True),
-)  # fmt: skip
+METRICS = read_metrics(__file__)["all"]
 
 
 @dataclass(frozen=True)
 class CurieScorer:
-    """Judges an answer to one of the ten tasks.
-
-    Attributes
-    ----------
-    overall
-        See :class:`~experiments.benchmarks.curie.benchmark.CurieBenchmark`.
-    """
+    """Judges an answer to one of the ten tasks; ``overall`` as in the benchmark."""
 
     overall: Overall = "table"
     metrics: Sequence[Metric] = METRICS
@@ -124,23 +83,21 @@ class CurieScorer:
         unreadable = "unreadable" if said.get("status") == "error" else None
         wrong = wrong or said.get("error") or unreadable
         values, missed = _measured(target, said), ""
-        shown = _shown(target, said)
-        if target["task"] == "dft_c" and target["reference"]:
-            ran, execution = await _energies(tools, sample, said.get("value"))
-            values |= ran
-            answer = Given(answer.value, answer.reason, answer.execution or execution)
-        if target["task"] in {"hfe", "hfd"}:
-            values["terms"] = await _terms(tools, target["gold"], said.get("value") or text)
+        shown = _shown(target, said, text)
         if target["listed"]:
-            similar, missed = await _similar(tools.judge, sample, said.get("value"))
+            similar, missed, table = await _similar(tools.judge, sample, said.get("value"))
             values |= similar
+            shown["gold and answer"] = table
         if target["form"] in {"json", "code", "text"}:
             values |= await _judged(tools.judge, sample, text)
             values["bertscore"] = await asyncio.to_thread(bertscore, target["clean"], text)
-        headline, theirs = self._headline(target, values)
+        name = _METRIC.get(target["form"], "rouge")
+        if self.overall == "figure" and target["listed"]:
+            name = "llmsim"
+        headline = values[name]
         values |= {
-            "overall": headline, "published": theirs,
-            "evidence": target.get("evidence"), "readable": float(wrong is None),
+            "overall": headline, "published": values[f"{name}_published"],
+            "readable": float(wrong is None),
             "context": float(wrong == "context"), "cut": float(wrong == "cut"),
         }  # fmt: skip
         passed = None if headline is None else {PART: headline >= PERFECT}  # None: unknown
@@ -157,16 +114,6 @@ class CurieScorer:
             figures=shown,
             execution=answer.execution,
         )
-
-    def _headline(self, target: Mapping[str, Any], values: Values) -> tuple[Any, Any]:
-        """The score of the task, in our mode and in the authors'."""
-        if target["form"] == "box":
-            return values["iou"], values["iou_published"]
-        if target["form"] == "fasta":
-            return values["identity"], values["identity_published"]
-        if self.overall == "figure" and target["listed"]:
-            return values["llmsim"], values["llmsim_published"]
-        return values["rouge"], values["rouge_published"]
 
 
 def as_text(value: Any) -> str:
@@ -192,17 +139,16 @@ async def _compared(tools: Tools, target: Mapping[str, Any], text: str) -> Mappi
     if target["form"] == "fasta":
         rule: tuple[Any, ...] = ("judge_sequence", target["gold"], text)
     else:
-        rule = ("judge", text, target["form"], target["clean"], target["record"])
+        rule = ("judge", text, target["form"], target["clean"], target["record"], target["task"])
     said = await grade(tools, GRADER, *rule, timeout=TIMEOUT)
     return {"error": "too_expensive", "status": "error"} if said is None else dict(said)
 
 
 def _measured(target: Mapping[str, Any], said: Mapping[str, Any]) -> Values:
     """The metrics that need no judge and no execution."""
-    if target["form"] == "fasta":
-        return {key: said.get(key, 0.0) for key in ("identity", "identity_published")}
     if target["form"] != "box":
-        return {key: said.get(key, 0.0) for key in ("rouge", "rouge_published")}
+        name = _METRIC.get(target["form"], "rouge")
+        return {key: said.get(key, 0.0) for key in (name, f"{name}_published")}
     right, found = read_box(target["gold"]), read_box(said.get("value"))
     assert right is not None  # a paper without a box is unavailable
     return {
@@ -214,89 +160,91 @@ def _measured(target: Mapping[str, Any], said: Mapping[str, Any]) -> Values:
     }
 
 
-def _shown(target: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, str]:
-    drawn = {}
-    if target["spans"]:
-        drawn["evidence"] = figures.positions(
-            target["length"], target["spans"], target.get("shown", ())
-        )
+def _shown(target: Mapping[str, Any], said: Mapping[str, Any], text: str) -> dict[str, str]:
+    """Gold beside answer: a map, aligned sequences, or both as texts."""
     if target["form"] == "box" and (right := read_box(target["gold"])) is not None:
-        drawn["box"] = figures.boxes(right, read_box(said.get("value")))
+        return {"box": figures.boxes(right, read_box(said.get("value")))}
     if said.get("rows"):
-        drawn["alignment"] = figures.alignment(said["rows"])
-    return drawn
+        return {"alignment": figures.alignment(said["rows"])}
+    one, two = (_laid_out(value) for value in (target["clean"], said.get("value") or text))
+    ends = range(0, max(len(one), len(two)), MAX_LINES)
+    rows = [["\n".join(lines[n : n + MAX_LINES]) for lines in (one, two)] for n in ends]
+    return {"gold and answer": beside(("gold", "answer"), rows, [None] * len(rows), (58, 58))}
 
 
-async def _energies(
-    tools: Tools, sample: Sample, code: Any
-) -> tuple[dict[str, float], Execution | None]:
-    """Whether code runs, and the share of the energies that are right."""
-    wanted = {"runs": 0.0, "energies": 0.0}
-    if not isinstance(code, str) or "def energies" not in code:
-        return wanted, None
-    execution = await tools.run(sample, code, "energies")
-    found = execution.result
-    if execution.outcome is not Outcome.OK or not isinstance(found, dict) or not found:
-        return wanted, execution
-    if tools.verifier is None:
-        raise SandboxError("energies are verified in a sandbox, but there is none")
-    reference = await tools.verifier.run(
-        sample.target["reference"], "energies", timeout=tools.timeout
-    )
-    if reference.outcome is not Outcome.OK:
-        raise SandboxError(f"the reference did not run: {reference.error}")
-    right = {label: _near(found.get(label), energy) for label, energy in reference.result.items()}
-    return {"runs": 1.0, "energies": sum(right.values()) / len(right)}, execution
+def _laid_out(value: Any) -> list[str]:
+    """Lines of a text, or of JSON."""
+    with contextlib.suppress(ValueError):
+        value = json.loads(value) if isinstance(value, str) else value
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
+    return [part for line in text[:MAX_SHOWN].splitlines() for part in textwrap.wrap(line, 58)]
 
 
-def _near(found: object, energy: float) -> bool:
-    known = isinstance(found, int | float) and not isinstance(found, bool)
-    return known and abs(float(found) - energy) <= ENERGY * abs(energy)  # type: ignore[arg-type]
-
-
-async def _terms(tools: Tools, gold: Any, found: Any) -> float | None:
-    """Agreement of Hamiltonians term by term; unknown where the gold has another form."""
-    rule = "shared_terms" if isinstance(gold, str) else "shared_steps"
-    said = await grade(tools, GRADER, rule, gold, found) if found else {"terms": 0.0}
-    return None if said is None else said["terms"]
-
-
-async def _similar(judge: Judge | None, sample: Sample, value: Any) -> tuple[Values, str]:
-    """LLMSim of a list, and which fields of its entries are wrong.
+async def _similar(judge: Judge | None, sample: Sample, value: Any) -> tuple[Values, str, str]:
+    """LLMSim of a list, which fields of its entries are wrong, and a table of the pairs.
 
     Unknown without a judge, but zero for an answer without entries.
     """
-    golds, found = sample.target["gold"], matching.entries(value)
+    target, golds, found = sample.target, sample.target["gold"], matching.entries(value)
     names = ("llmsim", "llmsim_precision", "llmsim_recall", "llmsim_published", "llmsim_matched",
              "llmsim_entries")  # fmt: skip
     if not found:
-        return {**dict.fromkeys(names, 0.0), "llmsim_entries": float(len(golds))}, ""
+        zero: Values = {**dict.fromkeys(names, 0.0), "llmsim_entries": float(len(golds))}
+        return zero, "", _pairs(golds, found, [], known=True)
     if judge is None:
-        return dict.fromkeys(names), ""
-    core = sample.target["task"] == "mpv"
-    pairs = await matching.judged(judge, golds, found, core=core, sample=sample.question.id)
+        return dict.fromkeys(names), "", _pairs(golds, found, [], known=False)
+    core, name = target["task"] == "mpv", sample.question.id
+    pairs = await matching.judged(judge, golds, found, core=core, sample=name)
     matched = matching.one_to_one(pairs, len(golds), len(found))
     ours = matching.similarity(len(matched), len(golds), len(found))
-    doubled = sample.target["task"] == "dft_s"
-    theirs = matching.published(pairs, len(golds), len(found), doubled=doubled)
+    first = matching.first_named(pairs)
+    if target["eval"]:
+        first = await matching.judged_by_authors(judge, target["eval"], golds, found, sample=name)
+    doubled = target["task"] == "dft_s"
+    theirs = matching.published(first, len(golds), len(found), doubled=doubled)
     total = len(golds) + len(found)
     known = (ours.f1, ours.precision, ours.recall, theirs.f1, 2.0 * len(matched), float(total))
+    for kind, number in zip(names[:4], known, strict=False):
+        judge.follows(kind, json.dumps(found, default=str), number)
     missed = Counter(key for pair in matched for key, agrees in pair.fields.items() if not agrees)
     wrong = ", ".join(f"{key} {count}" for key, count in missed.most_common())
-    return dict(zip(names, known, strict=True)), wrong
+    return dict(zip(names, known, strict=True)), wrong, _pairs(golds, found, matched, known=True)
+
+
+def _pairs(
+    golds: Sequence[Any], found: Sequence[Any], matched: Sequence[matching.Pair], *, known: bool
+) -> str:
+    """Every gold entry beside the one that was taken for it, then what nothing was taken for."""
+    taken = {pair.gold: pair for pair in matched}
+    rows, right = [], []
+    for number, gold in enumerate(golds):
+        pair = taken.get(number)
+        off = [key for key, agrees in pair.fields.items() if not agrees] if pair else []
+        rows.append((_brief(gold), _brief(found[pair.found]) if pair else "", ", ".join(off)))
+        right.append(pair is not None if known else None)
+    left = [entry for n, entry in enumerate(found) if n not in {p.found for p in matched}]
+    rows += [("", _brief(entry), "") for entry in left]
+    right += [False if known else None for _ in left]
+    return beside(("gold", "answer", "fields that differ"), rows, right, (54, 54, 18))
+
+
+def _brief(entry: Any) -> str:
+    return json.dumps(entry, ensure_ascii=False, default=str)[:MAX_SHOWN]
 
 
 async def _judged(judge: Judge | None, sample: Sample, text: str) -> Values:
     """LMScore; an answer that is none is bad, whatever a judge says."""
-    if judge is None or not judge.client.llm:
+    if judge is None:
         return {}
     target = sample.target
-    ask = LMSCORE.format(task=target["ask"], gold=target["clean"])
-    word, tokens = await judge.ask_word(
-        ask, text or NOTHING, sample=f"{sample.question.id}:lmscore"
-    )
-    marks = (mark for each in tokens or () if (mark := lmscore(each)) is not None)
+    ask = PROMPTS["lmscore"].format(task=target["ask"], gold=target["clean"])
+    name = f"{sample.question.id}:lmscore"
+    reply = await judge.ask(ask, text or NOTHING, sample=name, logprobs=5)
+    marks = (mark for each in reply.logprobs or () if (mark := lmscore(each)) is not None)
     mark = next(marks, None)
     # In the column that the judge's endpoint decides on.
-    name, found = ("lmscore_word", word_mark(word)) if mark is None else ("lmscore", mark)
-    return {name: found if text else 0.0}
+    name, found = ("lmscore_word", word_mark(reply.text)) if mark is None else ("lmscore", mark)
+    found = found if text else 0.0
+    if found is not None:
+        judge.follows(name, text or NOTHING, found)
+    return {name: found}

@@ -1,4 +1,4 @@
-"""A folder of questions: written by hand, or made of unit tests (`experiments.build_tasks`).
+"""A folder of questions: written by hand, or made of unit tests (`matsmith questions`).
 
 ``benchmark.yaml`` says which package and environment they are for; ``questions/<id>/`` is a
 question as :mod:`experiments.benchmarks.question_format` reads it.
@@ -6,15 +6,13 @@ question as :mod:`experiments.benchmarks.question_format` reads it.
 
 from __future__ import annotations
 
-import os
+import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from experiments.benchmarks.question_format import (
     MANIFEST,
@@ -22,15 +20,13 @@ from experiments.benchmarks.question_format import (
     PropertySpec,
     QuestionError,
     TaskSpec,
-    check_level,
-    faults,
-    question_folders,
-    read_task,
+    read_file,
+    read_tasks,
 )
 from experiments.benchmarks.question_gold import ReferenceGold
 from experiments.samples import Sample
 from experiments.scorers.properties import PropertyScorer
-from sandbox import environments
+from sandbox import environments, libraries
 
 SHORTEST = 40  # characters of a text that can be a question
 _ROLE = (
@@ -39,13 +35,11 @@ _ROLE = (
 )
 
 
-class BuiltSpec(TaskSpec):
+class BuiltSpec(TaskSpec, extra="allow"):
     """A ``task.yaml`` of one's own: one property is enough, and one of the two texts.
 
     Other keys are allowed; they become labels of the answers.
     """
-
-    model_config = ConfigDict(extra="allow")
 
     properties: Annotated[list[PropertySpec], Field(min_length=1, max_length=40)]
     scaffold: str = ""
@@ -65,175 +59,116 @@ class BuiltSpec(TaskSpec):
         return self
 
 
-class QuestionSet(BaseModel):
-    """The content of ``benchmark.yaml``.
+#: Name of an import package.
+Dotted = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*\z", max_length=200)]
 
-    Attributes
-    ----------
-    package, packages
-        Import name under test, and those whose documentation is retrieved (without: that one).
-    environment
-        Name of a sandbox environment, or a path relative to this file.
-    overlay
-        Folder of import packages, relative to this file, that are put in front of the environment;
-        empty where it has them.
-    versions
-        Of the distributions that the golds were computed with.
-    writer
-        ``rules``, the name of the chat model, or ``hand``.
-    """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class QuestionSet(BaseModel, extra="forbid", frozen=True):
+    """The content of ``benchmark.yaml``; paths are relative to it, and stay below its folder."""
 
-    package: str
-    packages: tuple[str, ...] = ()
-    environment: str = "live"
-    overlay: str = ""
-    versions: dict[str, str] = {}
-    writer: str = "hand"
+    package: Dotted  # import name under test
+    packages: tuple[Dotted, ...] = ()  # those whose documentation is retrieved (without: that one)
+    environment: str = "live"  # name, also of a learnt library, or path
+    overlay: str = ""  # folder of import packages that are put in front of the environment
+    documented: str = ""  # the same with docstrings, where the overlay has none
+    versions: dict[str, str] = {}  # of the distributions that the golds were computed with
+    writer: str = "hand"  # or ``tests``: made from unit tests
 
     def environment_seen_from(self, folder: Path) -> str:
         """The environment as `sandbox.environments` takes it.
 
-        Raises
-        ------
-        QuestionError
-            When the code that is tested would see the golds.
-        SandboxError
-            When there is nothing to put in front of it.
+        A `QuestionError` when a path leaves the folder, or the code that is tested would see the
+        golds.
         """
         if self.overlay:
-            own = (folder / self.overlay).resolve()
-            questions = (folder / "questions").resolve()
-            if questions.is_relative_to(own) or own.is_relative_to(questions):
-                msg = (
-                    f"{folder / MANIFEST}: overlay: {self.overlay}: code that is tested would see"
-                    " the golds; put the packages into a folder of their own"
-                )
-                raise QuestionError(msg)
-            return environments.overlay(self.package, base=self.environment, folder=own)
+            own = self._packages(folder, "overlay")
+            documented = self._packages(folder, "documented") if self.documented else None
+            return environments.overlay(
+                self.package, base=self.environment, folder=own, documented=documented
+            )
         if "/" not in self.environment:
-            return self.environment
-        return str((folder / self.environment).resolve())
+            learnt = {library.name: library.env for library in libraries.all_learnt()}
+            return learnt.get(self.environment, self.environment)
+        return str(self._below(folder, "environment", self.environment))
+
+    def _packages(self, folder: Path, key: str) -> Path:
+        own = self._below(folder, key, path := getattr(self, key))
+        questions = (folder / "questions").resolve()
+        if questions.is_relative_to(own) or own.is_relative_to(questions):
+            msg = (
+                f"{folder / MANIFEST}: {key}: {path}: code that is tested would see"
+                " the golds; put the packages into a folder of their own"
+            )
+            raise QuestionError(msg)
+        return own
+
+    @staticmethod
+    def _below(folder: Path, key: str, path: str) -> Path:
+        """Where a path leads; what others wrote names no file of the reader's."""
+        found = (folder / path).resolve()
+        if not found.is_relative_to(folder.resolve()):
+            msg = f"{folder / MANIFEST}: {key}: {path!r} leads out of the folder; copy it there"
+            raise QuestionError(msg)
+        return found
 
 
 def portable_environment(env: str, folder: Path) -> str:
-    """The counterpart of `QuestionSet.environment_seen_from`: a path as ``folder`` sees it."""
+    """The counterpart of `QuestionSet.environment_seen_from`; one from elsewhere is copied."""
     if "/" not in env:
         return env
-    seen = os.path.relpath(Path(env).expanduser().resolve(), folder.resolve())
-    return seen if "/" in seen else f"./{seen}"
+    place, folder = Path(env).expanduser().resolve(), folder.resolve()
+    if not place.is_relative_to(folder):
+        place = shutil.copytree(place, folder / "environment", symlinks=True, dirs_exist_ok=True)
+    return f"./{place.relative_to(folder).as_posix()}"
 
 
 def read_manifest(folder: Path) -> QuestionSet:
-    """Read ``benchmark.yaml``.
-
-    Raises
-    ------
-    QuestionError
-        When it is absent or wrong; names the file.
-    """
+    """Read ``benchmark.yaml``."""
     path = folder / MANIFEST
-    try:
-        content: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return QuestionSet.model_validate(content)
-    except FileNotFoundError:
-        msg = (
-            f"{path}: not found; write it by hand (docs/questions.md), or let"
-            f" `python -m experiments.build_tasks tests=PATH package=NAME out={folder}` make it"
-        )
-        raise QuestionError(msg) from None
-    except (OSError, yaml.YAMLError) as error:
-        msg = f"{path}: cannot be read: {error}"
-        raise QuestionError(msg) from error
-    except ValidationError as error:
-        raise QuestionError(f"{path}: {faults(error)}") from error
+    if path.exists():
+        return read_file(path, QuestionSet)
+    raise QuestionError(
+        f"{path}: not found; write it by hand (docs/questions.md), or let"
+        f" `matsmith questions tests=PATH package=NAME out={folder}` make it"
+    )
 
 
 class FolderBenchmark:
-    """Tasks in a folder.
-
-    Parameters
-    ----------
-    path
-        The folder.
-    level
-        ``scaffold``: code with masked names; ``goal``: in words (not written by ``model=rules``).
-    name
-        In tables.
-    """
+    """Tasks in a folder; ``conf/benchmark/folder.yaml`` explains its keys."""
 
     scorer = PropertyScorer()
 
     def __init__(
-        self, path: Path | None = None, level: Level = "scaffold", name: str = "folder"
+        self,
+        path: Path | None = None,
+        level: Level | None = None,
+        name: str = "folder",
+        library: str | None = None,
     ) -> None:
+        if library is not None:
+            path, name = libraries.learnt(library).tasks, library
         if path is None:
-            msg = "benchmark.path=DIR must be given: a folder with benchmark.yaml and questions/"
+            msg = "give benchmark.path=DIR, a folder with benchmark.yaml and questions/, or library"
             raise QuestionError(msg)
         self.name = name
-        self._level: Level = level
         self._path = Path(path)
+        self._level = level
         self._manifest = read_manifest(self._path)
         self.packages: Sequence[str] = self._manifest.packages or (self._manifest.package,)
 
     def load(self) -> list[Sample]:
-        """All samples, sorted by question id.
-
-        Raises
-        ------
-        QuestionError
-            When a question is wrong, has no gold or no text of this level, or none is there.
-        """
-        check_level(self._level)
-        folders = question_folders(self._path / "questions")
-        if not folders:
-            why = (
-                f" (see {rejected})" if (rejected := self._path / "rejected.jsonl").exists() else ""
-            )
-            msg = f"{self._path / 'questions'}: no folder with a task.yaml in it{why}"
-            raise QuestionError(msg)
-        return [
-            read_task(
-                folder,
-                self._level,
-                environment=self._manifest.environment_seen_from(self._path),
-                labels={"package": self._manifest.package},
-                form=BuiltSpec,
-                role=_ROLE.format(package=self._manifest.package),
-            )
-            for folder in folders
-        ]
+        """All samples, sorted by question id."""
+        labels = {"package": self._manifest.package}
+        return read_tasks(
+            self._path / "questions",
+            self._level,
+            lambda _: labels,
+            environment=self._manifest.environment_seen_from(self._path),
+            form=BuiltSpec,
+            role=_ROLE.format(package=self._manifest.package),
+        )
 
     def gold(self, *, trace: bool = True) -> ReferenceGold:
-        """What retrieval is measured against.
-
-        Raises
-        ------
-        QuestionError
-            As :meth:`load`.
-        """
+        """What retrieval is measured against."""
         questions = self._path / "questions"
         return ReferenceGold(self.name, questions, self.load(), self.packages, trace=trace)
-
-
-@dataclass(frozen=True)
-class BuiltFolder:
-    """Where `experiments.benchmarks.folder.build` writes, and `FolderBenchmark` reads."""
-
-    root: Path
-
-    @property
-    def questions(self) -> Path:
-        """One folder per question."""
-        return self.root / "questions"
-
-    @property
-    def rejected(self) -> Path:
-        """One line per rejected test or assertion."""
-        return self.root / "rejected.jsonl"
-
-    def write_manifest(self, manifest: QuestionSet) -> None:
-        """Write ``benchmark.yaml``."""
-        text = yaml.safe_dump(manifest.model_dump(mode="json"), sort_keys=False)
-        (self.root / MANIFEST).write_text(text, encoding="utf-8")

@@ -59,24 +59,13 @@ class Draw:
         return [rest.pop(self.below(len(rest))) for _ in options]
 
 
-class Coin:
-    """Makes words: each number of each seed is a word of its own.
-
-    Parameters
-    ----------
-    start
-        Number of the first word: two coins of one seed with enough distance share none.
-    """
-
-    def __init__(self, seed: int, start: int) -> None:
-        self._next = seed * WORDS + start
-
-    def word(self) -> str:
-        """The next word."""
-        rest = self._next * _STEP % _WORDS
-        self._next += 1
-        word = ""
+def words(seed: int, start: int, count: int) -> list[str]:
+    """Words of a seed from number ``start`` on: each number of each seed is a word of its own."""
+    found = []
+    for number in range(start, start + count):
+        rest, word = (seed * WORDS + number) * _STEP % _WORDS, ""
         for parts in _PARTS:
             rest, place = divmod(rest, len(parts))
             word += parts[place]
-        return word
+        found.append(word)
+    return found

@@ -1,11 +1,16 @@
-"""What a caller has to know of a symbol: the vocabulary of worlds, documents and references."""
+"""What a caller has to know of a symbol, and plans: which calls give a quantity.
+
+A plan is made from entries alone.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
-from experiments.benchmarks.invented.lexicon import UNIT
+from experiments.benchmarks.invented.crystals import Crystal
+from experiments.benchmarks.invented.lexicon import RULES, UNIT
 
 Kind = Literal["function", "class", "method", "property", "constant"]
 Result = Literal["float", "int", "str", "list", "dict", "structure"]
@@ -92,3 +97,92 @@ class Entry:
     def name(self) -> str:
         """Last part of the path."""
         return self.path.rpartition(".")[2]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of a symbol (or a constant or table that is read)."""
+
+    entry: Entry
+    settings: tuple[tuple[str, Any], ...]  # options that are given, and their values
+    inputs: tuple[Given, ...]  # parameters that take what others give
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a call gives, as it is handed over."""
+
+    param: str
+    call: Call
+    key: int | str | None = None  # entry of a list or dict
+    factor: float = 1.0  # change of unit and sign
+    reciprocal: bool = False  # inverted after that
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A value that a question asks for: its term, options that are stated, and how to give it."""
+
+    term: str
+    settings: tuple[Setting, ...] = ()
+    convention: Convention = field(default_factory=Convention)
+
+
+def plan(wanted: Wanted, crystal: Crystal, by_term: Mapping[str, Entry]) -> Given:
+    """The calls that give what is wanted; raises where entries do not say where it comes from."""
+    call = _call(by_term[wanted.term], wanted.settings, crystal, by_term)
+    return Given("", call, factor=call.entry.convention.factor_to(wanted.convention))
+
+
+def handed_over(need: Need, crystal: Crystal, by_term: Mapping[str, Entry]) -> Given:
+    """What a parameter is given."""
+    source = _call(by_term[need.term], need.settings, crystal, by_term)
+    key: int | str | None = {"": None, "first": 0, "last": -1}.get(need.pick)
+    if need.pick in RULES:
+        key = crystal.element(need.pick)
+    factor = source.entry.convention.factor_to(need.convention)
+    return Given(need.param, source, key, factor, need.reciprocal)
+
+
+def _call(
+    entry: Entry, settings: Sequence[Setting], crystal: Crystal, by_term: Mapping[str, Entry]
+) -> Call:
+    chosen = {}
+    for setting in settings:
+        choice = next(choice for choice in entry.choices if choice.decides(setting))
+        chosen[choice.param] = _value(choice, setting, crystal)
+    given = tuple(
+        (c.param, chosen[c.param])
+        for c in entry.choices
+        if c.param in chosen and (c.kind != "mode" or chosen[c.param] != c.default)
+    )
+    return Call(entry, given, tuple(handed_over(n, crystal, by_term) for n in entry.needs))
+
+
+def _value(choice: Choice, setting: Setting, crystal: Crystal) -> Any:
+    """The value of an option that a setting asks for."""
+    if choice.kind == "mode":
+        return next(value for value, meaning in choice.meanings if meaning == setting.meaning)
+    if choice.kind == "number":
+        factor = UNIT[setting.unit].size / UNIT[choice.unit].size
+        return float(f"{setting.value * factor:.12g}")
+    return crystal.element(setting.meaning)
+
+
+def calls_of(call: Call) -> Iterator[Call]:
+    """All calls that one needs, what others need first, and itself at the end."""
+    for given in call.inputs:
+        yield from calls_of(given.call)
+    yield call
+
+
+def symbols_of(call: Call) -> set[str]:
+    """Dotted names of everything that a call uses, classes included."""
+    entries = [one.entry for one in calls_of(call)]
+    return {name for entry in entries for name in (entry.path, entry.owner) if name}
+
+
+def depth_of(call: Call) -> int:
+    """Number of calls in the longest chain; what is only read counts as none."""
+    own = 0 if call.entry.kind == "constant" else 1
+    return own + max((depth_of(given.call) for given in call.inputs), default=0)

@@ -2,13 +2,23 @@
 
 # No deferred annotations: a configuration is checked against those of `Knobs`, also where another
 # class inherits them.
-from dataclasses import dataclass, fields
-from typing import Literal, get_args
+from dataclasses import dataclass
+from typing import Literal
 
 from experiments.benchmarks.invented.draw import SEEDS
 
-_LIMITS = {"seed": (0, SEEDS - 1), "size": (60, 2500), "depth": (1, 10), "breadth": (2, 40),
-           "questions": (1, 200)}  # fmt: skip
+_WORLDS = {"seed": range(SEEDS), "size": range(60, 2501), "depth": range(1, 11),
+           "breadth": range(2, 41), "questions": range(1, 201), "gap": (0, 1, 2),
+           "docs": ("full", "outdated")}  # fmt: skip
+#: What a level decides. 12 documents have all that a question needs (1), two thirds of
+#: it (2), a quarter (3); from 4 on no term is said, at 5 chains are long among many symbols.
+LEVELS = {
+    1: {"size": 60, "depth": 1, "breadth": 3, "gap": 0},
+    2: {"size": 120, "depth": 2, "breadth": 6, "gap": 0},
+    3: {"size": 300, "depth": 4, "breadth": 20, "gap": 0},
+    4: {"size": 300, "depth": 4, "breadth": 20, "gap": 2},
+    5: {"size": 1500, "depth": 7, "breadth": 20, "gap": 2},
+}
 
 
 class KnobError(ValueError):
@@ -17,29 +27,35 @@ class KnobError(ValueError):
 
 @dataclass(frozen=True)
 class Knobs:
-    """What decides a world; each varies one thing."""
+    """What decides a world; each varies one thing, as ``conf/benchmark/invented.yaml`` says."""
 
-    seed: int = 1  # which world: all words and values
-    size: int = 300  # public symbols; the questions stay the same
-    depth: int = 4  # longest chain of calls that a question needs
-    breadth: int = 8  # symbols that a question needs, as far as ``depth`` permits
-    #: A question names a quantity by its term (0), by a paraphrase of what the documentation
-    #: says (1), or by what it is used for (2).
+    seed: int = 1
+    size: int = 300
+    depth: int = 4
+    breadth: int = 20
     gap: Literal[0, 1, 2] = 0
-    #: Docstrings: all, their first line, none (what is missing stands as comments in the code),
-    #: or about one in ten with something that is no longer true.
-    docs: Literal["full", "signatures", "source", "outdated"] = "full"
-    names: Literal["telling", "opaque"] = "telling"  # of functions and parameters
-    results: Literal["mixed", "floats"] = "mixed"  # kinds of values
-    questions: int = 30
+    docs: Literal["full", "outdated"] = "full"
+    questions: int = 20
 
     def __post_init__(self) -> None:
-        for field in fields(Knobs):
-            value, known = getattr(self, field.name), get_args(field.type)
-            if known and (value not in known or isinstance(value, bool)):
-                said = ", ".join(map(str, known))
-                raise KnobError(f"{field.name}={value}: choose one of {said}")
-        for name, (low, high) in _LIMITS.items():
+        for name, known in _WORLDS.items():
             value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-                raise KnobError(f"{name}={value}: give a whole number from {low} to {high}")
+            if type(value) not in {int, str} or value not in known:
+                said = f"choose one of {', '.join(map(str, known))}"
+                if isinstance(known, range):
+                    said = f"give a whole number from {known[0]} to {known[-1]}"
+                raise KnobError(f"{name}={value}: {said}")
+
+
+@dataclass(frozen=True)
+class Levelled(Knobs):
+    """Knobs of which a level may decide some; a run with other values of these is refused."""
+
+    level: Literal[1, 2, 3, 4, 5] | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in LEVELS[self.level].items() if self.level is not None else ():
+            if getattr(self, name) not in {value, getattr(Knobs, name)}:
+                raise KnobError(f"{name}={getattr(self, name)}: level={self.level} has {value}")
+            object.__setattr__(self, name, value)
+        super().__post_init__()

@@ -1,13 +1,15 @@
-"""Words that worlds are written with: ``lexicon.yaml`` as typed tables, and its phrases."""
+"""Words that worlds are written with: ``lexicon.yaml`` as typed tables, and templates."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 _TABLES: Mapping[str, Any] = yaml.safe_load(
     Path(__file__).with_name("lexicon.yaml").read_text(encoding="utf-8")
@@ -16,10 +18,11 @@ _TABLES: Mapping[str, Any] = yaml.safe_load(
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit: symbol, in words, and its size in the first unit of its family."""
+    """A unit: symbol, two ways to say it in words, its size in the first unit of its family."""
 
     symbol: str
     words: str
+    other_words: str
     size: float
 
 
@@ -29,12 +32,15 @@ def _words(name: str) -> dict[str, tuple[str, ...]]:
 
 UNITS = {family: tuple(Unit(*row) for row in rows) for family, rows in _TABLES["units"].items()}
 UNIT = {unit.symbol: unit for units in UNITS.values() for unit in units}
-NOUNS, MODES, RULES, PICKS = map(_words, ("nouns", "modes", "rules", "picks"))
+NOUNS, RULES, PICKS = map(_words, ("nouns", "rules", "picks"))
+#: What an option decides -> meanings of its values; the first wording of each.
+MODES = {name: tuple(row[0] for row in rows) for name, rows in _TABLES["modes"].items()}
+#: Meaning -> its wordings.
+WORDINGS = {row[0]: tuple(row) for rows in _TABLES["modes"].values() for row in rows}
 #: Family of units -> what a number that a function takes stands for.
 ROLES: Mapping[str, str] = _TABLES["roles"]
 FAMILY = {role: family for family, role in ROLES.items()}
 POLARITIES = tuple(map(tuple, _TABLES["polarities"]))
-RECIPROCAL: tuple[str, ...] = tuple(_TABLES["phrases"]["reciprocal"])
 #: What a quantity is, and what it is for: three tables each of (documentation, question).
 GLOSS, USE = (
     tuple(tuple(_TABLES[name].items()) for name in names)
@@ -42,3 +48,12 @@ GLOSS, USE = (
 )
 #: Kind of statement -> ways to say it.
 PHRASES: Mapping[str, tuple[str, ...]] = _words("phrases")
+
+
+@cache
+def template(name: str) -> Template:
+    """One of ``templates/``."""
+    return Environment(  # noqa: S701 - it writes Python
+        loader=FileSystemLoader(Path(__file__).with_name("templates")), undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+    ).get_template(name)  # fmt: skip

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from experiments.benchmarks.invented.crystals import Crystal
-from experiments.benchmarks.invented.plans import Call, Given
-from experiments.benchmarks.invented.templates import template
+from experiments.benchmarks.invented.entries import Call, Given
+from experiments.benchmarks.invented.lexicon import template
 
 
 def program(targets: Mapping[str, Given], crystal: Crystal) -> str:

@@ -1,19 +1,25 @@
-"""Docstrings: every fact that a caller needs and no formula, in several styles and orders.
+"""Docstrings: every fact that a caller needs and no formula, in words that are no grammar.
 
-One template would let a regular expression solve a world. Style, order, phrasing, the place of a
-fact, and units as symbols or words are drawn for each symbol.
+An input is named by its term, by a paraphrase of what it is or serves for, by the function that
+gives it, or by another function that takes the same. Units are symbols, words, other words, or
+that of the module; signs are told by either direction. Each fact stands with its parameter, in the
+notes, in the class or module, or with a neighbour, and its usual place says so. All of it is drawn
+for each symbol, so that a program that reads one world's documents reads the next one's badly.
 """
 
 from __future__ import annotations
 
+import re
+import textwrap
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from experiments.benchmarks.invented import lexicon
 from experiments.benchmarks.invented.draw import Draw
 from experiments.benchmarks.invented.entries import Choice, Convention, Entry, Need, Setting
 from experiments.benchmarks.invented.graph import Symbol
-from experiments.benchmarks.invented.templates import template
+from experiments.benchmarks.invented.symbols import Draft
 
 #: Annotation of what a symbol takes or gives, by kind of value.
 TYPES: Mapping[str, str] = {
@@ -21,140 +27,322 @@ TYPES: Mapping[str, str] = {
     "dict": "dict[str, float]", "structure": "Structure",
     "mode": "str", "number": "float", "element": "Element",
 }  # fmt: skip
+_PREAMBLES, _TERMLESS, _APART = 0.6, 0.35, 0.4  # shares: modules with a unit, summaries, units
+_WIDTH = 88
 
 
-@dataclass(frozen=True)
-class Facts:
-    """What a docstring says."""
+@dataclass
+class Page:
+    """What a docstring says: parameter -> type and text, the result, and sentences beside."""
 
     summary: str
-    use: str
-    returns: str
-    params: Mapping[str, tuple[str, str]]  # parameter -> type, and its text without the name
+    params: dict[str, tuple[str, str]] = field(default_factory=dict)
+    returns: str = ""
+    notes: list[str] = field(default_factory=list)
 
 
-def docstring(symbol: Symbol, told: Entry, sources: Mapping[str, Entry], draw: Draw) -> str:
-    """The docstring of a symbol.
+class Prose:
+    """All that the documentation of a package says: of symbols (by path) and of modules.
 
-    Parameters
-    ----------
-    told
-        The entry that it tells of: that of the symbol, unless it is out of date.
-    sources
-        Term -> entry of the symbol that gives it.
+    ``told`` are entries that are told in a way that is no longer true; ``statements`` what a caller
+    has to know of a symbol: where it stands, and the sentence.
     """
-    style = draw.of("numpy", "google", "sphinx", "prose", "prose", "mixed")
-    facts = facts_of(symbol, told, sources, draw)
-    texts = draw.shuffled([(name, text) for name, (_, text) in facts.params.items()])
-    sentences = [say(draw, "told", name=name, text=text) for name, text in texts]
-    note = say(draw, "deprecated", successor=told.successor) if told.successor else ""
-    text = template("docstring.j2").render(
-        **vars(facts), style=style, early=draw.chance(0.5), told=sentences,
-        notes=draw.shuffled([*sentences, facts.returns, facts.use]), note=note,
-    )  # fmt: skip
-    return text.strip()
 
+    def __init__(self, draft: Draft) -> None:
+        self._draft, self._seed = draft, draft.knobs.seed
+        entries = {path: self._former(symbol.entry) for path, symbol in draft.symbols.items()}
+        self.told = {p: e for p, e in entries.items() if e != draft.symbols[p].entry}
+        self.statements: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        self.modules: dict[str, list[str]] = {}
+        self._units: dict[tuple[str, str], str] = {}  # module, family -> symbol of its unit
+        for name in draft.modules:
+            self._introduce(f"{draft.package}.{name}")
+        self.pages = {path: self._page(e, draft.symbols[path]) for path, e in entries.items()}
+        self._homes: dict[str, list[Entry]] = defaultdict(list)  # module -> what is in it
+        for entry in entries.values():
+            self._homes[self._module(entry)].append(entry)
+        self._earlier: dict[str, list[Entry]] = defaultdict(list)  # what was told of before
+        for entry in entries.values():
+            self._tell_all(entry)
+            self._earlier[self._module(entry)].append(entry)
 
-def facts_of(symbol: Symbol, told: Entry, sources: Mapping[str, Entry], draw: Draw) -> Facts:
-    """The facts of a symbol, phrased."""
-    params: dict[str, tuple[str, str]] = {}
-    if told.kind in {"function", "class"}:
-        if told.subject and not any(need.param == "structure" for need in told.needs):
-            what = {"structure": "the crystal"}.get(
-                told.subject, f"the {told.subject} of the crystal"
+    def comments(self, entry: Entry) -> tuple[str, str]:
+        """What stands above and below a constant."""
+        page, draw = self.pages[entry.path], Draw(self._seed, "constant", entry.term)
+        text = " ".join([page.summary, *draw.shuffled([page.returns, *page.notes])])
+        if draw.chance(0.5):
+            return "", f'\n"""{textwrap.fill(text, 92)}"""'
+        hash_ = "#: "
+        return f"{textwrap.fill(text, 92, initial_indent=hash_, subsequent_indent=hash_)}\n", ""
+
+    def docstring(self, entry: Entry) -> str:
+        """The docstring of a symbol, in one of four styles."""
+        page, draw = self.pages[entry.path], self._draw("style", entry)
+        notes = draw.shuffled(page.notes)
+        split = draw.below(len(notes) + 1)
+        early, late = " ".join(notes[:split]), " ".join(notes[split:])
+        style = draw.of("numpy", "google", "sphinx", "prose")
+        if style == "prose":
+            said = [f"`{name}` ({kind}): {text}" for name, (kind, text) in page.params.items()]
+            said = draw.shuffled([*said, *filter(None, [page.returns, early, late])])
+            half = len(said) // 2
+            early, late = " ".join(said[:half]), " ".join(said[half:])
+        parts = {"page": page, "style": style, "early": early, "late": late, "fill": _fill}
+        text = lexicon.template("docstring.j2").render(parts)
+        return re.sub(r"\n{3,}", "\n\n", text).strip()
+
+    def _former(self, entry: Entry) -> Entry:
+        """What documentation says of a symbol; where it is out of date, nine in ten are true.
+
+        Of the others, another unit of the result, another default, or former names of values.
+        """
+        draw, convention = Draw(self._seed, "outdated", entry.term), entry.convention
+        current = self._draft.knobs.docs == "full" or entry.successor or entry.kind == "constant"
+        if current or not draw.chance(0.12):
+            return entry
+        mode = next((choice for choice in entry.choices if choice.kind == "mode"), None)
+        if mode and draw.chance(0.5 if convention.family else 1.0):
+            if draw.chance(0.5):
+                others = [value for value, _ in mode.meanings if value != mode.default]
+                wrong = replace(mode, default=draw.choice(others))
+            else:
+                meanings = tuple((f"{value[::-1]}a", meaning) for value, meaning in mode.meanings)
+                wrong = replace(mode, meanings=meanings, default=f"{str(mode.default)[::-1]}a")
+            return replace(entry, choices=tuple(wrong if c is mode else c for c in entry.choices))
+        if not convention.family:
+            return entry
+        units = [u.symbol for u in lexicon.UNITS[convention.family] if u.symbol != convention.unit]
+        return replace(entry, convention=replace(convention, unit=draw.choice(units)))
+
+    # --- what stands where ---------------------------------------------------------------------
+
+    def _introduce(self, module: str) -> None:
+        draw = Draw(self._seed, "module", module)
+        self.modules[module] = [say(draw, "module")]
+        for family, units in lexicon.UNITS.items():
+            unit = draw.choice(units)
+            if draw.chance(_PREAMBLES):
+                words = draw.of(unit.symbol, unit.words, unit.other_words)
+                self._units[module, family] = unit.symbol
+                self.modules[module].append(say(draw, "preamble", family=family, unit=words))
+
+    def _page(self, entry: Entry, symbol: Symbol) -> Page:
+        draw, what = self._draw("page", entry), gloss(symbol)
+        if entry.kind == "class":
+            summary = f"{what.capitalize()}: what can be computed of it."
+            return Page(summary, notes=[say(draw, "class")])
+        termless = draw.chance(_TERMLESS)
+        kind = "summary without term" if termless else "summary"
+        page = Page(say(draw, kind, what=what, term=entry.term))
+        page.notes = [say(draw, "remark", term=entry.term)] if termless else []
+        page.notes.append(say(draw, "use", what=use(symbol)))
+        if entry.successor:
+            page.notes.append(say(draw, "deprecated", successor=entry.successor))
+        return page
+
+    def _tell_all(self, entry: Entry) -> None:
+        """Put every fact about the arguments and the result of a symbol somewhere."""
+        draw, page = self._draw("facts", entry), self.pages[entry.path]
+        if entry.kind in {"function", "class"}:
+            if entry.subject and not any(need.param == "structure" for need in entry.needs):
+                named = {"structure": "the crystal"}
+                what = named.get(entry.subject, f"the {entry.subject} of the crystal")
+                text = say(draw, "subject", what=what)
+                page.params[entry.subject] = (entry.subject.capitalize(), f"{_begun(text)}.")
+            for need in entry.needs:
+                self._need(entry, need, draw)
+        for choice in entry.choices:
+            text = self._choice(entry, choice, draw)
+            self._put(entry, choice.param, TYPES[choice.kind], text, draw)
+        if entry.kind != "class":
+            place = "" if entry.kind == "constant" else self._place(entry, draw)[0]
+            elsewhere = place not in {"", entry.path}
+            who = f"what `{self._short(entry)}` returns" if elsewhere else "the result"
+            measure = self._measure(entry, entry.convention, draw)
+            told = say(draw, entry.result, who=who, order=entry.order, **measure)
+            self._tell(entry, place, told)
+            page.returns = self._pointer(entry, place, draw) if place else told
+
+    def _need(self, entry: Entry, need: Need, draw: Draw) -> None:
+        """Where an input comes from and how it is to be given."""
+        source = self._draft.by_term[need.term]
+        kind = TYPES["float" if need.pick else source.result]
+        text = self._source(entry, need, source, draw)
+        apart = bool(need.convention.family) and draw.chance(_APART)
+        if need.convention.family and not apart:
+            manner = "inverted" if need.reciprocal else "in unit"
+            text += say(draw, manner, **self._measure(entry, need.convention, draw))
+        self._put(entry, need.param, kind, text, draw)
+        if apart:
+            manner = "unit alone inverted" if need.reciprocal else "unit alone"
+            place = draw.of("", "", self._home(entry))
+            who = f"`{need.param}`" if not place else f"`{need.param}` of `{self._short(entry)}`"
+            measure = self._measure(entry, need.convention, draw)
+            told = say(draw, manner, who=who, **measure)
+            self._tell(entry, place or entry.path, told)
+
+    def _put(self, entry: Entry, param: str, kind: str, text: str, draw: Draw) -> None:
+        """Tell of a parameter with it, or elsewhere."""
+        place, who = self._place(entry, draw, param)
+        told = f"{_begun(text)}." if not place else say(draw, "told", who=who, text=text)
+        self._tell(entry, place, told)
+        self.pages[entry.path].params[param] = (
+            kind, self._pointer(entry, place, draw) if place else told,
+        )  # fmt: skip
+
+    def _place(self, entry: Entry, draw: Draw, param: str = "") -> tuple[str, str]:
+        """Where a fact stands (empty: its usual place), and what it calls the parameter there."""
+        chance, neighbours = draw.number(), self._homes[self._module(entry)]
+        able = [one for one in neighbours if one.kind == "function" and one is not entry]
+        neighbour = draw.choice(able or [entry])
+        if chance < 0.55 or (chance > 0.8 and entry.successor):
+            return "", ""
+        if chance < 0.8 or (chance > 0.9 and neighbour is entry):
+            return entry.path, f"`{param}`"
+        place = self._home(entry) if chance < 0.9 else neighbour.path
+        return place, f"`{param}` of `{self._short(entry)}`"
+
+    def _tell(self, entry: Entry, place: str, sentence: str) -> None:
+        if place in self.modules:
+            self.modules[place].append(sentence)
+        elif place:
+            self.pages[place].notes.append(sentence)
+        self.statements[entry.path].append((place or entry.path, sentence))
+
+    def _pointer(self, entry: Entry, place: str, draw: Draw) -> str:
+        named = {entry.path: "the notes", self._module(entry): "the introduction of this module"}
+        where = named.get(place, f"`{place.rpartition('.')[2]}`")
+        return say(draw, "elsewhere", place=where)
+
+    def _home(self, entry: Entry) -> str:
+        return entry.owner or self._module(entry)
+
+    def _module(self, entry: Entry) -> str:
+        return (entry.owner or entry.path).rpartition(".")[0]
+
+    def _short(self, entry: Entry) -> str:
+        """The name of a symbol within its module."""
+        return entry.path.removeprefix(f"{self._module(entry)}.")
+
+    def _draw(self, purpose: str, entry: Entry) -> Draw:
+        return Draw(self._seed, purpose, entry.term, entry.path)
+
+    # --- in which words ------------------------------------------------------------------------
+
+    def _measure(self, entry: Entry, convention: Convention, draw: Draw) -> dict[str, str]:
+        """Unit and sign; the unit of the module where that is the same."""
+        found, common = measure(convention, draw), draw.chance(0.5)
+        of_module = self._units.get((self._module(entry), convention.family))
+        if common and of_module and of_module == convention.unit:
+            found["unit"] = say(draw, "of the module", family=convention.family)
+            found["Unit"] = _begun(found["unit"])
+        return found
+
+    def _source(self, entry: Entry, need: Need, source: Entry, draw: Draw) -> str:
+        """The quantity that an input is, with the options that it is computed with."""
+        relative = source.path.removeprefix(f"{self._draft.package}.")
+        if source.result == "structure":
+            text = say(draw, "prepared", term=need.term, name=relative)
+            return " ".join([text, *asked_for(need.settings, draw)])
+        names: dict[str, object] = {"term": need.term, "name": relative, "param": ""}
+        names["own"] = "" if source.kind == "constant" else say(draw, "own")
+        chance, symbol = draw.number(), self._draft.symbols[source.path]
+        takers = [(one, other) for one in self._earlier[self._module(entry)]
+                  if one.kind in {"function", "class"} and not one.successor
+                  for other in one.needs if other.term == need.term]  # fmt: skip
+        manner = "by term"
+        if 0.5 < chance < 0.6 and takers:
+            manner, (other, same) = "by neighbour", draw.choice(takers)
+            names |= {"name": other.name, "param": same.param}
+        elif 0.6 < chance < 0.74:
+            manner = "by name"
+        elif chance > 0.74:
+            manner = "by gloss" if chance < 0.9 else "by use"
+            tables, numbers = (
+                (lexicon.GLOSS, symbol.gloss) if manner == "by gloss" else (lexicon.USE, symbol.use)
             )
-            params[told.subject] = (told.subject.capitalize(), say(draw, "subject", what=what))
-        for need in told.needs:
-            kind = "float" if need.pick else sources[need.term].result
-            params[need.param] = (TYPES[kind], f"{_need(need, sources[need.term], draw)}.")
-    for choice in told.choices:
-        params[choice.param] = (TYPES[choice.kind], _choice(choice, draw))
-    what = gloss(symbol)
-    if told.kind == "class":
-        return Facts(
-            f"{what.capitalize()}: what can be computed of it.", say(draw, "class"), "", params
-        )
-    names = {"term": told.term, "Term": told.term.capitalize(), "What": what.capitalize()}
-    summary = say(draw, "summary", what=what, **names)
-    measure = {"order": told.order, **_measure(told.convention, draw)}
-    returns = say(draw, told.result, **measure)
-    return Facts(summary, say(draw, "use", what=use(symbol)), returns, params)
+            plain = draw.below(3)  # the part that stands in the source's own words
+            wordings = [int(part != plain) for part in range(3)]
+            names["text"] = _joined(tables, numbers, wordings)
+        text = say(draw, manner, **names)
+        if need.pick in lexicon.RULES:
+            text = say(draw, "element of", text=text, rule=draw.choice(lexicon.RULES[need.pick]))
+        elif need.pick:
+            text = say(draw, "pick of", text=text, rule=draw.choice(lexicon.PICKS[need.pick]))
+        if need.reciprocal:
+            text = say(draw, "reciprocal", text=text)
+        return " ".join([text, *asked_for(need.settings, draw)])
 
-
-# --- phrases ----------------------------------------------------------------------------------
+    def _choice(self, entry: Entry, choice: Choice, draw: Draw) -> str:
+        """What an option decides, and its default."""
+        if choice.kind == "number":
+            family = lexicon.FAMILY[choice.role]
+            unit = self._measure(entry, Convention(family, choice.unit), draw)["unit"]
+            return say(draw, "number", role=choice.role, unit=unit, default=choice.default)
+        said = [
+            say(draw, "meaning", value=value, meaning=draw.choice(lexicon.WORDINGS[meaning]))
+            for value, meaning in draw.shuffled(choice.meanings)
+        ]
+        default = say(draw, "default", value=choice.default)
+        return say(draw, choice.kind, known="; ".join(said), default=default)
 
 
 def say(draw: Draw, kind: str, **facts: object) -> str:
-    """One of the ways to say something."""
-    return draw.choice(lexicon.PHRASES[kind]).format(**facts)
+    """One of the ways to say something; each fact also begins a sentence (``{Who}``)."""
+    begin = {name.capitalize(): _begun(text) for name, text in facts.items()}
+    return draw.choice(lexicon.PHRASES[kind]).format(**{**begin, **facts})
 
 
 def gloss(symbol: Symbol, wording: int = 0) -> str:
     """What a quantity is, in the words of the documentation (0) or of questions (1)."""
-    return _joined(lexicon.GLOSS, symbol.gloss, wording)
+    return _joined(lexicon.GLOSS, symbol.gloss, [wording] * 3)
 
 
 def use(symbol: Symbol, wording: int = 0) -> str:
     """What a quantity is used for, likewise."""
-    return _joined(lexicon.USE, symbol.use, wording)
-
-
-def _joined(
-    tables: Sequence[Sequence[tuple[str, str]]], numbers: Sequence[int], wording: int
-) -> str:
-    return " ".join(t[n][wording] for t, n in zip(tables, numbers, strict=True))
+    return _joined(lexicon.USE, symbol.use, [wording] * 3)
 
 
 def asked_for(settings: Sequence[Setting], draw: Draw) -> list[str]:
     """Options, as a text asks for them."""
-    rules = [draw.choice(lexicon.RULES.get(each.meaning, ("",))) for each in settings]
+    words = [draw.choice(lexicon.RULES.get(each.meaning, ("",))) for each in settings]
+    meanings = [draw.choice(lexicon.WORDINGS.get(s.meaning, (s.meaning,))) for s in settings]
     return [
-        say(draw, f"with {s.kind}", meaning=s.meaning, value=s.value, unit=s.unit, rule=rule)
-        for s, rule in zip(settings, rules, strict=True)
+        say(draw, f"with {s.kind}", meaning=meaning, value=s.value, unit=s.unit, rule=rule)
+        for s, meaning, rule in zip(settings, meanings, words, strict=True)
     ]
 
 
-def in_unit(convention: Convention, draw: Draw, kind: str = "in unit") -> str:
+def in_unit(convention: Convention, draw: Draw) -> str:
     """Unit and sign of a value, with a comma before it; empty where there are none."""
-    return say(draw, kind, **_measure(convention, draw)) if convention.family else ""
+    return say(draw, "in unit", **measure(convention, draw)) if convention.family else ""
 
 
-def _measure(convention: Convention, draw: Draw) -> dict[str, str]:
+def measure(convention: Convention, draw: Draw) -> dict[str, str]:
+    """Unit and sign as words; ``Unit`` is the unit with a capital, where it has words."""
     if not convention.family:
-        return {"unit": "", "sign": ""}
+        return {"unit": "", "Unit": "", "sign": ""}
     unit, sign = lexicon.UNIT[convention.unit], ""
     if convention.polarity >= 0:
-        direction = lexicon.POLARITIES[convention.polarity][convention.sense]
-        sign = say(draw, "sign", direction=direction)
-    return {"unit": draw.of(unit.symbol, unit.words, unit.symbol), "sign": sign}
+        ways = lexicon.POLARITIES[convention.polarity]
+        sides = {"direction": ways[convention.sense], "opposite": ways[1 - convention.sense]}
+        sign = say(draw, "sign", **sides)
+    words = draw.of(unit.symbol, unit.words, unit.other_words)
+    capital = words if words == unit.symbol else _begun(words)
+    return {"unit": words, "Unit": capital, "sign": sign}
 
 
-def _need(need: Need, source: Entry, draw: Draw) -> str:
-    """Where the value of a parameter comes from, and how it is to be given."""
-    if source.result == "structure":
-        return " ".join([say(draw, "prepared", term=need.term), *asked_for(need.settings, draw)])
-    own = "" if source.kind == "constant" else say(draw, "own")
-    text = say(draw, "source", term=need.term, own=own)
-    if need.pick in lexicon.RULES:
-        text = say(draw, "element of", text=text, rule=draw.choice(lexicon.RULES[need.pick]))
-    elif need.pick:
-        text = f"the {draw.choice(lexicon.PICKS[need.pick])} of {text}"
-    if need.reciprocal:
-        text = say(draw, "reciprocal", text=text)
-    text = " ".join([text, *asked_for(need.settings, draw)])
-    return text + in_unit(need.convention, draw, "inverted" if need.reciprocal else "in unit")
+def _joined(
+    tables: Sequence[Sequence[tuple[str, str]]], numbers: Sequence[int], wordings: Sequence[int]
+) -> str:
+    return " ".join(t[n][w] for t, n, w in zip(tables, numbers, wordings, strict=True))
 
 
-def _choice(choice: Choice, draw: Draw) -> str:
-    """What an option decides, and its default."""
-    unit = lexicon.UNIT.get(choice.unit, lexicon.UNIT["eV"])
-    said = [say(draw, "meaning", value=v, meaning=m) for v, m in draw.shuffled(choice.meanings)]
-    facts = {
-        "role": choice.role,
-        "unit": draw.of(unit.symbol, unit.words),
-        "known": "; ".join(said),
-        "default": choice.default,
-    }
-    if choice.kind == "mode":
-        facts["default"] = say(draw, "default", value=choice.default)
-    return say(draw, choice.kind, **facts)
+def _begun(text: object) -> str:
+    return f"{str(text)[:1].upper()}{str(text)[1:]}"
+
+
+def _fill(text: str, indent: str = "", hang: str = "") -> str:
+    return textwrap.fill(
+        text, _WIDTH, initial_indent=indent, subsequent_indent=indent + hang, break_on_hyphens=False
+    )

@@ -11,26 +11,25 @@ from typing import Any
 
 from experiments.benchmarks.invented.crystals import Crystal, draw_crystal
 from experiments.benchmarks.invented.draw import Draw
-from experiments.benchmarks.invented.entries import Entry
-from experiments.benchmarks.invented.graph import Symbol, counted, evaluate
-from experiments.benchmarks.invented.mistakes import mistakable, steady, unmoved
-from experiments.benchmarks.invented.plans import Given, Wanted, depth_of, plan, symbols_of
+from experiments.benchmarks.invented.entries import Entry, Given, Wanted, depth_of, plan, symbols_of
+from experiments.benchmarks.invented.graph import (
+    Symbol,
+    counted,
+    evaluate,
+    mistakable,
+    steady,
+    unmoved,
+)
+from experiments.benchmarks.invented.lexicon import template
 from experiments.benchmarks.invented.programs import program
 from experiments.benchmarks.invented.prose import asked_for, gloss, in_unit, use
 from experiments.benchmarks.invented.symbols import Draft, draw_settings, respelled
 
-_MOST = 5  # properties of a question
+_MOST = 7  # properties of a question
 _ATTEMPTS = 400
 _EVEN = 40  # attempts that prefer quantities that were asked for less often
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?")
 _FORMATS = {"list": "list[float]", "dict": "dict[str, float]"}
-_GOAL = """\
-The quantities are those that the installed package `{package}` defines; how it defines them \
-stands nowhere else. They are wanted for one crystal, a pymatgen Structure with the cell {cell} \
-(angstroms), angles {angles} (degrees), and these sites (element and fractional coordinates, in \
-this order):
-{sites}
-"""
 
 
 class WorldError(ValueError):
@@ -51,20 +50,14 @@ class Asked:
 
 @dataclass(frozen=True)
 class InventedQuestion:
-    """A question.
-
-    Attributes
-    ----------
-    depth, breadth
-        Number of calls in the longest chain; number of symbols needed.
-    """
+    """A question."""
 
     id: str
     crystal: Crystal
     asked: tuple[Asked, ...]
     goal: str
-    depth: int
-    breadth: int
+    depth: int  # number of calls in the longest chain
+    breadth: int  # number of symbols needed
 
     @property
     def reference(self) -> str:
@@ -73,13 +66,7 @@ class InventedQuestion:
 
 
 def draw_questions(draft: Draft) -> list[InventedQuestion]:
-    """The questions of a world; each passes its gates as far as they need no library.
-
-    Raises
-    ------
-    WorldError
-        When none can be found.
-    """
+    """The questions of a world; each passes its gates as far as they need no library."""
     knobs = draft.knobs
     askable = [s for s in draft.symbols.values()
                if s.core and s.entry.term and not s.entry.successor
@@ -96,6 +83,8 @@ def draw_questions(draft: Draft) -> list[InventedQuestion]:
                 order.sort(key=lambda symbol: times[symbol.entry.term])
             order.sort(key=lambda symbol: symbol.layer != knobs.depth)
             rest = draw.shuffled(order[1:])
+            if knobs.breadth > 3 * knobs.depth:  # few properties can need as much
+                rest.sort(key=lambda symbol: symbol.layer < knobs.depth - 1)
             name = f"{draft.package}_{number:02d}"
             question = _draw(draft, draw, name, [order[0], *rest], others)
             if question is not None:
@@ -117,12 +106,12 @@ def _draw(
 ) -> InventedQuestion | None:
     """One question: the deepest quantity first, then others until it is broad enough."""
     crystal, breadth = draw_crystal(draw), draft.knobs.breadth
-    text = goal = _goal(crystal, draft.package)
+    text = goal = template("goal.j2").render(crystal=crystal, package=draft.package)
     asked: list[Asked] = []
     used: set[str] = set()
     for symbol in order:
         one = _ask(draft, draw, f"value_{len(asked) + 1}", symbol, crystal)
-        needed = used | symbols_of(one.plan)
+        needed = used | symbols_of(one.plan.call)
         if len(asked) >= 2 and len(needed) > breadth:
             continue
         told = f"{text} {one.description}"
@@ -137,7 +126,7 @@ def _draw(
             return None
         if len(asked) == _MOST or (len(asked) >= 2 and len(used) >= breadth):
             break
-    depth = max(depth_of(one.plan) for one in asked)
+    depth = max(depth_of(one.plan.call) for one in asked)
     question = InventedQuestion(name, crystal, tuple(asked), goal, depth, len(used))
     return question if len(asked) >= 2 else None
 
@@ -166,16 +155,6 @@ def describe(symbol: Symbol, wanted: Wanted, gap: int, draw: Draw) -> str:
     if symbol.entry.result == "dict":
         text += ", under the symbols of the elements"
     return f"{text}. Options that are not mentioned keep their defaults."
-
-
-def _goal(crystal: Crystal, package: str) -> str:
-    lengths = zip("abc", crystal.lengths, strict=True)
-    return _GOAL.format(
-        package=package,
-        cell=", ".join(f"{name} = {value}" for name, value in lengths),
-        angles=", ".join(map(str, crystal.angles)),
-        sites="\n".join(f"{e} {x} {y} {z}" for e, (x, y, z) in crystal.sites),
-    )
 
 
 def _fit(value: Any, text: str) -> bool:

@@ -1,15 +1,26 @@
-"""Draws one symbol: what it needs, which options it has, what it gives, and its formula."""
+"""Draws the symbols of a world: what each needs, its options, what it gives, and its formula.
+
+What questions use (the core) is drawn first and is the same for every size; the rest is drawn by
+the same rules from streams of its own, so that it moves nothing of the core.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from experiments.benchmarks.invented import lexicon
-from experiments.benchmarks.invented.crystals import ELEMENTS, RAWS, Crystal, measure
-from experiments.benchmarks.invented.draw import Coin, Draw
+from experiments.benchmarks.invented.crystals import (
+    ELEMENTS,
+    OF_SUBJECT,
+    RAWS,
+    Crystal,
+    draw_crystal,
+    measure,
+)
+from experiments.benchmarks.invented.draw import WORDS, Draw, words
 from experiments.benchmarks.invented.entries import (
     Choice,
     Convention,
@@ -18,31 +29,36 @@ from experiments.benchmarks.invented.entries import (
     Need,
     Result,
     Setting,
+    Wanted,
+    handed_over,
+    plan,
 )  # fmt: skip
-from experiments.benchmarks.invented.graph import Formula, Ratio, Symbol, counted, evaluate
+from experiments.benchmarks.invented.graph import Formula, Ratio, Symbol, counted, evaluate, unmoved
 from experiments.benchmarks.invented.knobs import Knobs
-from experiments.benchmarks.invented.plans import handed_over
 
 #: ``maker``: makes structures; ``leaf``: measures a crystal; ``derived``: takes what others give.
 Role = Literal["constant", "table", "maker", "leaf", "derived", "class", "method", "property"]
 CORE = 100  # numbers below belong to the core
 _CORE_MODULES = 4
 _WORDS_EACH = 10
+_OPAQUE = 0.5  # share of names that say nothing of the term
 _MIXED: tuple[Result, ...] = ("float", "float", "float", "float", "int", "str", "list", "dict")
 _GENERIC = ("estimate", "evaluate", "profile", "response", "reduced_value", "assess")
 _POWERS = (1.0, 1.0, -1.0, 1.2, 0.85)
+_KINDS: Mapping[str, Kind] = {"constant": "constant", "table": "constant", "class": "class",
+                              "method": "method", "property": "property"}  # fmt: skip
 
 
-@dataclass
+@dataclass(frozen=True)
 class Draft:
-    """A world while it is drawn."""
+    """A world while its symbols are drawn."""
 
     knobs: Knobs
     package: str
     modules: Sequence[str]  # symbols of the core are in the first four
     probes: Sequence[Crystal]  # on which usual magnitudes are found
-    symbols: dict[str, Symbol] = field(default_factory=dict)
-    by_term: dict[str, Entry] = field(default_factory=dict)
+    symbols: dict[str, Symbol]  # by dotted name
+    by_term: dict[str, Entry]
 
     def keep(self, symbol: Symbol) -> None:
         """Add a symbol."""
@@ -89,19 +105,15 @@ def draw_settings(draw: Draw, entry: Entry, share: float = 0.6) -> tuple[Setting
 def draw_symbol(
     draft: Draft, number: int, role: Role, layer: int, *, attempt: int = 0, of: Entry | None = None
 ) -> Symbol:
-    """Draw a symbol.
+    """Draw a symbol; ``of`` is the class of a method or property, the base of a class.
 
-    Parameters
-    ----------
-    number, attempt
-        The first decides its words, both together everything else.
-    of
-        The class of a method or property, the base of a class.
+    ``number`` decides its words, together with ``attempt`` everything else.
     """
-    seed, opaque = draft.knobs.seed, draft.knobs.names == "opaque"
-    draw, coin = Draw(seed, role, number, layer, attempt), Coin(seed, number * _WORDS_EACH)
-    words = [coin.word() for _ in range(_WORDS_EACH)]
-    spare = iter(words[5:])
+    seed = draft.knobs.seed
+    opaque = Draw(seed, "opaque", number).chance(_OPAQUE)
+    draw = Draw(seed, role, number, layer, attempt)
+    stem, other, *coined = words(seed, number * _WORDS_EACH, _WORDS_EACH)
+    spare = iter(coined[3:])
 
     def name(telling: str) -> str:
         return next(spare) if opaque else telling
@@ -109,20 +121,21 @@ def draw_symbol(
     needs, subject, raw = _draw_inputs(draft, draw, number, role, layer, of=of)
     if of is None:
         needs = [n if n.param == "structure" else replace(n, param=name(n.param)) for n in needs]
-    result = _draw_result(draw, role, subject, draft.knobs)
+    result = _draw_result(draw, role, subject)
     convention = _draw_convention(draw)
     if result in {"int", "str", "structure"}:
         convention = Convention()
     noun = draw.choice(lexicon.NOUNS["strain" if role == "maker" else convention.family])
-    options = _draw_options(draw, role, words[2:5], name)
+    options = _draw_options(draw, role, coined[:3], name)
     scale = 0.02 * (1 + draw.below(3)) if role == "maker" else draw.between(0.4, 9.0, 2)
     home = draft.home(number)
     if of is not None:  # a class stands in the module of its base
         home = of.path.rpartition(".")[0] if role == "class" else of.path
+    called = other if opaque else f"{stem}_{noun}"
     entry = Entry(
-        path=f"{home}.{_name(draft, draw, role, home, (words[0], noun, words[1]))}",
+        path=f"{home}.{_name(draft, draw, role, home, called)}",
         kind=_KINDS.get(role, "function"),
-        term="" if role == "class" else f"{words[0]} {noun}",
+        term="" if role == "class" else f"{stem} {noun}",
         subject=subject,
         owner=home if role in {"method", "property"} else "",
         needs=tuple(needs),
@@ -147,28 +160,24 @@ def draw_symbol(
     return Symbol(entry, formula, layer, gloss, use, number < CORE, base)
 
 
-_KINDS: Mapping[str, Kind] = {"constant": "constant", "table": "constant", "class": "class",
-                              "method": "method", "property": "property"}  # fmt: skip
-
-
 def _draw_inputs(
     draft: Draft, draw: Draw, number: int, role: Role, layer: int, *, of: Entry | None
 ) -> tuple[list[Need], str, str]:
     """What a symbol takes: needs, subject, and the measurement that it begins with."""
     if of is not None:
-        of_crystal = [name for name, one in RAWS.items() if one.subject == "structure"]
-        return list(of.needs), of.subject, "" if role == "class" else draw.choice(of_crystal)
+        raw = "" if role == "class" else draw.choice(list(OF_SUBJECT["structure"]))
+        return list(of.needs), of.subject, raw
     if role == "class":
         leaves = [e for e in draft.sources(number, range(1, 2)) if e.kind == "function"]
         return [draw_need(draw, draw.choice(leaves))], "structure", ""
     if role == "leaf":
         raw = draw.choice(list(RAWS))
-        return [], RAWS[raw].subject, raw
+        return [], RAWS[raw][0], raw
     if role == "derived" and layer == 2 and draw.chance(0.3):
         makers = [s.entry for s in draft.symbols.values()
                   if s.entry.result == "structure" and (s.core or number >= CORE)]  # fmt: skip
         maker = draw.choice([entry for entry in makers if entry.kind == "function"])
-        growing = [name for name, one in RAWS.items() if one.subject != "composition"]
+        growing = [*OF_SUBJECT["structure"], *OF_SUBJECT["lattice"]]
         need = Need("structure", maker.term, draw_settings(draw, maker))
         return [need], "structure", draw.choice(growing)
     if role == "derived":
@@ -202,13 +211,13 @@ def respelled(draw: Draw, convention: Convention) -> Convention:
     return replace(convention, unit=unit, sense=sense if convention.polarity >= 0 else 0)
 
 
-def _draw_result(draw: Draw, role: Role, subject: str, knobs: Knobs) -> Result:
+def _draw_result(draw: Draw, role: Role, subject: str) -> Result:
     drawn = draw.choice(_MIXED)
     fixed: Mapping[str, Result] = {
         "maker": "structure", "class": "structure", "table": "dict", "constant": "float",
     }  # fmt: skip
     by_element = drawn in {"list", "dict"} and subject not in {"structure", "composition"}
-    return fixed.get(role, "float" if by_element or knobs.results == "floats" else drawn)
+    return fixed.get(role, "float" if by_element else drawn)
 
 
 def _draw_convention(draw: Draw) -> Convention:
@@ -273,16 +282,14 @@ def _draw_ratios(draft: Draft, draw: Draw, number: int, entry: Entry, raw: str) 
     return ratios
 
 
-def _name(draft: Draft, draw: Draw, role: Role, home: str, words: tuple[str, str, str]) -> str:
+def _name(draft: Draft, draw: Draw, role: Role, home: str, name: str) -> str:
     """A name; some are shared by symbols of several modules or classes."""
-    word, noun, opaque = words
     generic, shared = draw.choice(_GENERIC), draw.chance(0.15)
     able = role in {"maker", "leaf", "derived", "method"}
     if shared and able and f"{home}.{generic}" not in draft.symbols:
         return generic
     if role == "class":
-        return word.capitalize() if draft.knobs.names == "opaque" else f"{word.capitalize()}Model"
-    name = opaque if draft.knobs.names == "opaque" else f"{word}_{noun}"
+        return f"{name.partition('_')[0].capitalize()}Model"
     return name.upper() if role in {"constant", "table"} else name
 
 
@@ -301,3 +308,91 @@ def _middle(values: Sequence[float]) -> float:
 def _round(value: float) -> float:
     """Two significant digits, as a person would choose."""
     return float(f"{value:.2g}")
+
+
+_CORE_SYMBOLS, _LEAVES, _DEPRECATED = 50, 12, 3
+_IN_CLASSES = 6  # two classes with two members each
+_PER_MODULE = 30
+_ATTEMPTS = 60
+#: Up to which chance a symbol outside of the core has a role that takes nothing.
+_RARE: tuple[tuple[float, Role], ...] = ((0.05, "constant"), (0.1, "table"), (0.13, "maker"))
+
+
+def grow(knobs: Knobs) -> Draft:
+    """All symbols of a world: the core, then others until the package has its size."""
+    count = 4 + (knobs.size - _CORE_SYMBOLS) // _PER_MODULE
+    package, *modules = words(knobs.seed, WORDS - 500, 1 + count)
+    stream = Draw(knobs.seed, "probes")
+    draft = Draft(knobs, package, modules, [draw_crystal(stream) for _ in range(4)], {}, {})
+    _grow_core(draft)
+    number = CORE
+    while len(draft.symbols) < knobs.size:
+        draw = Draw(knobs.seed, "other", number)
+        chance, layer = draw.number(), 1 + draw.below(knobs.depth)
+        if chance > 0.97 and knobs.depth > 1 and len(draft.symbols) + _IN_CLASSES <= knobs.size:
+            _add_classes(draft, number)
+            number += _IN_CLASSES
+            continue
+        usual: Role = "leaf" if layer == 1 else "derived"
+        role = next((role for share, role in _RARE if chance < share), usual)
+        _add(draft, number, role, layer if role == usual else int(role == "maker"))
+        number += 1
+    return draft
+
+
+def _grow_core(draft: Draft) -> None:
+    depth = draft.knobs.depth
+    first: list[Role] = ["constant", "constant", "table", "table", "maker", "maker"]
+    rest = _CORE_SYMBOLS - _DEPRECATED - len(first)
+    first += ["leaf"] * (_LEAVES if depth > 1 else rest)
+    for number, role in enumerate(first):
+        _add(draft, number, role, int(role in {"maker", "leaf"}))
+    if depth > 1:
+        _add_classes(draft, len(first))
+        start = len(first) + _IN_CLASSES
+        rest = _CORE_SYMBOLS - _DEPRECATED - start
+        for place in range(rest):
+            _add(draft, start + place, "derived", 2 + place * (depth - 1) // rest)
+    _deprecate(draft)
+
+
+def _add(draft: Draft, number: int, role: Role, layer: int, of: Entry | None = None) -> Entry:
+    for attempt in range(_ATTEMPTS):
+        symbol = draw_symbol(draft, number, role, layer, attempt=attempt, of=of)
+        if _sensitive(draft, symbol):
+            break
+    draft.keep(symbol)
+    return symbol.entry
+
+
+def _add_classes(draft: Draft, number: int) -> None:
+    """A class that is built from a crystal and a value, one that inherits from it, and members."""
+    base: Entry | None = None
+    for first in (number, number + _IN_CLASSES // 2):
+        base = _add(draft, first, "class", 2, base)
+        _add(draft, first + 1, "method", 2, base)
+        _add(draft, first + 2, "property", 2, base)
+
+
+def _sensitive(draft: Draft, symbol: Symbol) -> bool:
+    """Whether each mistake on the way to a symbol of the core shows in its value."""
+    entry = symbol.entry
+    if not symbol.core or entry.result == "structure" or entry.kind == "constant":
+        return True
+    settings = draw_settings(Draw(draft.knobs.seed, "probe", entry.term), entry, share=1.0)
+    crystal = draft.probes[0]
+    given = plan(Wanted(entry.term, settings), crystal, {**draft.by_term, entry.term: entry})
+    return not unmoved(given, crystal, {**draft.symbols, entry.path: symbol}, {})
+
+
+def _deprecate(draft: Draft) -> None:
+    """Old variants of functions of the core, under other names and with other results."""
+    able = [s for s in draft.symbols.values()
+            if s.entry.kind == "function" and s.entry.result == "float"]  # fmt: skip
+    order = Draw(draft.knobs.seed, "deprecated", draft.knobs.depth).shuffled(able)
+    names = words(draft.knobs.seed, WORDS - 600, _DEPRECATED)
+    for symbol, old in zip(order, names, strict=False):
+        home, _, name = symbol.entry.path.rpartition(".")
+        entry = replace(symbol.entry, path=f"{home}.{old}", successor=name)
+        formula = replace(symbol.formula, scale=round(symbol.formula.scale * 1.37, 4))
+        draft.keep(replace(symbol, entry=entry, formula=formula))

@@ -1,53 +1,33 @@
-"""Prove the questions of ``live``, their golds, their labels."""
+"""Prove the questions of ``live`` and their golds."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from typing import Annotated
+from collections.abc import Sequence
 
-from pydantic import BaseModel, ConfigDict, Field
-from rich.console import Console
+from experiments.benchmarks.question_check import ABOUT, Checker, CheckOptions, check_all
+from experiments.benchmarks.question_format import ENVIRONMENT, QUESTIONS
+from matsmith.core.command import Command, run_one_of
 
-from experiments.benchmarks.live import difficulty, drift
-from experiments.benchmarks.live.selection import RECORDED, select
-from experiments.benchmarks.question_check import Checker, check_all, conclude
-from experiments.benchmarks.question_format import ENVIRONMENT, QuestionError
-from sandbox.command import Command, Commas, run_one_of
-
-_ABOUT = """\
-Runs every reference twice in the sandbox (different hash seeds) and proves that its values pass and
-that None, zero, empty and perturbed ones fail. write=true stores the values of the questions that
-pass as their gold.json; without it they are compared with the stored ones."""
+#: Distributions that decide a value; their versions stand next to the golds.
+RECORDED = (
+    "pymatgen", "pymatgen-core", "pymatgen-analysis-defects", "pymatgen-analysis-diffusion",
+    "pymatgen-analysis-alloys", "matminer", "robocrys", "phonopy", "numpy", "scipy", "spglib",
+)  # fmt: skip
 
 
-class Options(BaseModel):
-    """Arguments of ``check``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    ids: Annotated[tuple[str, ...], Commas] = Field((), description="only these questions")
-    backend: str = Field("auto", description="sandbox")
-    write: bool = Field(False, description="store the values of questions that pass")
-
-
-async def _check(options: Options) -> int:
-    folders = select(list(options.ids))
-    console = Console(stderr=True)
+async def _check(options: CheckOptions) -> int:
     async with Checker(options.backend, env=ENVIRONMENT, recorded=RECORDED) as checker:
-        return conclude(await check_all(checker, folders, write=options.write, console=console))
+        return await check_all(checker, QUESTIONS, options)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; 0: all is well, 1: findings (see `sandbox.command`)."""
-    program = "python -m experiments.benchmarks.live"
-    check = Command(f"{program} check", _ABOUT, Options, _check, errors=(QuestionError,))
-    commands: dict[str, Callable[[Sequence[str]], int]] = {
-        "check": check,
-        "drift": drift.main,
-        "difficulty": difficulty.main,
-    }
-    return run_one_of(program, str(__doc__), commands, arguments)
+    """Run the command; 0: all is well, 1: findings (see `matsmith.core.command`)."""
+    program = "matsmith live"
+    check = Command(
+        f"{program} check", ABOUT.format("the questions of `live`"), CheckOptions, _check
+    )
+    return run_one_of(program, str(__doc__), {"check": check}, arguments)
 
 
 if __name__ == "__main__":

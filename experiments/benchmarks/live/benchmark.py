@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from experiments.benchmarks.question_format import (
     ENVIRONMENT,
@@ -14,28 +14,30 @@ from experiments.benchmarks.question_format import (
     QUESTIONS,
     Level,
     QuestionError,
-    check_level,
-    difficulty_labels,
-    question_folders,
-    read_task,
+    read_tasks,
 )
-from experiments.benchmarks.question_gold import ReferenceGold
 from experiments.samples import Sample
 from experiments.scorers.properties import PropertyScorer
 
 Split = Literal["all", "chosen", "later"]
 #: The questions on which the weights of retrieval were chosen.
 CHOSEN = Path(__file__).parent / "chose_weights.json"
+#: Question -> labels that were counted once: ``calls`` (library calls in the reference),
+#: ``names_given`` (share of its library names that the prompt of a level gives away) and ``api``
+#: (``same``, ``signature`` or ``absent`` in an older version: the largest change among them).
+LABELS = Path(__file__).parent / "labels.json"
+
+
+if TYPE_CHECKING:
+    from experiments.benchmarks.question_gold import ReferenceGold
 
 
 @dataclass(frozen=True)
 class LiveBenchmark:
-    """The benchmark ``live``.
+    """The benchmark ``live``; ``conf/benchmark/live.yaml`` explains its keys.
 
     Parameters
     ----------
-    level
-        ``scaffold``: set-up code with masked names; ``goal``: the same samples in words.
     root
         Folder that holds one folder per question.
     """
@@ -47,41 +49,18 @@ class LiveBenchmark:
     scorer = PropertyScorer()
 
     def load(self) -> list[Sample]:
-        """All samples, sorted by question id.
+        """All samples, sorted by question id."""
+        known = json.loads(LABELS.read_text(encoding="utf-8"))["questions"]
 
-        Raises
-        ------
-        QuestionError
-            When a question is wrong, has no gold, or there are no questions at all.
-        """
-        check_level(self.level)
-        folders = question_folders(self.root)
-        if not folders:
-            msg = f"{self.root}: no questions here (expected <id>/task.yaml)"
-            raise QuestionError(msg)
-        return [
-            read_task(
-                folder,
-                self.level,
-                environment=ENVIRONMENT,
-                labels=difficulty_labels(self.root, folder.name, self.level),
-            )
-            for folder in folders
-        ]
+        def labels(name: str) -> dict[str, str]:
+            return _of_level(known.get(name, {}), self.level)
+
+        return read_tasks(self.root, self.level, labels, environment=ENVIRONMENT)
 
     def gold(self, *, split: Split = "all", trace: bool = True) -> ReferenceGold:
         """What retrieval is measured against.
 
-        Parameters
-        ----------
-        split
-            ``chosen``: the questions on which the weights of retrieval were chosen; ``later``:
-            the others.
-
-        Raises
-        ------
-        QuestionError
-            When a question is wrong.
+        ``chosen`` are the questions on which its weights were chosen, ``later`` the others.
         """
         if split not in {"all", "chosen", "later"}:
             raise QuestionError(f"split={split}: choose one of all, chosen, later")
@@ -92,4 +71,11 @@ class LiveBenchmark:
             if split == "all" or (sample.question.id in chosen) is (split == "chosen")
         ]
         parts = [self.name, self.level, *([split] if split != "all" else [])]
+        from experiments.benchmarks.question_gold import ReferenceGold  # noqa: PLC0415
+
         return ReferenceGold(" ".join(parts), self.root, samples, self.packages, trace=trace)
+
+
+def _of_level(labels: Mapping[str, Any], level: Level) -> dict[str, str]:
+    """A label that depends on the level has a value for each."""
+    return {k: v[level] if isinstance(v, dict) else v for k, v in labels.items()}

@@ -9,29 +9,38 @@ table of properties.
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ValidationError
 
-from experiments.benchmarks.mattools.errata import annotate, verified, warn_of_unused
+from agents.answer import Answer
+from experiments.benchmarks.mattools.errata import annotate
 from experiments.benchmarks.mattools.gold import RECORDED, MatToolsGold
 from experiments.benchmarks.mattools.inputs import FILES_INSIDE
 from experiments.benchmarks.mattools.layout import (
     MatToolsError,
-    first_fault,
-    locate,
     make_sample,
     question_folders,
     read_question,
 )
-from experiments.benchmarks.mattools.published import MatToolsScorer, table_test
-from experiments.samples import Sample
-from sandbox.environments import cache_folder
+from experiments.benchmarks.mattools.published import MatToolsScorer, PrintedScorer, table_test
+from experiments.samples import Property, Sample
+from matsmith.core.faults import describe
 
 __all__ = ["FILES_INSIDE", "MatToolsBenchmark", "MatToolsError"]
+
+#: What the expected values of a ``tasks.jsonl`` are written with, as `unit_tests.by_table` has it.
+_REFERENCE = """\
+def reference():
+    import numpy as np
+    from numpy import array, inf, nan
+    from pymatgen.core import Element
+
+"""
 
 
 def _expression(text: str) -> str:
@@ -49,33 +58,22 @@ def _below_files(text: str) -> str:
     return text
 
 
-class PropertyLine(BaseModel):
-    """One property of a line of ``tasks.jsonl``.
-
-    Attributes
-    ----------
-    expected
-        A Python expression; evaluated inside the verification sandbox only.
-    accepts
-        Names of the types that ``allclose`` permits.
-    """
-
-    model_config = ConfigDict(extra="forbid")
+class PropertyLine(BaseModel, extra="forbid"):
+    """One property of a line of ``tasks.jsonl``."""
 
     name: str
     description: str
     format: str
+    #: A Python expression; evaluated inside the verification sandbox only.
     expected: Annotated[str, AfterValidator(_expression)]
     compare: Literal["equal", "allclose"]
     rtol: float = 1e-5
     atol: float = 1e-8
-    accepts: list[str] = []
+    accepts: list[str] = []  # names of the types that ``allclose`` permits
 
 
-class TaskLine(BaseModel):
+class TaskLine(BaseModel, extra="forbid"):
     """One line of ``tasks.jsonl``; files are named as the question names them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     id: str
     question: str
@@ -85,41 +83,22 @@ class TaskLine(BaseModel):
 
 @dataclass(frozen=True)
 class MatToolsBenchmark:
-    """The benchmark ``mattools``.
-
-    Parameters
-    ----------
-    path
-        Folder with ``tasks.jsonl`` and ``test_files/``; or a checkout of the authors' repository,
-        its ``question_segments``, or a zip of either.
-    url, checksum
-        Archive to fetch when ``path`` is not given, and its ``sha256:...``.
-    subset
-        ``published``: every property; ``verified``: without those that are known to be faulty.
-    environment
-        Sandbox environment; the published one, or ``live``.
-    timeout
-        Seconds of processor time that one execution may take, unless ``sandbox.timeout`` is set.
-    """
+    """The benchmark ``mattools``; ``conf/benchmark/mattools.yaml`` explains its keys."""
 
     path: str | None = None
-    url: str | None = None
-    checksum: str | None = None
     subset: Literal["published", "verified"] = "published"
     environment: str = "mattools-2024"
-    timeout: float = 300.0
+    rules: Literal["typed", "published"] = "typed"
     name: str = "mattools"
-    scorer = MatToolsScorer()
     packages: Sequence[str] = ("pymatgen",)
 
-    def load(self) -> list[Sample]:
-        """All samples: in the order of ``tasks.jsonl``, or sorted by id.
+    @property
+    def scorer(self) -> MatToolsScorer:
+        """By the rules that are asked for."""
+        return PrintedScorer() if self.rules == "published" else MatToolsScorer()
 
-        Raises
-        ------
-        MatToolsError
-            When there are no data, or something in them is not a sample.
-        """
+    def load(self) -> list[Sample]:
+        """All samples: in the order of ``tasks.jsonl``, or sorted by id."""
         root = self._root()
         file = root / "tasks.jsonl"
         if file.is_file():
@@ -127,25 +106,15 @@ class MatToolsBenchmark:
         else:
             folders = question_folders(root)
             samples = [read_question(folder, root, self.environment) for folder in folders]
-        samples = [annotate(sample) for sample in samples]
-        warn_of_unused(samples)
-        if self.subset == "verified":
-            samples = [kept for kept in map(verified, samples) if kept.properties]
-        return samples
+        sound = self.subset == "verified"
+        marked = [annotate(sample, sound=sound) for sample in samples]
+        return [sample for sample in marked if sample.properties or not sound]
 
     def gold(self, recorded: Path | None = None) -> MatToolsGold:
         """What retrieval is measured against.
 
-        Parameters
-        ----------
-        recorded
-            Answers with their outcomes; ``recorded_round1.jsonl`` beside the questions when not
-            given.
-
-        Raises
-        ------
-        MatToolsError
-            When there are no questions, or no folder that could hold recorded answers is given.
+        ``recorded`` are answers with their outcomes, else ``recorded_round1.jsonl`` beside the
+        questions.
         """
         if self.path is None and recorded is None:
             raise MatToolsError("path=FOLDER with the questions must be given")
@@ -153,17 +122,20 @@ class MatToolsBenchmark:
         return MatToolsGold(answers, self.load(), self.packages, self.environment)
 
     def _root(self) -> Path:
-        return locate(self.path, self.url, self.checksum, cache_folder() / "benchmarks")
+        what = (
+            "benchmark.path must name a checkout of the authors' repository, with its "
+            "question_segments, or a folder with tasks.jsonl and test_files/"
+        )
+        if self.path is None:
+            raise MatToolsError(f"the questions are not shipped: {what}")
+        root = Path(self.path).expanduser()
+        if not root.is_dir():
+            raise MatToolsError(f"{root}: no such folder; {what}")
+        return root
 
 
 def read_lines(file: Path, environment: str) -> list[Sample]:
-    """The samples of a ``tasks.jsonl``.
-
-    Raises
-    ------
-    MatToolsError
-        When a line is not a sample; names file, line and field.
-    """
+    """The samples of a ``tasks.jsonl``."""
     samples = []
     for number, text in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
         if not text.strip():
@@ -171,19 +143,23 @@ def read_lines(file: Path, environment: str) -> list[Sample]:
         try:
             line = TaskLine.model_validate_json(text)
         except ValidationError as error:
-            raise MatToolsError(f"{file}, line {number}, {first_fault(error)}") from error
+            raise MatToolsError(f"{file}, line {number}, {describe(error)}") from error
         files = file.with_name("test_files")
         mounts = {inside: files / Path(inside).relative_to(FILES_INSIDE)
                   for inside in line.data_files}  # fmt: skip
-        samples.append(
-            make_sample(
-                line.id,
-                line.question,
-                [(p.name, p.description, p.format, p.expected) for p in line.properties],
-                unit_test=table_test(line.id, [prop.model_dump() for prop in line.properties]),
-                environment=environment,
-                mounts=mounts,
-                missing=[str(path) for path in mounts.values() if not path.is_file()],
-            )
+        sample = make_sample(
+            line.id,
+            line.question,
+            [
+                Property(p.name, p.description, p.format, json.dumps(p.expected))
+                for p in line.properties
+            ],
+            unit_test=table_test(line.id, [prop.model_dump() for prop in line.properties]),
+            environment=environment,
+            mounts=mounts,
+            missing=[str(path) for path in mounts.values() if not path.is_file()],
         )
+        values = ", ".join(f"{prop.name!r}: {prop.expected}" for prop in line.properties)
+        code = f"{_REFERENCE}    return {{{values}}}\n"
+        samples.append(replace(sample, reference=Answer(code, "reference", "strict")))
     return samples

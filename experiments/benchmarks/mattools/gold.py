@@ -24,18 +24,9 @@ class MatToolsGold:
     """Per question of a recording: what at least half of the right answers use.
 
     Questions without any right answer are left out: their gold is unknown.
-
-    Parameters
-    ----------
-    recorded
-        JSONL with recorded answers and their outcomes, as `experiments.replay` writes it.
-    samples
-        The questions, with their unit tests.
-    packages, environment
-        Import names of what is retrieved from, and the sandbox environment that holds them.
     """
 
-    recorded: Path
+    recorded: Path  # JSONL with answers and their outcomes, as `matsmith replay` writes it
     samples: Sequence[Sample]
     packages: Sequence[str]
     environment: str
@@ -46,15 +37,7 @@ class MatToolsGold:
         return {sample.question.id: sample.question.prompt for sample in self.samples}
 
     def gold(self) -> Mapping[str, Mapping[str, str]]:
-        """Question -> qualified name -> kind.
-
-        Raises
-        ------
-        docgen.sources.SourceError
-            When a package is missing.
-        MatToolsError
-            When no answers are recorded there.
-        """
+        """Question -> qualified name -> kind."""
         folder = environments.site_packages(self.environment)
         return mattools_gold(CodeResolver(read_sources(self.packages, folder)), self.recorded)
 
@@ -87,7 +70,7 @@ def _right(path: Path) -> Iterator[dict[str, Any]]:
     if not path.is_file():
         raise MatToolsError(
             f"{path}: not found; without recorded answers and their outcomes the gold is unknown. "
-            "`python -m experiments.replay` writes them: give its outcomes.jsonl as recorded=FILE"
+            "`matsmith replay` writes them: give its outcomes.jsonl as recorded=FILE"
         )
     rows = map(json.loads, filter(str.strip, path.read_text(encoding="utf-8").split("\n")))
     yield from (row for row in rows if row["replayed"]["outcome"] == "all_correct")

@@ -1,37 +1,36 @@
-"""The published verification of MatTools: a unit test judges the returned dict, as typed data.
+"""The published verification of MatTools: a unit test judges an answer.
 
 It runs in the verification sandbox, with `.unit_tests` around it; here are only the data that come
-back.
+back. An answer is the returned dict as typed data, or (`PrintedScorer`) what a script printed.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
-from experiments.benchmarks.mattools import unit_tests
+from agents.base import Trajectory
+from experiments.benchmarks.mattools import stdout_rules
 from experiments.samples import Sample
-from experiments.scorers.base import Metric
+from experiments.scorers.base import PARTS, Metric, Score, Tools
 from experiments.scorers.properties import ANSWERS_FAULT, Judged, PropertyScorer, present
-from sandbox.base import Mount, Outcome, Sandbox, SandboxError
+from sandbox.base import Execution, Mount, Outcome, Sandbox, SandboxError
 
 #: Seconds for a unit test; it compares data.
 UNIT_TEST_TIMEOUT = 60.0
 
 
-class UnitTestVerdict(BaseModel):
+class UnitTestVerdict(BaseModel, frozen=True):
     """What a unit test says: ``ok``, errors with their count, or an exception of its own.
 
     ``each`` has verdicts on single properties (``None``: it gives none), if they were asked for.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     ok: bool
     errors: tuple[str, ...] = ()
@@ -50,35 +49,17 @@ async def run_unit_test(
     mounts: Sequence[Mount] = (),
     properties: Sequence[str] = (),
 ) -> UnitTestVerdict:
-    """Run a unit test on an answer.
+    """Run the function ``name`` of a unit test on an answer (tagged JSON).
 
-    Parameters
-    ----------
-    verifier
-        A sandbox that did not run the code under test.
-    unit_test, name
-        Its source, and its function: takes the answer, returns ``"ok"`` or a list.
-    payload
-        The answer as tagged JSON.
-    mounts
-        Input files of the question; a test that does not name their folder cannot read them, and
-        is spared their transfer.
-    properties
-        Names of properties to judge one by one as well.
-
-    Raises
-    ------
-    SandboxError
-        When the sandbox failed, or the unit test cannot be loaded.
+    ``verifier`` did not run the code under test. ``properties`` are judged one by one as well. A
+    unit test that cannot be loaded is a `SandboxError`.
     """
-    # `repr` of a str is a literal whatever it holds: nothing of the answer becomes code.
-    code = (
-        f"{source_of(unit_tests)}\n\n"
-        f"def verified():\n    test = load({unit_test!r}, {name!r})\n"
-        f"    return verdict(test, {payload!r}, {list(properties)!r})\n"
-    )
+    # A test that does not name the folder of input files cannot read them.
     read = [mount for mount in mounts if mount.target.split("/")[0] in unit_test]
-    execution = await verifier.run(code, "verified", timeout=UNIT_TEST_TIMEOUT, mounts=read)
+    execution = await verifier.call(
+        "experiments.benchmarks.mattools.unit_tests", "judge",
+        [unit_test, name, payload, list(properties)], timeout=UNIT_TEST_TIMEOUT, mounts=read,
+    )  # fmt: skip
     if execution.outcome in ANSWERS_FAULT:
         return UnitTestVerdict(ok=False, exception=f"the unit test ended with {execution.outcome}")
     if execution.outcome is not Outcome.OK:
@@ -92,7 +73,7 @@ AUTHORS_RULE = Metric(
     "published",
     "authors' rule",
     "properties that count by the authors' unit test, which judges an answer as a whole",
-    of_parts=True,
+    out_of=PARTS,
 )
 
 
@@ -104,13 +85,7 @@ class MatToolsScorer(PropertyScorer):
     warmup: str = "import numpy, pymatgen.core\n"
 
     async def verify(self, verifier: Sandbox, sample: Sample, payload: str) -> Judged:
-        """See above; each property counts for itself.
-
-        Raises
-        ------
-        SandboxError
-            When the verification itself failed.
-        """
+        """See above; each property counts for itself."""
         names = self.parts(sample)
         verdict = await run_unit_test(
             verifier, sample.target, sample.question.id, payload,
@@ -169,6 +144,73 @@ def table_test(name: str, table: Sequence[Mapping[str, Any]]) -> str:
     return f"import json\n\nglobals()[{name!r}] = by_table(json.loads({plain!r}))\n"
 
 
-def source_of(module: Any) -> str:
-    """The text of a module that runs inside a sandbox."""
-    return Path(module.__file__).read_text(encoding="utf-8")
+#: Artefact of a score: `outcome`, and for a runnable answer how many properties are wrong.
+VERDICT = "published verdict"
+
+
+@dataclass(frozen=True)
+class PrintedScorer(MatToolsScorer):
+    """Judges the text that an answer prints, as the authors do: `benchmark.rules=published`.
+
+    ``main.py`` holds the code and prints what its function returns; the whole of stdout has to be
+    one dict, which the unit test judges as a whole. The artefact `VERDICT` is ``all_correct 0``,
+    ``some_wrong N`` or ``not_runnable``; the outcome of a score says why nothing could be read
+    (see `.stdout_rules.run_and_read`, ``no_code``, ``unit_test``, or how the sandbox ended it).
+    """
+
+    async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:
+        """See above."""
+        code, entry = trajectory.code or "", trajectory.entry or ""
+        if not code.strip() or not entry.strip():
+            return self._unreadable(sample, "no_code", "there is no code", None)
+        if tools.verifier is None:
+            raise SandboxError("answers are verified in a sandbox, but there is no sandbox")
+        script = f"{code}\nprint({entry}())"
+        rules = inspect.getsource(stdout_rules)
+        program = f"{rules}\n\ndef published():\n    return run_and_read({script!r})\n"
+        execution = await tools.run(sample, program, "published")
+        answer, reason, detail = _printed(execution)
+        if answer is None:
+            return self._unreadable(sample, reason, detail, execution)
+        verdict = await run_unit_test(
+            tools.verifier, sample.target, sample.question.id, answer, mounts=present(sample)
+        )
+        if verdict.exception is not None:
+            return self._unreadable(sample, "unit_test", verdict.exception, execution)
+        names = self.parts(sample)
+        about = attribute(verdict.errors, names)
+        wrong = 0 if verdict.ok else verdict.wrong or 0
+        counted = (verdict.properties or len(names)) - wrong
+        said = "; ".join(verdict.errors)
+        return Score(
+            outcome=str(execution.outcome),
+            values={"runnable": 1.0, "published": float(counted)},
+            passed={name: name not in about for name in names},
+            reasons={name: about.get(name) or said for name in names if name in about},
+            artefacts={VERDICT: f"{'all_correct' if verdict.ok else 'some_wrong'} {wrong}"},
+            execution=execution,
+        )
+
+    def _unreadable(
+        self, sample: Sample, outcome: str, reason: str, execution: Execution | None
+    ) -> Score:
+        failed = self._failed(sample, outcome, reason or outcome, execution)
+        return replace(failed, artefacts={VERDICT: "not_runnable"})
+
+
+def _printed(execution: Execution) -> tuple[str | None, str, str]:
+    """The printed dict as tagged JSON; else why there is none, and what shows it."""
+    if execution.outcome is not Outcome.OK:
+        return None, str(execution.outcome), execution.error or ""
+    # The code under test shares its sandbox with the rules and can forge all of this: it can
+    # claim another answer, nothing more.
+    value: Any = execution.result
+    if not isinstance(value, Mapping) or execution.payload is None:
+        return None, str(Outcome.BAD_RESULT), "the reading of stdout was tampered with"
+    told = {name: text.strip() if isinstance(text := value.get(name), str) else ""
+            for name in ("reason", "error", "stdout")}  # fmt: skip
+    node = json.loads(execution.payload).get("answer")
+    if node is None or value.get("reason") is not None:
+        reason = told["reason"] or str(Outcome.BAD_RESULT)
+        return None, reason, told["error"] or told["stdout"]
+    return json.dumps(node), "", ""

@@ -2,8 +2,7 @@
 
 This file runs inside a sandbox, as source text, next to the code under test; numpy and
 pymatgen are imported only where the text calls for them. The host receives the outcome as
-data and never evaluates anything of it. The value that is printed is kept as well, so that one
-execution serves both scorers.
+data and never evaluates anything of it.
 """
 
 from __future__ import annotations
@@ -21,14 +20,11 @@ import traceback
 import types
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any, NamedTuple, NoReturn
+from typing import IO, Any, NoReturn
 
-#: Bytes of stdout that are read, and of the returned value: together they must fit a result.
+#: Bytes of stdout that are read.
 STDOUT_LIMIT = 10 << 20
-RETURNED_LIMIT = 4 << 20
 SHOWN = 2000
-#: What the script tells of its last line: reached; there is no such function; it returned.
-REACHED, UNKNOWN, RETURNED = b"c", b"n", b"r"
 
 _ARRAY = re.compile(r"(?:np\.)?array\(")
 _ELEMENTS = (re.compile(r"Element\(['\"](\w+)['\"]\)"), re.compile(r"Element\s+(\w+)"))
@@ -47,41 +43,25 @@ def run_and_read(script: str) -> dict[str, Any]:
     dict
         ``answer`` (the dict, ``None`` when not runnable), ``reason`` (``exception``,
         ``killed``, ``no_output``, ``unparsable_stdout``, ``no_dict``, ``empty_dict`` or
-        ``None``), ``stdout`` (its beginning), ``error`` (last line of the traceback), and about
-        the call in the last line: ``ended`` (``start``: not reached, ``returned``,
-        ``no_function``, ``exception``, ``killed`` or ``exit``) and ``returned`` (what is printed,
-        as tagged JSON text; ``None`` when it cannot be encoded). A value too long to travel along
-        counts as not reached.
+        ``None``), ``stdout`` (its beginning) and ``error`` (last line of the traceback).
     """
-    # The fork server encodes results; it is the module __main__ until a script takes the name.
-    encode = vars(sys.modules["__main__"])["dumps"]
     source = script.encode("utf-8", "backslashreplace")
     Path("main.py").write_bytes(source)
-    # Short messages go through pipes: a disk that the script filled does not matter.
+    # A short message goes through a pipe: a disk that the script filled does not matter.
     fault, faults = os.pipe()
-    event, events = os.pipe()
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as returned:
+    with tempfile.TemporaryFile() as output:
         pid = os.fork()
         if pid == 0:
-            _become_script(source, _Ends(output, returned, faults, events), encode)
+            _become_script(source, output, faults)
         _, status = os.waitpid(pid, 0)
-        raw = _content(output, STDOUT_LIMIT + 1)
-        value = _content(returned).decode(errors="replace") or None
+        output.seek(0)
+        raw = output.read(STDOUT_LIMIT + 1)
     error = _drain(fault).decode(errors="replace") or None
     if killed := os.WIFSIGNALED(status):
         error = f"killed by signal {os.WTERMSIG(status)}"
-    ended = "killed" if killed else "exception" if error else "exit"
-    told = _drain(event)
-    for mark, name in ((RETURNED, "returned"), (UNKNOWN, "no_function")):
-        ended = name if mark in told else ended
-    if not told or len(value or "") > RETURNED_LIMIT:
-        value, ended = None, "start"
     text = raw.decode(errors="replace").strip()
     answer, reason = _read(text, raw, "killed" if killed else "exception" if error else None)
-    return {
-        "answer": answer, "reason": reason, "stdout": text[:SHOWN], "error": error,
-        "ended": ended, "returned": value,
-    }  # fmt: skip
+    return {"answer": answer, "reason": reason, "stdout": text[:SHOWN], "error": error}
 
 
 def _read(text: str, raw: bytes, fault: str | None) -> tuple[dict[Any, Any] | None, str | None]:
@@ -99,15 +79,6 @@ def _read(text: str, raw: bytes, fault: str | None) -> tuple[dict[Any, Any] | No
     return (answer, None) if answer else (None, "empty_dict")
 
 
-class _Ends(NamedTuple):
-    """Where a script's stdout and its returned value go, and what is told about it."""
-
-    output: IO[bytes]
-    returned: IO[bytes]
-    fault: int
-    events: int
-
-
 def _drain(pipe: int) -> bytes:
     """What is in a pipe now; a process that the script left may still hold the other end."""
     os.set_blocking(pipe, False)
@@ -117,15 +88,10 @@ def _drain(pipe: int) -> bytes:
         return b""
 
 
-def _content(file: IO[bytes], size: int = -1) -> bytes:
-    file.seek(0)
-    return file.read(size)
-
-
-def _become_script(source: bytes, ends: _Ends, encode: Callable[[Any], str]) -> NoReturn:
+def _become_script(source: bytes, output: IO[bytes], faults: int) -> NoReturn:
     """In the child: be what ``python main.py`` would be, stdout in a file."""
     try:
-        os.dup2(ends.output.fileno(), 1)
+        os.dup2(output.fileno(), 1)
         sys.stdout = sys.__stdout__ = open(  # type: ignore[misc]  # noqa: SIM115 - stays open
             1, "w", encoding="utf-8", errors="backslashreplace", closefd=False
         )
@@ -137,53 +103,20 @@ def _become_script(source: bytes, ends: _Ends, encode: Callable[[Any], str]) -> 
         sys.modules.pop("main", None)
 
         try:
-            _run(source, path, module.__dict__, ends, encode)
+            exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)  # noqa: S102
         except SystemExit as error:
             if error.code is not None and not isinstance(error.code, int):
                 sys.stderr.write(f"{error.code}\n")
         except BaseException as error:  # noqa: BLE001 - the code's own failure, reported
             traceback.print_exc()
             last = traceback.format_exception_only(type(error), error)[-1]
-            os.write(ends.fault, last[:SHOWN].encode(errors="backslashreplace"))
+            os.write(faults, last[:SHOWN].encode(errors="backslashreplace"))
         # What a Python that ends does: wait for threads, call what is registered, flush.
         threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()
         sys.stdout.flush()
     finally:  # whatever happened: never back into the code above
         os._exit(0)
-
-
-def _run(
-    source: bytes,
-    path: str,
-    scope: dict[str, Any],
-    ends: _Ends,
-    encode: Callable[[Any], str],
-) -> None:
-    """Execute a script as it stands; tell when its last line is reached, and what it prints."""
-    whole = compile(source, path, "exec", dont_inherit=True)  # every error of form, first of all
-    body = ast.parse(source, path).body
-    match body[-1:]:
-        case [ast.Expr(ast.Call(ast.Name("print") as printer, [argument], []))] if not isinstance(
-            argument, ast.Starred
-        ):
-            exec(compile(ast.Module(body[:-1], []), path, "exec", dont_inherit=True), scope)  # noqa: S102
-            # In the order in which Python evaluates a call: the function, its argument.
-            show = eval(compile(ast.Expression(printer), path, "eval"), scope)  # noqa: S307
-            os.write(ends.events, REACHED)
-            try:
-                value = eval(compile(ast.Expression(argument), path, "eval"), scope)  # noqa: S307
-            except NameError as error:
-                if isinstance(argument, ast.Call) and ast.unparse(argument.func) == error.name:
-                    os.write(ends.events, UNKNOWN)
-                raise
-            os.write(ends.events, RETURNED)
-            with contextlib.suppress(Exception):  # too large, nested too deep, no room: not sent
-                ends.returned.write(encode(value).encode("utf-8", "backslashreplace"))
-                ends.returned.flush()
-            show(value)
-        case _:
-            exec(whole, scope)  # noqa: S102
 
 
 def read_literal(text: str) -> Any:

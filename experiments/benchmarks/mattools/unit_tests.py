@@ -1,20 +1,23 @@
 """Verification by a published unit test: typed data in, its verdict out.
 
-This file runs inside a sandbox, as source text: not in the one that ran the code under test,
-and that one never gets to see a unit test. The answer arrives as tagged JSON (`sandbox.wire`)
-and becomes numpy arrays and Elements here; no class that it names is looked up or built.
+This module runs inside a sandbox: not in the one that ran the code under test,
+and that one never gets to see a unit test. The answer arrives as tagged JSON
+(`sandbox.inside.tagged`) and becomes numpy arrays and Elements here; no class that it names
+is looked up or built.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 import sys
 import traceback
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
+
+from sandbox.inside import values
+from sandbox.inside.tagged import decode
 
 _TYPES: dict[str, Any] = {
     "bool": bool, "int": int, "float": float, "str": str, "list": list, "dict": dict,
@@ -46,17 +49,18 @@ def load(source: str, name: str) -> Callable[[dict[Any, Any]], Any]:
     return cast("Callable[[dict[Any, Any]], Any]", vars(module)[name])
 
 
+def judge(source: str, name: str, payload: str, names: Sequence[str]) -> dict[str, Any]:
+    """Load a unit test, and call it with an answer; see `verdict`."""
+    return verdict(load(source, name), payload, names)
+
+
 def verdict(
     test: Callable[[dict[Any, Any]], Any], payload: str, names: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Call a unit test with an answer, tagged JSON; judge ``names`` one by one if not all is right.
 
-    Returns
-    -------
-    dict
-        ``ok``; ``errors`` (texts), ``wrong`` and ``properties`` (numbers) when the test returned a
-        list; ``exception`` (text) when it raised or returned neither that nor ``"ok"``. ``each``:
-        property to whether it passes (``None``: the test does not tell).
+    The dict is a `.published.UnitTestVerdict`: ``errors``, ``wrong`` and ``properties`` when the
+    test returned a list, ``exception`` when it raised or returned neither that nor ``"ok"``.
     """
     result = _called(test, payload)
     if names and not result["ok"]:
@@ -66,7 +70,7 @@ def verdict(
 
 def _called(test: Callable[[dict[Any, Any]], Any], payload: str) -> dict[str, Any]:
     try:
-        return _read(test(revive(json.loads(payload))))
+        return _read(test(revive(decode(payload))))
     except BaseException as error:  # noqa: BLE001 - part of the published verdict
         reason = traceback.format_exception_only(type(error), error)[-1].strip()
     return {"ok": False, "exception": reason[:2000]}
@@ -149,34 +153,24 @@ def by_table(table: list[dict[str, Any]]) -> Callable[[dict[Any, Any]], Any]:
     return test
 
 
-def revive(node: Any) -> Any:
-    """Tagged JSON as the values it stands for; numpy scalars become Python's."""
-    if isinstance(node, list):
-        return [revive(item) for item in node]
-    if not isinstance(node, dict):
-        return node
-    if "$" not in node:
-        return {key: revive(item) for key, item in node.items()}
-    kind = node["$"]
-    if kind in _PLAIN:
-        return _PLAIN[kind](node)
-    if kind in ("scalar", "array"):
-        return _numpy(node)
-    if kind in ("element", "species"):
-        return _chemical(kind, str(node["v"]))
-    return Opaque(str(node.get("class", kind)))
-
-
-_PLAIN: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "int": lambda node: int(node["v"], 16),
-    "float": lambda node: float(node["v"]),
-    "complex": lambda node: complex(*(revive(part) for part in node["v"])),
-    "bytes": lambda node: base64.b64decode(node["v"]),
-    "tuple": lambda node: tuple(revive(item) for item in node["v"]),
-    "set": lambda node: {_key(revive(item)) for item in node["v"]},
-    "frozenset": lambda node: frozenset(_key(revive(item)) for item in node["v"]),
-    "dict": lambda node: {_key(revive(key)): revive(item) for key, item in node["v"]},
-}
+def revive(value: Any) -> Any:
+    """A decoded answer with the library's own Elements; numpy scalars become Python's."""
+    if isinstance(value, values.Element | values.Species):
+        return _chemical(value)
+    if isinstance(value, values.Msonable | values.Opaque | values.EnumMember):
+        return Opaque(values.type_name(value))
+    if values.is_scalar(value):
+        return value.item()
+    if values.is_array(value):
+        return _array(value)
+    if isinstance(value, Mapping):
+        return {_key(revive(key)): revive(item) for key, item in value.items()}
+    if isinstance(value, set | frozenset | values.Members):
+        kind = frozenset if isinstance(value, frozenset) else set
+        return kind(_key(revive(item)) for item in value)
+    if isinstance(value, list | tuple):
+        return type(value)(revive(item) for item in value)
+    return value
 
 
 def _key(value: Any) -> Any:
@@ -187,26 +181,19 @@ def _key(value: Any) -> Any:
     return value
 
 
-def _numpy(node: dict[str, Any]) -> Any:
-    import numpy as np  # noqa: PLC0415 - only where there is one
-
-    if node["$"] == "scalar":
-        if "v" in node:
-            return revive(node["v"])
-        return np.frombuffer(base64.b64decode(node["raw"]), np.dtype(node["dtype"]))[0].item()
-    if "v" in node:
-        flat = np.empty(len(node["v"]), dtype=object)
-        for index, item in enumerate(node["v"]):
-            flat[index] = revive(item)
-        return flat.reshape(node["shape"])
-    dtype = np.dtype(node["dtype"])
-    return np.frombuffer(base64.b64decode(node["raw"]), dtype).reshape(node["shape"]).copy()
+def _array(value: Any) -> Any:
+    if value.dtype != object:
+        return value
+    made = value.copy()
+    for index, item in enumerate(value.flat):
+        made.flat[index] = revive(item)
+    return made
 
 
-def _chemical(kind: str, text: str) -> Any:
-    from pymatgen.core import Element, Species  # noqa: PLC0415 - only where there is one
+def _chemical(value: Any) -> Any:
+    from pymatgen.core import Element, Species  # noqa: PLC0415 -- only where there is one
 
-    if kind == "element":
-        return Element(text)
-    name, *rest = text.split(",")
-    return Opaque(f"Species {text}") if rest else Species.from_str(name)
+    if isinstance(value, values.Element):
+        return Element(value.symbol)
+    name, *rest = value.text.split(",")
+    return Opaque(f"Species {value.text}") if rest else Species.from_str(name)

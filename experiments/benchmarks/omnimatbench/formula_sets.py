@@ -5,11 +5,8 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Sequence
-from typing import Literal
 
-from experiments.benchmarks.omnimatbench.entry import Entry
-
-Ranking = Literal["published", "bm25", "tfidf"]
+from experiments.benchmarks.omnimatbench.published import Entry
 
 LETTERS = "ABCD"
 _TOKEN = re.compile(r"[a-z0-9]+")
@@ -26,19 +23,13 @@ def sets(entry: Entry, others: Sequence[Entry], seed: int) -> tuple[dict[str, Se
     return lettered, LETTERS[order.index(0)]
 
 
-def found(entry: Entry, pool: Sequence[str], ranking: Ranking, k: int) -> list[str]:
-    """The ``k`` formulas that fit the question best.
+def found(entry: Entry, pool: Sequence[str], k: int) -> list[str]:
+    """The ``k`` formulas that fit the question best, as the authors rank them.
 
-    ``published`` scores by the Jaccard index of the words plus 0.01 for each shared one.
+    By the Jaccard index of the words, plus 0.01 for each shared one.
     """
-    if ranking == "published":
-        words = set(_TOKEN.findall(entry.text.lower()))
-        scores = [_published(words, set(_TOKEN.findall(text.lower()))) for text in pool]
-    else:
-        from indexes.lexical import Bm25Index, TfidfIndex  # noqa: PLC0415 -- slow
-
-        index = (Bm25Index if ranking == "bm25" else TfidfIndex).build(pool)
-        scores = [float(score) for score in index.scores(entry.text)]
+    words = set(_TOKEN.findall(entry.text.lower()))
+    scores = [_published(words, set(_TOKEN.findall(text.lower()))) for text in pool]
     order = sorted(range(len(pool)), key=lambda place: -scores[place])
     return [pool[place] for place in order[:k]]
 

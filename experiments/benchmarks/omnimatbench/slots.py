@@ -1,8 +1,8 @@
-"""Whether the answer to a slot is right, by four rules, and why it is not.
+"""Whether the answer to a slot is right by our rules, and why it is not.
 
-``significant_figures`` is ours: right to half of the last digit that the gold writes. ``published``
-is what the released script does, faults included. ``threshold`` and ``lenient`` stand beside.
-All arithmetic is exact, and everything here is linear in the length of the texts.
+``significant_figures``: right to half of the last digit that the gold writes; ``lenient`` stands
+beside it. What the released script does is in `released`. All arithmetic is exact, and everything
+here is linear in the length of the texts.
 """
 
 from __future__ import annotations
@@ -10,15 +10,37 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from decimal import ROUND_HALF_EVEN, Context, Decimal, DecimalException
 from fractions import Fraction
-from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
-from experiments.benchmarks.omnimatbench.numbers import MAX_CHARACTERS, MAX_EXPONENT, bare, read
-from experiments.benchmarks.omnimatbench.units import without_unit
+from experiments.scorers.quantities import (
+    Quantity,
+    ReadingError,
+    Unit,
+    convert,
+    exact,
+    plain,
+    read_unit,
+)
+
+#: Of a number.
+MAX_CHARACTERS = 200
+_DROPPED = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2060\ufeff]|\$|\\left(?![a-zA-Z])|"
+    r"\\right(?![a-zA-Z])|\\[,;:! ()\[\]]|\s"
+)
+_WIDE = {0xFF10 + digit: str(digit) for digit in range(10)} | {0xFF0E: "."}
+#: One after the other: spellings of one sign, and fonts.
+_DRESS = [(re.compile(pattern), plain) for pattern, plain in (
+    (r"\A\*\*([^*]+)\*\*\Z", r"\1"), (r"\{,\}", ","), (r"\*\*", "^"),
+    (r"[\u2010-\u2015\u2212\uff0d]", "-"),
+    (r"[\u00d7\u00b7\u2219\u22c5\u2022*]|\\cdot(?![a-zA-Z])", r"\\times"),
+    (r"(?<![\\a-zA-Z])[dt]?frac(?=\{)|\\[dt]frac(?=[{\d])", r"\\frac"),
+    (r"\\frac(\d)(\d)", r"\\frac{\1}{\2}"),
+    (r"\\(?:num|text|textrm|mathrm|mathbf|mathit|operatorname|boxed)\{([^{}]*)\}", r"\1"),
+)]  # fmt: skip
 
 #: Slots of an answer that are looked at, nested or not.
 MAX_SLOTS = 2000
@@ -29,24 +51,25 @@ FACTORS = tuple(
                  "8.314462618", "9.80665", "96485.33212", "57.29577951308232", "6.283185307179586",
                  "3.141592653589793", "27.211386", "1.01325", "2.302585092994046", "2", "0.36")
 )  # fmt: skip
+PERCENT = read_unit("%")
+_SYMBOL = re.compile(r"[^\W\d_]+(?:_\w+)?'*(?:\(\w\))?")
+_WITH_UNIT = re.compile(
+    r"\s*(.*?[\d}.)$])[\s~]*(?:\\[,;: ])?\s*((?:\\?%|[^\d\s{}.%()$^][^\s=]{0,30})?)[.\s$]*"
+)
 _CELSIUS = Fraction("273.15")
 
 #: LaTeX that JSON took for an escape: a tab and ``imes`` was ``\\times``.
 _ESCAPE = re.compile("([\b\f\n\r\t])(imes|ext|au|heta|an|frac|rac|eta|ar|ho|ight|u(?![a-z])|abla)")
 _MEANT = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
-# The released number format: digits on both sides of a point.
-_PLAIN = r"[+-]?\d+(?:\.\d+)?"
-_PUBLISHED = re.compile(rf"({_PLAIN})(?:[eE]([+-]?\d+))?")
-_PUBLISHED_POWER = re.compile(rf"(?:({_PLAIN})\\times)?10\^(?:\{{([+-]?\d+)\}}|([+-]?\d+))")
-_PUBLISHED_FRACTION = re.compile(r"([+-]?)(\d*)\\frac\{(\d+)\}\{(\d+)\}")
-_PUBLISHED_RATIO = re.compile(r"([+-]?\d+)/(\d+)")
-_EXACT = Context(prec=50)  # reproduces which golds the script cannot round
 
+def flat(value: Any, *, repaired: bool = True) -> list[str]:
+    r"""The slots of an answer as texts, in order: whatever is nested is laid out.
 
-def flat(value: Any) -> list[str]:
-    """The slots of an answer as texts, in order: whatever is nested is laid out."""
-    return [text for text, _ in zip(_texts(value, 0), range(MAX_SLOTS), strict=False)]
+    Unless they are not to be ``repaired``, a tab before ``imes`` is ``\times``.
+    """
+    texts = [text for text, _ in zip(_texts(value, 0), range(MAX_SLOTS), strict=False)]
+    return [_ESCAPE.sub(lambda f: _MEANT[f[1]] + f[2], t) for t in texts] if repaired else texts
 
 
 def _texts(value: Any, depth: int) -> Iterator[str]:
@@ -56,125 +79,101 @@ def _texts(value: Any, depth: int) -> Iterator[str]:
         for item in value:
             yield from _texts(item, depth + 1)
     elif value is None or isinstance(value, str):
-        yield _ESCAPE.sub(lambda found: _MEANT[found[1]] + found[2], value or "")
+        yield value or ""
     elif isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 10**200):
         yield str(value)
     else:  # what code hands back may be anything
         yield f"({type(value).__name__})"
 
 
-# --- published -------------------------------------------------------------------------------
-
-
-def published(gold: str, answer: str) -> bool:
-    """What the released script says; where it would raise an exception, texts are compared."""
-    one, other = (bare(text).replace(",", "") for text in (gold, answer))
-    try:
-        value, given = _decimal(one), _decimal(other)
-        if value is not None and given is not None:
-            point = re.search(r"\.(\d+)", one)
-            places = Decimal(1).scaleb(-len(point[1]) if point else 0)
-            if given.quantize(places, ROUND_HALF_EVEN, _EXACT) == value:
-                return True
-    except DecimalException:
-        pass
-    return one == other
-
-
-def published_slots(golds: Sequence[str], answers: Sequence[str]) -> tuple[int, int]:
-    """Right slots of all; missing and surplus ones are compared with an empty text."""
-    pairs = list(zip_longest(golds, answers, fillvalue=""))
-    return sum(published(gold, answer) for gold, answer in pairs), len(pairs)
-
-
-def _decimal(text: str) -> Decimal | None:
-    if len(text) > MAX_CHARACTERS:
-        return None
-    if match := _PUBLISHED.fullmatch(text):
-        return _shifted(match[1], match[2] or "0")
-    if match := _PUBLISHED_POWER.fullmatch(text):
-        return _shifted(match[1] or "1", match[2] or match[3])
-    if match := _PUBLISHED_FRACTION.fullmatch(text):
-        value = _EXACT.divide(Decimal(match[3]), Decimal(match[4])) + int(match[2] or 0)
-        return -value if match[1] == "-" else value
-    if match := _PUBLISHED_RATIO.fullmatch(text):
-        return _EXACT.divide(Decimal(match[1]), Decimal(match[2]))
-    return None
-
-
-def _shifted(mantissa: str, exponent: str) -> Decimal | None:
-    power = int(exponent)
-    return Decimal(mantissa).scaleb(power) if abs(power) <= MAX_EXPONENT else None
-
-
 # --- ours ------------------------------------------------------------------------------------
+
+
+def bare(text: str) -> str:
+    """What is left of a text without blanks, dollar signs and other dress; commas stay."""
+    text = _DROPPED.sub("", text).translate(_WIDE)
+    for pattern, meant in _DRESS:
+        text = pattern.sub(meant, text)
+    return text
+
+
+def read(text: str) -> Quantity | None:
+    """The number that a slot is; ``None`` for text. Commas and blanks in it do not count."""
+    return exact(bare(text).replace(",", "")) if len(text) <= MAX_CHARACTERS else None
 
 
 def significant_figures(gold: str, answer: str) -> bool:
     """Right to half of the gold's last written digit; text by equality without its dress.
 
     A ratio of integers is equal, or right to the digits that the answer writes, at least three.
+    Questions ask for values without symbols and units: of a gold that has one (``65 %``,
+    ``A = 13.60``) the bare number is right as well.
     """
     wanted, given = read(gold), read(answer)
-    if wanted is None or given is None:
+    if given is None or bare(gold) == bare(answer):
         return bare(gold) == bare(answer)
-    off = abs(given.value - wanted.value)
+    if wanted is None:
+        dressed = _number_with_unit(_sides(gold)[1])
+        return dressed is not None and _close(dressed[0], given.value)
     if wanted.quantum:
-        return off <= wanted.quantum / 2
+        return _close(wanted, given.value)
+    off = abs(given.value - wanted.value)
     return not off or (given.digits >= 3 and off <= given.quantum / 2)
 
 
-def threshold(gold: str, answer: str) -> bool:
-    """Within a tenth of the gold, as the released script has it beside."""
-    wanted, given = read(gold), read(answer)
-    if wanted is None or given is None:
-        return bare(gold) == bare(answer)
-    return abs(given.value - wanted.value) <= abs(wanted.value) / 10
+def _close(wanted: Quantity, value: Fraction) -> bool:
+    return abs(value - wanted.value) <= wanted.quantum / 2
 
 
 def lenient(gold: str, answer: str) -> bool:
     """As `significant_figures`, in spite of a symbol in front, a percent sign, a unit or case.
 
-    Formulas are another matter: see `formulas.py`.
+    A symbol or unit that both have must be the same one, converted where it can be. Formulas are
+    another matter.
     """
-    for one, other in ((gold, answer), (_undressed(gold), _undressed(answer))):
-        if significant_figures(one, other):
-            return True
-    given = without_unit(_undressed(answer))
-    wanted = without_unit(_undressed(gold))
-    if given is not None:
-        number, unit = given
-        if wanted is None:
-            return significant_figures(_undressed(gold), number)
-        if wanted[1] != unit:
-            return _converted(wanted, given)
-        return significant_figures(wanted[0], number)
-    if wanted is not None:
-        return significant_figures(wanted[0], _undressed(answer))
-    return _words(gold) == _words(answer)
+    if significant_figures(gold, answer):
+        return True
+    (one, wanted), (other, given) = _sides(gold), _sides(answer)
+    if one and other and one != other:
+        return False
+    right, found = _number_with_unit(wanted), _number_with_unit(given)
+    if right is None or found is None:
+        return significant_figures(wanted, given) or _words(wanted) == _words(given)
+    (number, unit), (value, theirs) = right, found
+    if not unit or not theirs or PERCENT in (unit, theirs):
+        return number.quantum > 0 and _close(number, value.value)
+    try:
+        return _close(number, convert(value.value, theirs, unit))
+    except ReadingError:
+        return False
 
 
-def _undressed(text: str) -> str:
-    """A number without ``symbol =`` in front and without a percent sign behind."""
-    symbol, sign, number = text.rpartition("=")
-    if sign and len(symbol) <= 60:
-        text = number
-    return text.strip().removesuffix("%").removesuffix("\\").strip()
+def _sides(text: str) -> tuple[str, str]:
+    """The symbol of ``symbol = value`` in plain writing (else empty), and the value.
+
+    Of several symbols (``A = B = 0``) the first.
+    """
+    *symbols, value = text.split("=")
+    names = [re.sub(r"[{}\\]", "", bare(symbol)) for symbol in symbols]
+    if not all(map(_SYMBOL.fullmatch, names)):
+        return "", text.strip()
+    return (names[0] if names else ""), value.strip()
+
+
+def _number_with_unit(text: str) -> tuple[Quantity, Unit] | None:
+    """A number and nothing behind it but one unit (empty: none)."""
+    match = _WITH_UNIT.fullmatch(text) if len(text) <= 200 else None
+    if match is None or (number := read(match[1])) is None:
+        return None
+    try:
+        return number, read_unit(plain(match[2])) if match[2] else ()
+    except ReadingError:
+        return None
 
 
 def _words(text: str) -> str:
     words = re.sub(r"\\(?:text|mathrm)\{([^{}]*)\}", r"\1", text)
     return " ".join(words.casefold().strip(" .;").split())
-
-
-def _converted(
-    wanted: tuple[str, tuple[Fraction, str]], given: tuple[str, tuple[Fraction, str]]
-) -> bool:
-    (gold, (one, dimension)), (answer, (other, same)) = wanted, given
-    number, value = read(gold), read(answer)
-    if dimension != same or number is None or value is None:
-        return False
-    return abs(value.value * other / one - number.value) <= number.quantum / 2
 
 
 # --- why not ---------------------------------------------------------------------------------
@@ -183,12 +182,9 @@ def _converted(
 def error_class(golds: Sequence[str], slot: int, answer: str | None) -> str:
     """The kind of a wrong answer to one of the slots, by rules on its number.
 
-    Returns
-    -------
-    str
-        ``missing``, ``format`` (no number where one is wanted), ``text``, ``factor of ten``,
-        ``sign``, ``neighbouring slot`` (right for another slot), ``rounding`` (cut, or with fewer
-        digits), ``unit`` (off by a known factor) or ``value``.
+    It is ``missing``, ``format`` (no number where one is wanted), ``text``, ``factor of ten``,
+    ``sign``, ``neighbouring slot`` (right for another slot), ``rounding`` (cut, or with fewer
+    digits), ``unit`` (off by a known factor) or ``value``.
     """
     if answer is None or not answer.strip():
         return "missing"

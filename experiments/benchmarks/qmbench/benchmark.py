@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from agents.answer_formats import CODE, AnswerFormat, Block, Choices, File, Text
+from agents.answer_formats import (
+    CODE,
+    MAX_CHARACTERS,
+    AnswerFormat,
+    Block,
+    Choices,
+    File,
+    Reading,
+    Text,
+)
 from agents.base import Image, Question
-from experiments.benchmarks.qmbench.generate import TEMPLATES, generate
+from docgen.reading import spoken
+from experiments.benchmarks.qmbench.generate import PAPER, TEMPLATES, generate
 from experiments.benchmarks.qmbench.problem import (
     Integer,
     Interval,
     Problem,
     ProblemError,
-    mime,
+    Rubric,
     read_folder,
 )
 from experiments.benchmarks.qmbench.scorer import ProblemScorer
-from experiments.samples import Sample
-from sandbox.environments import cache_folder
+from experiments.benchmarks.release import picture
+from experiments.samples import Sample, kept
 
 Arm = Literal["direct", "tool"]
 _SAID = {
@@ -34,32 +43,35 @@ _SAID = {
 
 
 @dataclass(frozen=True)
-class QMBenchmark:
-    """The benchmark ``qmbench``.
+class Stated:
+    """A number with its unit as text in ``<answer>`` tags."""
 
-    Parameters
-    ----------
-    path
-        A folder of problem files; without one the problems are generated.
-    arm
-        ``direct``: the reply holds the answer; ``tool``: a function returns it.
-    seed
-        Of generated problems; ``week``: another one every week (year and week of ISO 8601).
-    items
-        Generated problems for each template.
-    templates
-        Which; empty: all eight.
-    strict_integers
-        Refuse ``4.0`` where an integer is asked for.
-    private
-        Of ``path``: a run folder holds digests in place of prompts, replies and answers.
-    """
+    name: str = "stated"
+    instruction: str = Block("answer").instruction
+
+    def read(self, reply: str) -> Reading | None:
+        """What stands in tags, else in a box, else behind "answer:", else the whole short reply."""
+        tagged = Block("answer").read(reply)
+        if tagged is not None:
+            return tagged
+        text = spoken(reply[-MAX_CHARACTERS:]).strip()
+        box = text.rfind("\\boxed{")
+        said = re.findall(r"(?i)\banswer(?: is)?[ \t:*]{1,9}([^\n]{1,300})", text)
+        short = text if re.search(r"\d", text) and len(text) <= 300 else ""
+        found = text[box : box + 300].partition("\n")[0] if box >= 0 else (said or [short])[-1]
+        return Reading(found, "repaired") if found else None
+
+
+@dataclass(frozen=True)
+class QMBenchmark:
+    """The benchmark ``qmbench``; ``conf/benchmark/qmbench.yaml`` explains its keys."""
 
     path: str | None = None
     arm: Arm = "direct"
-    seed: int | Literal["week"] = 1
+    seed: int = 1
     items: int = 3
     templates: Sequence[str] = ()
+    mix: Literal["paper", "even"] = "paper"
     strict_integers: bool = False
     private: bool = False
     name: str = "qmbench"
@@ -67,8 +79,6 @@ class QMBenchmark:
     scorer: ProblemScorer = field(init=False)
 
     def __post_init__(self) -> None:
-        if self.arm not in {"direct", "tool"}:
-            raise ProblemError(f"arm={self.arm}: choose one of direct, tool")
         for template in self.templates:
             if template not in TEMPLATES:
                 raise ProblemError(f"templates: no {template}; there are {', '.join(TEMPLATES)}")
@@ -79,16 +89,11 @@ class QMBenchmark:
         object.__setattr__(self, "scorer", ProblemScorer(self.strict_integers))
 
     def load(self) -> list[Sample]:
-        """All problems.
-
-        Raises
-        ------
-        ProblemError
-            For the first problem file that is wrong: its name, the line and what to change.
-        """
+        """All problems."""
         if self.path is None:
-            seed = _week() if self.seed == "week" else self.seed
-            made = generate(seed, self.items, self.templates)
+            made = generate(
+                self.seed, self.items, self.templates, PAPER if self.mix == "paper" else {}
+            )
             return [self._sample(i.problem, i.images, {"template": i.template}) for i in made]
         samples = []
         for file, problem in read_folder(Path(self.path).expanduser()):
@@ -105,7 +110,7 @@ class QMBenchmark:
         prompt = asked(problem)
         parts = tuple(images.values())
         if self.arm == "direct":
-            question = Question(problem.id, prompt, answer=form(problem), parts=parts)
+            question = Question(problem.id, prompt, answer=form(problem), attachments=parts)
         else:
             prompt = (
                 f"{prompt}\n\nWrite a function without arguments that returns the dict "
@@ -114,10 +119,13 @@ class QMBenchmark:
             if images:
                 prompt += f" The picture is also a file: {', '.join(images)}."
             kind = "float" if problem.type == "number" else "str"
-            mounts = {name: str(_kept(name, image.data)) for name, image in images.items()}
+            mounts = {
+                name: str(kept("qmbench", image.data, Path(name).suffix))
+                for name, image in images.items()
+            }
             question = Question(
                 problem.id, prompt, formats={"answer": kind}, mounts=mounts,
-                search=problem.prompt, answer=CODE, parts=parts,
+                search=problem.prompt, answer=CODE, attachments=parts,
             )  # fmt: skip
         refused = self.arm == "tool" and not problem.tools
         return Sample(
@@ -130,6 +138,7 @@ class QMBenchmark:
             target=problem.model_dump(mode="json"),
             unavailable="tools: false, and arm=tool" if refused else None,
             private=self.private,
+            reference=right(problem),
         )  # fmt: skip
 
 
@@ -148,32 +157,26 @@ def form(problem: Problem) -> AnswerFormat:
     """The form of an answer in a reply."""
     forms: dict[str, AnswerFormat] = {
         "choice": Choices("".join(sorted(problem.choices))),
-        "number": Block("answer"),
+        "number": Stated(),
         "text": Text(),
         "poscar": File("POSCAR"),
     }
     return forms[problem.type]
 
 
+def right(problem: Problem) -> str | float:
+    """An answer worth all points; of prose, what a judge looks for."""
+    answer = problem.answer
+    if isinstance(answer, Integer):
+        return answer.value
+    if isinstance(answer, Interval):
+        return (answer.low + answer.high) / 2
+    if isinstance(answer, Rubric):
+        return "\n".join(point.text for point in answer.rubric)
+    return problem.letters if isinstance(answer, str) else answer.poscar
+
+
 def pictures(file: Path, problem: Problem) -> dict[str, Image]:
-    """The pictures of a problem file, each under the digest of its bytes."""
-    found = {}
-    for name in problem.images:
-        data = (file.parent / name).read_bytes()
-        found[name] = Image(data, mime(name), hashlib.sha256(data).hexdigest()[:32])
-    return found
-
-
-def _week() -> int:
-    year, week, _ = datetime.now(UTC).isocalendar()
-    return year * 100 + week
-
-
-def _kept(name: str, data: bytes) -> Path:
-    """A picture on the host, under its content."""
-    digest = hashlib.sha256(data).hexdigest()[:16]
-    path = cache_folder() / "questions" / "qmbench" / f"{digest}{Path(name).suffix}"
-    if not path.is_file():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    return path
+    """The pictures of a problem file, by name."""
+    parts = [picture(file.parent / name) for name in problem.images]
+    return dict(zip(problem.images, parts, strict=True))

@@ -1,27 +1,26 @@
-"""Templates about a drawn band structure; what is asked is far enough from every doubt."""
+"""Problems about a drawn band structure; what is asked is far enough from every doubt."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from agents.base import Image
-from experiments.benchmarks.qmbench.problem import Integer, Problem
+from experiments.benchmarks.qmbench.crystals import Drawn, Rng
 from experiments.benchmarks.qmbench.symmetry import choice
 
-Rng = np.random.Generator
 PATH = ("Γ", "X", "M", "Γ")
 #: Of the drawing; another one is another picture.
 VERSION = 1
 CLEAR = 0.3  # eV between the Fermi level and the nearest extremum of a band
 
 
-def crossing_bands(rng: Rng) -> tuple[Problem, Mapping[str, Image]]:
+def crossing_bands(rng: Rng) -> Drawn:
     """How many bands cross the Fermi level."""
     while True:
         count = int(rng.integers(4, 8))
@@ -35,19 +34,10 @@ def crossing_bands(rng: Rng) -> tuple[Problem, Mapping[str, Image]]:
         ends = np.array([[min(band), max(band)] for band in bands])
         crossing = int(((ends[:, 0] < 0) & (ends[:, 1] > 0)).sum())
         if np.abs(ends).min() > CLEAR and 0 < crossing < count:
-            break
-    prompt = (
-        "The picture shows a band structure; the dashed line at zero is the Fermi level, and each "
-        "band has a colour of its own. How many bands cross the Fermi level?"
-    )
-    problem = Problem(
-        id="crossing_bands", topics=("electronic",), type="number", difficulty="easy",
-        prompt=prompt, images=("bands.png",), answer=Integer(value=crossing),
-    )  # fmt: skip
-    return problem, {"bands.png": picture(bands)}
+            return {"bands": bands}, {"answer": {"value": crossing}}
 
 
-def kind_of_gap(rng: Rng) -> tuple[Problem, Mapping[str, Image]]:
+def kind_of_gap(rng: Rng) -> Drawn:
     """Direct or indirect, and where the band edges are."""
     top, bottom = (int(n) for n in rng.integers(3, size=2))
     gap = float(rng.uniform(0.6, 1.6))
@@ -62,24 +52,18 @@ def kind_of_gap(rng: Rng) -> tuple[Problem, Mapping[str, Image]]:
     conduction = gap / 2 + high * (1 - near(bottom))
     bands = [[round(float(x), 4) for x in band]
              for band in (valence - 1.2, valence, conduction, conduction + 1.1)]  # fmt: skip
-    direct = top == bottom
-    right = [f"the gap is {'direct' if direct else 'indirect'}",
-             f"the highest occupied state is at {PATH[top]}",
-             f"the lowest empty state is at {PATH[bottom]}"]  # fmt: skip
-    wrong = [f"the gap is {'indirect' if direct else 'direct'}",
-             f"the highest occupied state is at {PATH[(top + 1) % 3]}",
-             f"the lowest empty state is at {PATH[(bottom + 2) % 3]}"]  # fmt: skip
-    prompt = (
-        "The picture shows the band structure of an insulator; the dashed line at zero is the "
-        "Fermi level. Which statements are true?"
-    )
-    problem = choice(rng, "kind_of_gap", prompt, right, wrong, topics=("electronic",),
-                     images=("bands.png",), difficulty="easy")  # fmt: skip
-    return problem, {"bands.png": picture(bands)}
+    kinds = ["direct", "indirect"]
+    right, wrong = (
+        [f"the gap is {kind}", f"the highest occupied state is at {PATH[highest % 3]}",
+         f"the lowest empty state is at {PATH[lowest % 3]}"]
+        for kind, highest, lowest in ((kinds[top != bottom], top, bottom),
+                                      (kinds[top == bottom], top + 1, bottom + 2))
+    )  # fmt: skip
+    return {"bands": bands}, choice(rng, right, wrong)
 
 
 def picture(bands: Sequence[Sequence[float]]) -> Image:
-    """A band structure as PNG; its key names what is drawn, not the pixels."""
+    """Energies (eV) of bands along `PATH` as PNG; its key names what is drawn, not the pixels."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 -- slow
     from matplotlib.figure import Figure  # noqa: PLC0415
 

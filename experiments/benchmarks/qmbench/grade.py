@@ -1,9 +1,8 @@
 """Compares a POSCAR text with the gold up to symmetry; runs in the verification sandbox only.
 
-Its source is what is executed there, so it imports nothing of this project. Two crystals are the
-same when rotation, reflection, translation and another choice of cell vectors bring one onto the
-other, within tolerances in absolute units. Strain that the tolerances of the cell allow moves no
-site: distances are measured in the gold's cell, between fractions.
+Two crystals are the same when rotation, reflection, translation and another choice of cell vectors
+bring one onto the other, within tolerances in absolute units. Strain that the tolerances of the
+cell allow moves no site: distances are measured in the gold's cell, between fractions.
 """
 
 from __future__ import annotations
@@ -53,11 +52,6 @@ def read_poscar(text: str) -> Crystal:
     Selective dynamics, velocities, comments, Cartesian mode, three scale factors and a negative
     one (the volume) are understood. pymatgen's reader is not used: with a negative scale it
     multiplies Cartesian positions by it.
-
-    Raises
-    ------
-    WrongError
-        With the name of what is wrong.
     """
     if len(text) > MAX_CHARACTERS:
         raise WrongError("TooLarge")
@@ -121,28 +115,14 @@ def _numbers(line: str, least: int, most: int = 0) -> list[float]:
 
 
 def compare(gold: Crystal, answer: Crystal, limits: dict[str, float]) -> dict[str, Any]:
-    """Look for a mapping of the answer onto the gold.
+    """Look for a mapping of the answer onto the gold; ``limits`` as in `grade_poscar`.
 
-    Parameters
-    ----------
-    limits
-        ``length`` (relative), ``angle`` (degrees) and ``site`` (Å).
-
-    Returns
-    -------
-    dict
-        Of the best mapping, in the gold's order: ``away``, how far each site is from its place in
-        Å, ``worst`` of them, and ``mapped``, the answer's fractions in the gold's cell.
-
-    Raises
-    ------
-    WrongError
-        ``CompositionMismatch``, ``LatticeMismatch`` or ``SiteMismatch``.
+    Returned is, of the best one in the gold's order, how far (Å) each site is ``away`` from its
+    place, the ``worst`` of them, and the answer's fractions in the gold's cell (``mapped``).
     """
     if Counter(gold.species) != Counter(answer.species):
         raise WrongError("CompositionMismatch")
-    cell = Lattice(gold.matrix)
-    found = best_mapping(gold, answer, cell, limits)
+    found = best_mapping(gold, answer, Lattice(gold.matrix), limits)
     if found is None:
         raise WrongError("SiteMismatch")
     away = np.linalg.norm(found @ gold.matrix, axis=1)
@@ -213,26 +193,13 @@ def assign(gold: Crystal, moved: Any, kinds: Any, given: Any, within: float) -> 
 
 
 def grade_poscar(gold: str, answer: str, limits: dict[str, float]) -> dict[str, Any]:
-    """Judge one answer.
+    """Judge one POSCAR; ``limits`` are ``length`` (relative), ``angle`` (degrees), ``site`` (Å).
 
-    Parameters
-    ----------
-    gold, answer
-        POSCAR texts.
-    limits
-        ``length`` (relative), ``angle`` (degrees) and ``site`` (Å).
-
-    Returns
-    -------
-    dict
-        ``passed``, ``error`` (name of the verdict or ``None``), ``worst``, ``away`` and ``mapped``
-        (of `compare`, or ``None``), and to be drawn ``gold`` (``None``: it is the one at fault)
-        and ``answer`` (where it was read).
+    Beside the verdict (``passed``, ``error``) and what `compare` says stand, to be drawn, ``gold``
+    (``None``: it is the one at fault) and ``answer`` (where it was read).
     """
-    said: dict[str, Any] = {
-        "passed": False, "error": None, "worst": None, "gold": None,
-        "answer": None, "away": None, "mapped": None,
-    }  # fmt: skip
+    names = ("error", "worst", "gold", "answer", "away", "mapped")
+    said: dict[str, Any] = {"passed": False, **dict.fromkeys(names)}
     try:
         right = read_poscar(gold)
         said["gold"] = right.plain()

@@ -1,14 +1,14 @@
-"""Templates about lattice models: Chern and winding numbers, gaps; golds by NumPy on a grid."""
+"""Problems about lattice models: Chern and winding numbers, gaps; golds by NumPy on a grid."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from experiments.benchmarks.qmbench.problem import Integer, Interval, Problem
+from experiments.benchmarks.qmbench.crystals import Drawn, Rng
 
-Rng = np.random.Generator
 GRID = 40  # points along each direction of the Brillouin zone
 
 
@@ -21,17 +21,11 @@ def chern(p: int, q: int, v: float, t: float, m: float) -> int:
     matrices = (v * np.sin(p * kx) * x + v * np.sin(q * ky) * y
                 + (m + t * (np.cos(p * kx) + np.cos(q * ky))) * z)  # fmt: skip
     states = np.linalg.eigh(matrices)[1][..., 0]
-
-    def link(one: Any, other: Any) -> Any:
-        return np.einsum("xyi,xyi->xy", one.conj(), other)
-
     right, up = np.roll(states, -1, 0), np.roll(states, -1, 1)
-    across = np.roll(right, -1, 1)
-    field = np.angle(
-        link(states, right) * link(right, across) * link(across, up) * link(up, states)
-    )
+    around = (states, right, np.roll(right, -1, 1), up, states)
+    links = [np.einsum("xyi,xyi->xy", a.conj(), b) for a, b in pairwise(around)]
     # A = i <u|du> has the other sign than the phase of a link.
-    return -round(float(field.sum()) / (2 * np.pi))
+    return -round(float(np.angle(np.prod(links, axis=0)).sum()) / (2 * np.pi))
 
 
 def winding(coefficients: dict[int, float]) -> tuple[int, float]:
@@ -45,16 +39,12 @@ def winding(coefficients: dict[int, float]) -> tuple[int, float]:
 def chain_gap(energies: Any, hoppings: Any, below: int) -> float:
     """Gap above the ``below`` lowest bands of a chain with nearest-neighbour hopping."""
     count = len(energies)
-    bands = []
-    for k in np.linspace(0, np.pi, 401):  # extrema are at the ends
-        matrix = np.diag(np.array(energies, complex))
-        for i, t in enumerate(hoppings):
-            phase = np.exp(1j * k) if i == count - 1 else 1.0
-            matrix[i, (i + 1) % count] += t * phase
-            matrix[(i + 1) % count, i] += t * np.conj(phase)
-        bands.append(np.linalg.eigvalsh(matrix))
-    found = np.array(bands)
-    return float(found[:, below].min() - found[:, below - 1].max())
+    k = np.linspace(0, np.pi, 401)  # extrema are at the ends
+    up = np.zeros((len(k), count, count), complex)
+    for i, t in enumerate(hoppings):
+        up[:, i, (i + 1) % count] = t * np.exp(1j * k) if i == count - 1 else t
+    bands = np.linalg.eigvalsh(np.diag(energies) + up + up.conj().transpose(0, 2, 1))
+    return float(bands[:, below].min() - bands[:, below - 1].max())
 
 
 def honeycomb_gap(delta: float, hoppings: Any) -> float:
@@ -71,84 +61,55 @@ def honeycomb_gap(delta: float, hoppings: Any) -> float:
     return 2 * float(np.hypot(delta, least))
 
 
-def chern_number(rng: Rng) -> Problem:
+def chern_number(rng: Rng) -> Drawn:
     """Of a Qi-Wu-Zhang model, with a winding of its own in each direction."""
     p, q = (int(n) for n in rng.integers(1, 3, size=2))
     v, t = (round(float(x), 2) for x in rng.uniform(0.5, 1.5, size=2))
     phase = rng.choice([-1.0, 1.0]) * rng.choice([rng.uniform(0.3, 1.7), rng.uniform(2.3, 3)],
                                                  p=[0.75, 0.25])  # fmt: skip
     m = round(float(phase * t), 2)
-    prompt = (
-        "A square lattice (lattice constant 1) has the Bloch Hamiltonian\n"
-        "H(k) = v [sin(p kx) sigma_x + sin(q ky) sigma_y]\n"
-        "+ [m + t cos(p kx) + t cos(q ky)] sigma_z\n"
-        f"with p = {p}, q = {q}, v = {v} eV, t = {t} eV, m = {m} eV. What is the Chern number of "
-        "the lower band, C = (1/2π) ∫ (∂A_y/∂kx - ∂A_x/∂ky) dkx dky over the Brillouin zone "
-        "(-π to π each) with A_j = i <u|∂u/∂k_j>?"
-    )
-    return Problem(
-        id="chern_number", topics=("electronic",), type="number", difficulty="hard", prompt=prompt,
-        answer=Integer(value=chern(p, q, v, t, m)),
-    )  # fmt: skip
+    return {"p": p, "q": q, "v": v, "t": t, "m": m}, {"answer": {"value": chern(p, q, v, t, m)}}
 
 
-def winding_number(rng: Rng) -> Problem:
+def winding_number(rng: Rng) -> Drawn:
     """Of a chain of dimers with hopping to further cells."""
     while True:
-        given = {n: round(float(x), 2) for n, x in zip(
-            (-1, 0, 1, 2), rng.uniform(-1.5, 1.5, size=4), strict=True)}  # fmt: skip
+        given = dict(zip((-1, 0, 1, 2), _energies(rng, -1.5, 1.5, 4), strict=True))
         number, nearest = winding(given)
         if nearest > 0.15:
-            break
-    told = ", ".join(f"t({n}) = {value} eV" for n, value in given.items())
-    prompt = (
-        "A chain of dimers with sites A and B has chiral symmetry: H(k) = [[0, h*(k)], [h(k), 0]] "
-        f"with h(k) = Σ_n t(n) exp(i n k), {told}. How often does h(k) wind around the origin, "
-        "counter-clockwise positive, when k goes from 0 to 2π?"
-    )
-    return Problem(
-        id="winding_number", topics=("electronic",), type="number", difficulty="medium",
-        prompt=prompt, answer=Integer(value=number),
-    )  # fmt: skip
+            told = ", ".join(f"t({n}) = {value} eV" for n, value in given.items())
+            return {"hoppings": told}, {"answer": {"value": number}}
 
 
-def gap_of_chain(rng: Rng) -> Problem:
+def gap_of_chain(rng: Rng) -> Drawn:
     """Of a chain with two to four sites in its cell."""
     while True:
         count = int(rng.integers(2, 5))
         below = int(rng.integers(1, count))
-        energies = [round(float(x), 2) for x in rng.uniform(-1, 1, size=count)]
-        hoppings = [round(float(x), 2) for x in rng.uniform(0.4, 2, size=count)]
+        energies, hoppings = _energies(rng, -1, 1, count), _energies(rng, 0.4, 2, count)
         gap = chain_gap(energies, hoppings, below)
         if gap > 0.2:
-            break
-    prompt = (
-        f"A chain has {count} sites in its cell, with the site energies "
-        f"{', '.join(map(str, energies))} eV and the hoppings {', '.join(map(str, hoppings))} eV "
-        "between nearest neighbours, the last one from the last site to the first one of the next "
-        f"cell. How large is the gap between the {below} lowest bands and the next one, in eV?"
-    )
-    return _gap("gap_of_chain", prompt, gap)
+            told = {"energies": _listed(energies), "hoppings": _listed(hoppings)}
+            return {"count": count, "below": below, "above": below + 1, **told}, _interval(gap)
 
 
-def gap_of_honeycomb(rng: Rng) -> Problem:
+def gap_of_honeycomb(rng: Rng) -> Drawn:
     """With another hopping along each bond."""
     while True:
         delta = round(float(rng.uniform(0.1, 1)), 2)
-        hoppings = [round(float(x), 2) for x in rng.uniform(0.4, 3, size=3)]
+        hoppings = _energies(rng, 0.4, 3, 3)
         gap = honeycomb_gap(delta, hoppings)
         if gap > 0.2:
-            break
-    prompt = (
-        f"A honeycomb lattice has the site energies {delta} eV on sublattice A and {-delta} eV on "
-        f"sublattice B, and the hoppings {', '.join(map(str, hoppings))} eV along the three bonds "
-        "of a site, none further. How large is its band gap at half filling, in eV?"
-    )
-    return _gap("gap_of_honeycomb", prompt, gap)
+            return {"delta": delta, "hoppings": _listed(hoppings)}, _interval(gap)
 
 
-def _gap(name: str, prompt: str, gap: float) -> Problem:
-    return Problem(
-        id=name, topics=("electronic",), type="number", difficulty="medium", prompt=prompt,
-        answer=Interval(low=0.99 * gap, high=1.01 * gap, unit="eV"),
-    )  # fmt: skip
+def _energies(rng: Rng, low: float, high: float, count: int) -> list[float]:
+    return [round(float(x), 2) for x in rng.uniform(low, high, size=count)]
+
+
+def _listed(values: list[float]) -> str:
+    return ", ".join(map(str, values))
+
+
+def _interval(gap: float) -> dict[str, Any]:
+    return {"answer": {"low": 0.99 * gap, "high": 1.01 * gap, "unit": "eV"}}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import string
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,19 +10,19 @@ from typing import Annotated, Any, Literal, Self
 import yaml
 from pydantic import (
     BaseModel,
-    ConfigDict,
     Discriminator,
     Field,
     Tag,
     ValidationError,
     model_validator,
 )
-from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from yaml.nodes import MappingNode, Node, SequenceNode
+
+from matsmith.core.errors import UsageError
+from matsmith.core.yaml_files import read_yaml
 
 Kind = Literal["choice", "number", "text", "poscar"]
-MAX_CHARACTERS = 1_000_000  # of a problem file
-MAX_DEPTH = 20
-_MIME = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp"}
+_PICTURES = {".png", ".jpg", ".jpeg", ".webp"}
 _Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,80}$")]
 
 
@@ -31,8 +30,8 @@ class ProblemError(ValueError):
     """A problem file is wrong: one line with the file, the line and what to change."""
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+class _Strict(BaseModel, extra="forbid", frozen=True, allow_inf_nan=False):
+    pass
 
 
 class Integer(_Strict):
@@ -70,14 +69,9 @@ class Rubric(_Strict):
 
 
 class Poscar(_Strict):
-    """A structure, and how far from it an answer may be.
+    """A structure (in a file: the name of a file), and how far from it an answer may be.
 
-    Attributes
-    ----------
-    poscar
-        The text; in a file, the name of a file beside it.
-    length, angle, site
-        Relative; degrees; Å.
+    ``length`` is relative, ``angle`` in degrees, ``site`` in Å.
     """
 
     poscar: str
@@ -110,24 +104,9 @@ Answer = Annotated[
 
 
 class Problem(_Strict):
-    """One problem.
+    """One problem; docs/qmbench.md explains its keys.
 
-    Attributes
-    ----------
-    topics
-        Every one counts in the results by topic.
-    choices
-        Text by letter, from A; for ``type: choice``.
-    images
-        Names of files beside the problem's.
-    points
-        What a full answer is worth; scores are means over problems, whatever that is.
-    canary
-        A text that no prompt may ever hold.
-    tools
-        Whether it may be asked in the arm ``tool``.
-    answer
-        Letters, ``{value}``, ``{low, high}``, ``{rubric}`` or ``{poscar}``.
+    ``frequent`` is the share of the most frequent answer among generated problems like it.
     """
 
     id: _Word
@@ -143,6 +122,7 @@ class Problem(_Strict):
     licence: str = ""
     canary: str = ""
     tools: bool = True
+    frequent: Annotated[float, Field(ge=0, le=1)] = 0.0
     answer: Answer
 
     @model_validator(mode="after")
@@ -168,141 +148,69 @@ class Problem(_Strict):
 
     @property
     def guess(self) -> float:
-        """Expected share for one letter at random: of ``k``, each right one gives 1/t of t."""
-        return 1 / len(self.choices) if self.choices else 0.0
-
-    @property
-    def digest(self) -> str:
-        """Of everything in it, pictures by name."""
-        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
+        """Expected share for one letter at random (of ``k``, each right one gives 1/t of t)."""
+        return 1 / len(self.choices) if self.choices else self.frequent
 
 
-class _Loader(yaml.SafeLoader):
-    """YAML without aliases: a few lines of them can stand for gigabytes."""
+def _wrong(path: Path, place: Sequence[str | int], said: str) -> ProblemError:
+    """What is wrong, with the line of a place, else of the mapping that lacks it."""
+    node, line = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader), 1
+    for part in place:
+        for key, value in _pairs(node):
+            if part in {key, getattr(key, "value", None)}:
+                line, node = (value if key == part else key).start_mark.line + 1, value
+                break
+    return ProblemError(f"{path}:{line}: {said}")
 
-    depth = 0
 
-    def compose_node(self, parent: Node | None, index: Any) -> Node | None:
-        if self.check_event(yaml.events.AliasEvent):
-            raise yaml.MarkedYAMLError(problem="aliases are refused", problem_mark=self._mark())
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise yaml.MarkedYAMLError(problem="nested too deeply", problem_mark=self._mark())
-        node: Node | None = super().compose_node(parent, index)
-        self.depth -= 1
-        return node
+def _pairs(node: Node | None) -> list[tuple[Any, Node]]:
+    """Keys (nodes, of a list numbers) and values."""
+    if isinstance(node, MappingNode):
+        return list(node.value)
+    return list(enumerate(node.value)) if isinstance(node, SequenceNode) else []
 
-    def _mark(self) -> Any:
-        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
-        return event.start_mark
+
+def _once(path: Path, node: Node | None) -> None:
+    """Refuse equal keys, of which PyYAML takes the last in silence."""
+    seen: set[Any] = set()
+    for key, value in _pairs(node):
+        name = getattr(key, "value", key)
+        if name in seen:
+            raise ProblemError(f"{path}:{key.start_mark.line + 1}: {name}: given twice")
+        seen.add(name)
+        _once(path, value)
 
 
 def read_problem(path: Path) -> Problem:
-    """Read a problem file; an answer ``{poscar: FILE}`` holds the file's text afterwards.
-
-    Raises
-    ------
-    ProblemError
-        In one line that names the file and the line.
-    """
+    """Read a problem file; an answer ``{poscar: FILE}`` holds the file's text afterwards."""
     try:
-        if path.stat().st_size > MAX_CHARACTERS:
-            raise ProblemError(f"{path}:1: larger than {MAX_CHARACTERS:,} bytes")
-        loader = _Loader(path.read_text(encoding="utf-8"))
-        node = loader.get_single_node()
-        twice = _duplicate(node)
-        if twice is not None:
-            raise ProblemError(f"{path}:{twice.start_mark.line + 1}: {twice.value}: given twice")
-        content = None if node is None else loader.construct_document(node)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark else 1
-        raise ProblemError(f"{path}:{line}: {error.problem}") from error
-    except (OSError, UnicodeDecodeError, ValueError, yaml.YAMLError) as error:
-        if isinstance(error, ProblemError):
-            raise
-        raise ProblemError(f"{path}:1: cannot be read: {' '.join(str(error).split())}") from error
+        content = read_yaml(path)
+        _once(path, yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader))
+    except UsageError as error:
+        raise ProblemError(str(error)) from error
     if not isinstance(content, dict):
         raise ProblemError(f"{path}:1: a problem is a mapping of keys to values")
     try:
         problem = Problem.model_validate(content)
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
-        where = _keys(content, first["loc"])
-        key = ".".join(map(str, where)) or "problem"
-        raise ProblemError(f"{path}:{_line(node, where)}: {key}: {_said(first)}") from error
-    return _with_files(path, node, problem)
-
-
-def _keys(content: Any, where: Sequence[Any]) -> list[Any]:
-    """The keys of a location in the file; pydantic puts names of forms between them."""
-    found: list[Any] = []
-    for part in where:
-        known = isinstance(content, list) or (isinstance(content, dict) and part in content)
-        if known or part not in _FORMS:
-            found.append(part)
-            content = content[part] if known else None
-    return found
-
-
-def _said(error: Any) -> str:
-    if error["type"] == "extra_forbidden":
-        return "no such key"
-    return str(error["msg"]).removeprefix("Value error, ")
-
-
-def _line(node: Node | None, where: Sequence[Any]) -> int:
-    """The line of a key, else of the mapping that lacks it."""
-    line = 1
-    for part in where:
-        found = None
-        if isinstance(node, MappingNode):
-            found = next(((k, v) for k, v in node.value if k.value == part), None)
-            line = found[0].start_mark.line + 1 if found else line
-        elif isinstance(node, SequenceNode) and isinstance(part, int):
-            found = (node.value[part],) * 2
-            line = found[0].start_mark.line + 1
-        if found is None:
-            break
-        node = found[1]
-    return line
-
-
-def _duplicate(node: Node | None) -> ScalarNode | None:
-    """A key that a mapping has twice; YAML would keep the last one in silence."""
-    waiting = [node]
-    while waiting:
-        here = waiting.pop()
-        if isinstance(here, MappingNode):
-            seen: set[str] = set()
-            for key, value in here.value:
-                if isinstance(key, ScalarNode):
-                    if key.value in seen:
-                        return key
-                    seen.add(key.value)
-                waiting.append(value)
-        elif isinstance(here, SequenceNode):
-            waiting.extend(here.value)
-    return None
-
-
-def _with_files(path: Path, node: Node | None, problem: Problem) -> Problem:
-    """Check that named files are there; take in the POSCAR."""
+        # pydantic puts names of forms between the keys
+        place = [part for part in first["loc"] if part not in _FORMS]
+        said = first["msg"].removeprefix("Value error, ")
+        said = "no such key" if first["type"] == "extra_forbidden" else said
+        raise _wrong(path, place, f"{'.'.join(map(str, place)) or 'problem'}: {said}") from error
     for number, name in enumerate(problem.images):
-        if Path(name).suffix.lower() not in _MIME or not _beside(path, name).is_file():
-            line = _line(node, ("images", number))
-            raise ProblemError(f"{path}:{line}: images: {name} is no picture beside the file")
+        if Path(name).suffix.lower() not in _PICTURES or not _beside(path, name).is_file():
+            said = f"images: {name} is no picture beside the file"
+            raise _wrong(path, ("images", number), said)
     if not isinstance(problem.answer, Poscar):
         return problem
-    file = _beside(path, problem.answer.poscar)
+    name = problem.answer.poscar
     try:
-        text = file.read_text(encoding="utf-8")
+        text = _beside(path, name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
-        line = _line(node, ("answer", "poscar"))
-        name = problem.answer.poscar[:80]
-        raise ProblemError(
-            f"{path}:{line}: answer.poscar: {name!r} is no text file beside it"
-        ) from None
+        said = f"answer.poscar: {name[:80]!r} is no text file beside it"
+        raise _wrong(path, ("answer", "poscar"), said) from None
     answer = problem.answer.model_copy(update={"poscar": text})
     return problem.model_copy(update={"answer": answer})
 
@@ -312,35 +220,13 @@ def _beside(path: Path, name: str) -> Path:
     return path.parent / (name if Path(name).name == name else "")
 
 
-def mime(name: str) -> str:
-    """Of a picture, by its name."""
-    return _MIME[Path(name).suffix.lower()]
-
-
-def problem_files(folder: Path) -> list[Path]:
-    """The problem files below a folder, sorted.
-
-    Raises
-    ------
-    ProblemError
-        When there are none.
-    """
-    found = sorted(p for ending in ("*.yaml", "*.yml") for p in folder.rglob(ending))
-    if not found:
-        raise ProblemError(f"{folder}: no problem files (*.yaml) in it; docs/qmbench.md has one")
-    return found
-
-
 def read_folder(folder: Path) -> Iterator[tuple[Path, Problem | ProblemError]]:
-    """Every file with its problem, or with what is wrong with it.
-
-    Raises
-    ------
-    ProblemError
-        As `problem_files`.
-    """
+    """Every problem file below a folder, sorted, with its problem or with what is wrong with it."""
+    files = sorted(p for ending in ("*.yaml", "*.yml") for p in folder.rglob(ending))
+    if not files:
+        raise ProblemError(f"{folder}: no problem files (*.yaml) in it; docs/qmbench.md has one")
     seen: dict[str, Path] = {}
-    for path in problem_files(folder):
+    for path in files:
         try:
             problem = read_problem(path)
         except ProblemError as error:
@@ -348,8 +234,7 @@ def read_folder(folder: Path) -> Iterator[tuple[Path, Problem | ProblemError]]:
             continue
         first = seen.setdefault(problem.id, path)
         if first != path:
-            lines = path.read_text(encoding="utf-8").splitlines()
-            line = next((n for n, text in enumerate(lines, 1) if text.startswith("id:")), 1)
-            yield path, ProblemError(f"{path}:{line}: id: {problem.id} is also that of {first}")
+            said = f"id: {problem.id} is also that of {first}"
+            yield path, _wrong(path, ("id",), said)
         else:
             yield path, problem

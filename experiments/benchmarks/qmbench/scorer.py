@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from agents.answer_formats import Choices
-from agents.base import Image, Trajectory
+from agents.base import Trajectory
 from agents.drawing import structure_svg
-from agents.models.rules.model import DECLINE
 from experiments.benchmarks.qmbench.problem import (
     Integer,
     Interval,
@@ -20,13 +17,14 @@ from experiments.benchmarks.qmbench.problem import (
     ProblemError,
     Rubric,
 )
-from experiments.benchmarks.qmbench.values import ReadingError, choice_share, read_number, within
-from experiments.judge import Point, numbers
 from experiments.samples import Sample
-from experiments.scorers.base import Metric, Score, Tools
-from experiments.scorers.grading import Given, given, grade
+from experiments.scorers.base import Metric, Score, Tools, read_metrics
+from experiments.scorers.beside import pictures
+from experiments.scorers.grading import given, grade
+from experiments.scorers.judge import Point, numbers
+from experiments.scorers.quantities import ReadingError, read_number, within
 
-GRADER = Path(__file__).with_name("grade.py")
+GRADER = "experiments.benchmarks.qmbench.grade"
 #: Seconds of processor time for one structure.
 TIMEOUT = 60.0
 PART = "answer"
@@ -38,33 +36,24 @@ _RUBRIC = (
 
 @dataclass(frozen=True)
 class Verdict:
-    """What an answer is worth, as a share of a full answer; ``None`` is unknown."""
+    """What an answer is worth, as a share of a full answer; ``None`` is unknown.
+
+    ``marks`` are those of each point of a rubric, ``full`` whether there are no more.
+    """
 
     share: float | None
     reason: str = ""
-    marks: Mapping[str, float] | None = None
-    figures: Mapping[str, str] | None = None
+    marks: Mapping[str, float] = field(default_factory=dict)
+    full: dict[str, bool] = field(default_factory=dict)
+    figures: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class ProblemScorer:
-    """Judges an answer by the kind of its problem.
-
-    Attributes
-    ----------
-    strict_integers
-        Refuse ``4.0`` where an integer is asked for.
-    """
+    """Judges an answer by the kind of its problem."""
 
     strict_integers: bool = False
-    metrics: Sequence[Metric] = (
-        Metric("score", "score", "mean share of a full answer; 50 % are 5 points of 10"),
-        Metric("text_only", "without images", "the same over problems without an image"),
-        Metric("guess", "guessing", "what one letter at random is expected to give"),
-        Metric("above_guess", "above guessing", "share of what guessing leaves",
-               of="score", baseline="guess"),
-        Metric("answered", "answered", "answers that could be read in the form asked for"),
-    )  # fmt: skip
+    metrics: Sequence[Metric] = read_metrics(__file__)["all"]
     executes: bool = True
     #: What a verification worker imports once.
     warmup: str = "import numpy, pymatgen.core, scipy.optimize\n"
@@ -79,12 +68,11 @@ class ProblemScorer:
         """See :class:`experiments.scorers.base.Scorer`."""
         problem = problem_of(sample)
         answer = await given(sample, trajectory, tools)
-        if trajectory.answer.strip() == DECLINE:
-            answer = Given(None, "model=rules knows nothing of it", answer.execution)
         verdict = await self._verdict(problem, answer.value, tools)
         answered = answer.value is not None
-        parts = self.parts(sample)
-        passed = self._passed(verdict, parts, problem)
+        passed = None  # nobody judged it: unknown, not wrong
+        if verdict.share is not None:
+            passed = dict.fromkeys(self.parts(sample), verdict.share == 1.0) | verdict.full
         reason = answer.reason or verdict.reason or "the answer is not complete"
         return Score(
             outcome="no_answer" if not answered and answer.execution is None else answer.outcome,
@@ -94,26 +82,14 @@ class ProblemScorer:
                 **({} if problem.images else {"text_only": verdict.share}),
                 "guess": None if verdict.share is None else problem.guess,
                 "answered": float(answered),
-                **(verdict.marks or {}),
+                **verdict.marks,
             },
             passed=passed,
             reasons={part: reason for part, right in (passed or {}).items() if not right},
             artefacts={"error": "" if verdict.share == 1.0 else reason},
-            figures={**_shown(sample), **(verdict.figures or {})},
+            figures={**pictures(sample.question), **verdict.figures},
             execution=answer.execution,
         )
-
-    def _passed(
-        self, verdict: Verdict, parts: Sequence[str], problem: Problem
-    ) -> dict[str, bool] | None:
-        if verdict.share is None:
-            return None  # nobody judged it: unknown, not wrong
-        if verdict.marks is None or not isinstance(problem.answer, Rubric):
-            return dict.fromkeys(parts, verdict.share == 1.0)
-        return {
-            part: verdict.marks[part] >= point.points
-            for part, point in zip(parts, problem.answer.rubric, strict=True)
-        }
 
     async def _verdict(self, problem: Problem, value: Any, tools: Tools) -> Verdict:
         if value is None:
@@ -141,23 +117,20 @@ class ProblemScorer:
         return Verdict(float(inside), f"{number:.6g} is outside the interval")
 
 
-def _shown(sample: Sample) -> dict[str, str]:
-    """The pictures of the question."""
-    pictures = [part for part in sample.question.parts if isinstance(part, Image)]
-    return {
-        f"picture {number}": f"data:{picture.mime};base64,{b64encode(picture.data).decode()}"
-        for number, picture in enumerate(pictures, 1)
-    }
-
-
 def problem_of(sample: Sample) -> Problem:
     """The problem with its gold, which only the scorer sees."""
     return Problem.model_validate(sample.target)
 
 
+def choice_share(given: Collection[str], right: Collection[str]) -> float:
+    """Share of the right letters that were given; 0 with any wrong one."""
+    chosen, wanted = set(given), set(right)
+    return len(chosen) / len(wanted) if chosen <= wanted else 0.0
+
+
 def _letters(problem: Problem, value: Any) -> Verdict:
     text = ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-    chosen = Choices("".join(sorted(problem.choices))).listed(text)
+    chosen = Choices("".join(sorted(problem.choices))).meant(text)
     return Verdict(choice_share(chosen, problem.letters) if chosen else 0.0,
                    f"the letters are {chosen or '-'}")  # fmt: skip
 
@@ -179,10 +152,12 @@ async def _prose(problem: Problem, wanted: Rubric, text: str, tools: Tools) -> V
     )
     marks = [min(max(float(mark), 0.0), point.most)
              for mark, point in zip(said["marks"], points, strict=True)]  # fmt: skip
+    names = [f"point {number}" for number in range(1, len(points) + 1)]
     return Verdict(
         sum(marks) / sum(point.most for point in points),
         "the judge gave it fewer marks than there are",
-        marks={f"point {number}": mark for number, mark in enumerate(marks, 1)},
+        marks=dict(zip(names, marks, strict=True)),
+        full={n: m >= p.most for n, m, p in zip(names, marks, points, strict=True)},
     )
 
 

@@ -1,4 +1,4 @@
-"""Templates about symmetry: operations, tensors, Wyckoff positions, k-points; golds by spglib."""
+"""Problems about symmetry: operations, tensors, Wyckoff positions, k-points; golds by spglib."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 import spglib
 
-from experiments.benchmarks.qmbench.crystals import compound, poscar_text
-from experiments.benchmarks.qmbench.problem import Integer, Problem
+from experiments.benchmarks.qmbench.crystals import Drawn, Rng, compound, poscar_text
 
-Rng = np.random.Generator
 OPTIONS = 5
 #: Space groups whose axes are orthogonal and equal where they are exchanged, so that rotations in
 #: the basis of the cell are those of Cartesian space.
@@ -23,26 +21,22 @@ ORTHOGONAL = (16, 25, 47, 75, 81, 83, 89, 99, 111, 123, 195, 200, 207, 215, 221)
 
 
 @cache
-def hall_number(number: int) -> int:
-    """The first setting of a space group."""
-    return next(hall for hall in range(1, 531) if _kind(hall).number == number)
-
-
-@cache
-def _kind(hall: int) -> Any:
-    return spglib.get_spacegroup_type(hall)
+def setting(number: int) -> tuple[int, Any]:
+    """The first setting of a space group: its Hall number and its type."""
+    kinds = ((hall, spglib.get_spacegroup_type(hall)) for hall in range(1, 531))
+    return next((hall, kind) for hall, kind in kinds if kind is not None and kind.number == number)
 
 
 @cache
 def operations(number: int) -> tuple[Any, Any]:
     """Rotations, shape (n, 3, 3), and translations, shape (n, 3), in the basis of the cell."""
-    found: Any = spglib.get_symmetry_from_database(hall_number(number))
+    found: Any = spglib.get_symmetry_from_database(setting(number)[0])
     return found["rotations"], found["translations"]
 
 
 def name(number: int) -> str:
     """Symbol and number."""
-    return f"{_kind(hall_number(number)).international_short} (No. {number})"
+    return f"{setting(number)[1].international_short} (No. {number})"
 
 
 def invariant(number: int, rng: Rng) -> Any:
@@ -54,15 +48,13 @@ def invariant(number: int, rng: Rng) -> Any:
     return turned / len(turns)
 
 
-def choice(
-    rng: Rng, name: str, prompt: str, right: Sequence[str], wrong: Sequence[str], **more: Any
-) -> Problem:
-    """A problem whose options stand in random order; ``more``: other keys of it."""
+def choice(rng: Rng, right: Sequence[str], wrong: Sequence[str]) -> dict[str, Any]:
+    """Options in random order, and the letters of the right ones."""
     texts = [*right, *wrong]
     order = [texts[i] for i in rng.permutation(len(texts))]
     choices = dict(zip(string.ascii_uppercase, order, strict=False))
     answer = "".join(letter for letter, text in choices.items() if text in set(right))
-    return Problem(id=name, type="choice", prompt=prompt, choices=choices, answer=answer, **more)
+    return {"choices": choices, "answer": answer}
 
 
 def draw(rng: Rng, right: Sequence[str], wrong: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -76,17 +68,12 @@ def _some(rng: Rng, items: Sequence[str], count: int) -> list[str]:
     return [items[i] for i in rng.choice(len(items), count, replace=False)]
 
 
-def point_operations(rng: Rng) -> Problem:
+def point_operations(rng: Rng) -> Drawn:
     """Which operations a point group has."""
     number = int(rng.choice(ORTHOGONAL[:-1]))
     own = {_triplet(turn) for turn in operations(number)[0]} - {"(x, y, z)"}
     others = {_triplet(turn) for turn in operations(221)[0]} - own - {"(x, y, z)"}
-    prompt = (
-        "Which of these operations, given as the image of the point (x, y, z), belong to the point "
-        f"group of the space group {name(number)} in its standard setting?"
-    )
-    right, wrong = draw(rng, sorted(own), sorted(others))
-    return choice(rng, "operations", prompt, right, wrong, topics=("symmetry",), difficulty="easy")
+    return {"group": name(number)}, choice(rng, *draw(rng, sorted(own), sorted(others)))
 
 
 def _triplet(turn: Any) -> str:
@@ -96,7 +83,7 @@ def _triplet(turn: Any) -> str:
     return f"({', '.join(rows)})"
 
 
-def tensor_components(rng: Rng) -> Problem:
+def tensor_components(rng: Rng) -> Drawn:
     """Which components of a tensor must vanish."""
     while True:
         number = int(rng.choice(ORTHOGONAL))
@@ -106,63 +93,39 @@ def tensor_components(rng: Rng) -> Problem:
         gone = [one for one, value in named.items() if value < 1e-9]
         kept = [one for one, value in named.items() if value >= 1e-9]
         if kept and gone:
-            break
-    prompt = (
-        "Which of these components of the second-harmonic susceptibility χ_ijk (symmetric in j and "
-        f"k, Cartesian axes along the cell vectors) vanish by symmetry in the space group "
-        f"{name(number)}?"
-    )
-    right, wrong = draw(rng, gone, kept)
-    return choice(
-        rng, "tensor", prompt, right, wrong, topics=("symmetry", "optical"), difficulty="medium"
-    )
+            return {"group": name(number)}, choice(rng, *draw(rng, gone, kept))
 
 
-def inversion_sites(rng: Rng) -> Problem:
+def inversion_sites(rng: Rng) -> Drawn:
     """Which positions have inversion in their site symmetry."""
     while True:
         number = int(rng.integers(2, 231))
-        if _kind(hall_number(number)).choice:
-            continue  # more than one setting
         turns, shifts = operations(number)
         centres = [shift for turn, shift in zip(turns, shifts, strict=True)
                    if (turn == -np.eye(3)).all()]  # fmt: skip
-        if not centres:
-            continue
-        points = list(product([Fraction(n, 4) for n in range(4)], repeat=3))
-        right: list[str] = []
-        wrong: list[str] = []
-        for point in points:
-            twice = 2 * np.array([float(x) for x in point])
-            away = [np.abs(twice - shift - np.round(twice - shift)).max() for shift in centres]
-            (right if min(away) < 1e-6 else wrong).append(f"({', '.join(map(str, point))})")
-        break
-    prompt = (
-        "At which of these positions (fractional coordinates, standard setting) of the space group "
-        f"{name(number)} does the site symmetry contain inversion?"
-    )
-    chosen = draw(rng, right, wrong)
-    return choice(rng, "inversion", prompt, *chosen, topics=("symmetry",), difficulty="medium")
+        if centres and not setting(number)[1].choice:  # which names one of several settings
+            break
+    sites: tuple[list[str], list[str]] = ([], [])
+    for point in product([Fraction(n, 4) for n in range(4)], repeat=3):
+        twice = 2 * np.array([float(x) for x in point])
+        away = [np.abs(twice - shift - np.round(twice - shift)).max() for shift in centres]
+        sites[int(min(away) >= 1e-6)].append(f"({', '.join(map(str, point))})")
+    return {"group": name(number)}, choice(rng, *draw(rng, *sites))
 
 
-def second_harmonic(rng: Rng) -> Problem:
+def second_harmonic(rng: Rng) -> Drawn:
     """Which space groups allow a second-harmonic signal."""
     numbers = rng.permutation(np.arange(1, 231))[:60]
     allowed = {int(n): bool(np.abs(invariant(int(n), rng)).max() > 1e-9) for n in numbers}
     # Without inversion and yet none: what a quick look at inversion gets wrong.
-    trap = int(rng.choice(np.arange(207, 215)))
+    trap = name(int(rng.choice(np.arange(207, 215))))
     right, wrong = draw(rng, [name(n) for n, yes in allowed.items() if yes],
                         [name(n) for n, yes in allowed.items() if not yes])  # fmt: skip
-    wrong = [name(trap), *(text for text in wrong if text != name(trap))][: len(wrong)]
-    prompt = (
-        "Which of these space groups allow second-harmonic generation in the bulk, in the electric "
-        "dipole approximation (a susceptibility χ_ijk that is symmetric in j and k)?"
-    )
-    topics = ("symmetry", "optical")
-    return choice(rng, "second_harmonic", prompt, right, wrong, topics=topics, difficulty="hard")
+    wrong = [trap, *(text for text in wrong if text != trap)][: len(wrong)]
+    return {}, choice(rng, right, wrong)
 
 
-def k_points(rng: Rng) -> Problem:
+def k_points(rng: Rng) -> Drawn:
     """How many k-points of a mesh are inequivalent."""
     crystal = compound(rng).cell()
     stretched = np.diag([1.0, 1.0, round(float(rng.uniform(1.05, 1.3)), 3)])
@@ -171,12 +134,4 @@ def k_points(rng: Rng) -> Problem:
     n, m = (int(x) for x in rng.integers(3, 9, size=2))
     cell = (matrix, crystal.frac_coords, crystal.atomic_numbers)
     mapping, _ = spglib.get_ir_reciprocal_mesh([n, n, m], cell, is_shift=[0, 0, 0], symprec=1e-4)
-    prompt = (
-        f"How many k-points of the Γ-centred {n} x {n} x {m} mesh are inequivalent under the "
-        "symmetry of this crystal and time reversal (no magnetism)?\n\n"
-        f"```\n{text}```"
-    )
-    return Problem(
-        id="k_points", topics=("computation", "symmetry"), type="number", difficulty="medium",
-        prompt=prompt, answer=Integer(value=len(np.unique(mapping))),
-    )  # fmt: skip
+    return {"n": n, "m": m, "poscar": text}, {"answer": {"value": len(np.unique(mapping))}}

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from agents.adaptive import Adaptive
 from agents.assistant import Assistant, Session, read_config
-from agents.assistant.events import heard
-from agents.episode import Parts
+from agents.episode import Context
 from agents.runtime import Runtime
+from agents.systems.reflect import Adaptive
 from sandbox.base import Sandbox
 from tests.agents.scripted import ScriptedModel, client
 
@@ -20,10 +19,10 @@ from tests.agents.scripted import ScriptedModel, client
 def converse(live_sandbox: Sandbox) -> Callable[..., tuple[Session, ScriptedModel]]:
     """Makes a session whose model replies from a list."""
 
-    def make(*script: Any) -> tuple[Session, ScriptedModel]:
+    def make(*script: Any, system: type = Adaptive) -> tuple[Session, ScriptedModel]:
         model, chat = client(*script)
-        parts = Parts(model, None, live_sandbox, on_step=heard)
-        runtime = Runtime(Adaptive(parts), model, None, live_sandbox, None, 120.0, {})
-        return Assistant(read_config(["model=rules"]), runtime).session(), chat
+        parts = Context(model, None, live_sandbox)
+        runtime = Runtime(system(parts), model, None, live_sandbox, None, 120.0, {})
+        return Assistant(read_config([]), runtime).session(), chat
 
     return make

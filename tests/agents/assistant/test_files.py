@@ -7,16 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
-from agents import acceptance_files
-from agents.assistant import Answer, OutputFile, Value, scripts, store
+from agents.assistant import Answer, OutputFile, Value, store
 from agents.assistant.files import attach, look, mentioned
-from agents.assistant.show import picture
+from matsmith.core.errors import UsageError
 from sandbox.base import Sandbox
-from sandbox.command import UsageError
+from tests.agents.assistant import acceptance_files
 from tests.agents.scripted import code_reply
 
 PLOT = code_reply("""\
@@ -69,6 +66,8 @@ async def test_files_and_figures_come_back_and_are_kept(converse, tmp_path: Path
         ("line.png", "image/png"),
     ]
     assert "<script" not in answer.figures[0].data.decode()
+    turns = answer.figures[0].structure
+    assert (turns["species"], turns["fractions"][1]) == (["Cs", "Cl"], [0.5, 0.5, 0.5])
     assert any("nothing was worked out for: nothing" in note for note in answer.notes)
     assert store.load(session.folder) == [answer]
     assert (tmp_path / "session/1/line.png").read_bytes() == answer.files[0].data
@@ -93,24 +92,40 @@ async def test_none_for_what_is_missing_is_one_draft(converse):
     assert len(chat.prompts) > 1  # that None is a fault
 
 
+#: A question, what it becomes, and the paths that it mentions.
+MENTIONS = [
+    ("What is @POSCAR?", "What is POSCAR?", ["POSCAR"]),
+    ('in @"two words", @./POSCAR.', "in two words, POSCAR.", ["two words", "./POSCAR"]),
+    ("a@b.c, Fe@C60 and @home", "a@b.c, Fe@C60 and @home", []),
+    ("@a/POSCAR, @b/POSCAR.", "a/POSCAR, b/POSCAR.", ["a/POSCAR", "b/POSCAR"]),
+    ("@{root}/a/POSCAR or @{root}/b/POSCAR?", "POSCAR or b/POSCAR?",
+     ["{root}/a/POSCAR", "{root}/b/POSCAR"]),
+    ("""@"100% 'Ti,#é.cif"?""", "100% 'Ti,#é.cif?", ["100% 'Ti,#é.cif"]),
+]  # fmt: skip
+#: What is handed over, and under which names code sees it.
+ATTACHED = [
+    (["a/POSCAR", "b/POSCAR"], ["a/POSCAR", "b/POSCAR"]),
+    (["{root}/a/POSCAR", "{root}/b/POSCAR", "{root}/a/POSCAR"], ["POSCAR", "b/POSCAR"]),
+    (["[ab]/POSCAR"], ["a/POSCAR", "b/POSCAR"]),
+    (["out"], ["here/out"]),  # the code's own name
+    (["."], ["here"]),
+]
+
+
 def test_paths_in_a_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "POSCAR").touch()
-    (tmp_path / "two words").mkdir()
-    assert mentioned("What is @POSCAR?") == ("What is POSCAR?", ["POSCAR"])
-    assert mentioned('in @"two words", @./POSCAR.') == (
-        "in two words, POSCAR.",
-        ["two words", "./POSCAR"],
-    )
-    assert mentioned("write to a@b.c, Fe@C60 and @home") == (
-        "write to a@b.c, Fe@C60 and @home",
-        [],
-    )
+    root = tmp_path / "here"
+    for name in ("POSCAR", "a/POSCAR", "b/POSCAR", "two words/x", "out/x", "100% 'Ti,#é.cif"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).touch()
+    monkeypatch.chdir(root)
+    for question, text, paths in MENTIONS:
+        found = mentioned(question.format(root=root))
+        assert found == (text, [path.format(root=root) for path in paths])
+    for given, names in ATTACHED:
+        assert list(attach({}, [path.format(root=root) for path in given])) == names
+    assert attach({}, ["a/POSCAR"]) == {"a/POSCAR": root / "a/POSCAR"}
     with pytest.raises(UsageError, match="no such file"):
         mentioned("look at @POSCR.vasp")
-    (tmp_path / "out").mkdir()
-    with pytest.raises(UsageError, match="cannot be called 'out'"):
-        attach({}, ["out"])
 
 
 ANSWER = Answer(
@@ -126,7 +141,7 @@ ANSWER = Answer(
 
 
 def test_a_script_runs_again_and_holds_its_circumstances(tmp_path: Path):
-    scripts.write(ANSWER, tmp_path / "a.py")
+    store.write_script(ANSWER, tmp_path / "a.py")
     done = subprocess.run(
         [sys.executable, "a.py"], cwd=tmp_path, capture_output=True, text=True, check=True, env={}
     )
@@ -138,15 +153,6 @@ def test_a_script_runs_again_and_holds_its_circumstances(tmp_path: Path):
     assert "matsmith" not in text
 
 
-def test_a_notebook_runs_again(tmp_path: Path):
-    scripts.write(ANSWER, tmp_path / "a.ipynb")
-    book = nbformat.read(tmp_path / "a.ipynb", as_version=4)
-    nbformat.validate(book)
-    assert "4.25" in str(book.cells[2].outputs)
-    NotebookClient(book, timeout=120, resources={"metadata": {"path": tmp_path}}).execute()
-    assert book.cells[2].outputs[0]["data"]["text/plain"] == "{'edge_A': 4.25}"
-
-
 def test_a_folder_holds_all_of_an_answer(tmp_path: Path):
     import dataclasses
 
@@ -154,17 +160,7 @@ def test_a_folder_holds_all_of_an_answer(tmp_path: Path):
     written = store.deliver(whole, tmp_path / "result")
     assert written == [tmp_path / "result/answer.py", tmp_path / "result/a/b.png"]
     with pytest.raises(UsageError, match="no code"):
-        scripts.write(Answer("q", "no_code"), tmp_path / "x.py")
-
-
-def test_pictures_in_terminals_that_show_them():
-    data = b"\x89PNG" + b"x" * 9000
-    assert picture(data, {"TERM": "xterm"}) == ""
-    kitty = picture(data, {"TERM": "xterm-kitty"})
-    assert kitty.startswith("\x1b_Ga=T,f=100,m=1;")
-    assert kitty.count("\x1b_G") == 3
-    assert kitty.endswith("m=0;" + kitty.rpartition(";")[2])
-    assert picture(data, {"TERM_PROGRAM": "iTerm.app"}).startswith("\x1b]1337;File=inline=1")
+        store.write_script(Answer("q", "no_code"), tmp_path / "x.py")
 
 
 def test_a_damaged_session_is_one_line(tmp_path: Path):

@@ -1,1 +1,1 @@
-"""Tests of `agents.web`."""
+"""Tests of `agents.assistant.web`."""

@@ -17,7 +17,7 @@ import httpx
 import pytest
 from pytest_httpserver import HTTPServer
 
-from agents.assistant.command import main
+from matsmith.__main__ import main
 from sandbox.factory import available
 from tests import chromium
 from tests.agents.scripted import code_reply
@@ -35,6 +35,9 @@ from matplotlib import pyplot
 pyplot.plot([1, 2])
 pyplot.savefig('out/plot.png')
 return {{'lines': len(open('lengths.txt').readlines()), 'text': {HOSTILE!r}}}"""
+
+CELL = """'letters': 3, 'cell': __import__('pymatgen.core').core.Structure(
+    [[3, 0, 0], [0, 3, 0], [0, 0, 3]], ['Cs', 'Cl'], [[0, 0, 0], [.5, .5, .5]])"""
 
 pytestmark = [
     pytest.mark.long,
@@ -93,7 +96,8 @@ def test_a_question_with_a_file_from_upload_to_download(server: Server, httpserv
     assert {name for name, _ in steps} == {"step"}
     assert any("asked the model" in str(data["text"]) for _, data in steps)
     assert (answer["kind"], answer["turn"]) == ("answered", 0)
-    assert '<td class="value">3' in str(answer["html"])
+    assert "Lines: 3; text: " in str(answer["html"])
+    assert answer["inputs"] == ["lengths.txt"]
     assert "<script" not in str(answer["html"])
     assert "data:image/png;base64," in str(answer["html"])
     saved = server.http.get("api/files/0/sub/band gap.csv")
@@ -107,8 +111,20 @@ def test_a_question_with_a_file_from_upload_to_download(server: Server, httpserv
     history = server.http.get("api/history").json()
     assert history["inputs"] == ["lengths.txt"]
     assert [turn["question"] for turn in history["turns"]] == ["How many lines?", "And twice that?"]
+    assert [name for _, name in history["sessions"]] == ["How many lines?"]
+    again = {"name": "lengths.txt", "data": base64.b64encode(b"other").decode()}
+    asked = server.ask("And these?", files=[again])[-1][1]
+    assert asked["inputs"] == ["lengths.txt", "2/lengths.txt"]
+    server.http.post("api/drop", json={"name": "2/lengths.txt"})
+    assert server.http.get("api/history").json()["inputs"] == ["lengths.txt"]
+    server.http.post("api/undo", json={})
     server.http.post("api/undo", json={})
     assert len(server.http.get("api/history").json()["turns"]) == 1
+    server.http.post("api/open", json={"name": ""})
+    assert server.http.get("api/history").json()["turns"] == []
+    server.http.post("api/open", json={"name": history["session"]})
+    assert len(server.http.get("api/history").json()["turns"]) == 1
+    assert server.http.post("api/open", json={"name": "none"}).status_code == 404
 
 
 def test_nobody_else_is_served(server: Server):
@@ -137,6 +153,33 @@ def test_nobody_else_is_served(server: Server):
     assert httpx.get(f"{server.url}../guard.py").status_code == 404
 
 
+def test_the_token_stands_in_no_list_of_processes(tmp_path: Path):
+    browser, seen = tmp_path / "browser", tmp_path / "seen"
+    browser.write_text(
+        f"#!/bin/sh\nstat -c %a $(echo $1 | sed s,file://,,) > {seen}.new\n"
+        f"ps -e -ww -o args >> {seen}.new\nmv {seen}.new {seen}\n"
+    )
+    browser.chmod(0o755)
+    command = [sys.executable, "-m", "matsmith", "serve", "--open", "model=none"]
+    with subprocess.Popen(
+        command, cwd=ROOT, text=True, stdout=subprocess.PIPE,
+        env=os.environ | {"BROWSER": f"{browser} %s", "MATSMITH_SESSIONS": str(tmp_path)},
+    ) as process:  # fmt: skip
+        try:
+            assert process.stdout is not None
+            token = process.stdout.readline().partition("#")[2].strip()
+            until = time.monotonic() + 60
+            while not seen.exists() and time.monotonic() < until:
+                time.sleep(0.1)
+            mode, *listed = seen.read_text().splitlines()
+        finally:
+            process.kill()
+    assert len(token) > 20
+    assert mode == "600"
+    assert any("matsmith.html" in line for line in listed)
+    assert not any(token in line for line in listed)
+
+
 def test_a_mistake_is_refused(server: Server):
     bodies: list[tuple[dict[str, object], int, str]] = [
         ({"question": ""}, 400, "question"),
@@ -150,6 +193,8 @@ def test_a_mistake_is_refused(server: Server):
         refused = server.http.post("api/ask", json=body)
         assert refused.status_code == status
         assert says in refused.json()["error"]
+    for turn in ("0", "-1", "9" * 5000, "0x0"):
+        assert server.http.get(f"api/files/{turn}/x").status_code == 404
     assert server.http.get("api/history").json()["turns"] == []
 
 
@@ -158,12 +203,13 @@ def test_stop_ends_the_question_and_ctrl_c_the_server(server: Server, httpserver
     Endpoint(httpserver).play(sleeps)
     with server.http.stream("POST", "api/ask", json={"question": "Sleep, and I go."}) as answer:
         assert next(answer.iter_lines()) == "event: step"
-    for _ in range(600):  # the page was closed: its question is given up
-        if server.http.post("api/undo", json={}).status_code == 200:
-            break
-        time.sleep(0.1)
-    else:
-        pytest.fail("a question nobody waits for is still worked on")
+    assert server.http.get("api/history").json()["working"] == "Sleep, and I go."
+    with server.http.stream("GET", "api/events") as again:  # the page was loaded anew
+        lines = again.iter_lines()
+        assert next(lines) == "event: step"
+        server.http.post("api/cancel", json={})
+        assert '"kind": "stopped"' in "".join(lines)
+    assert server.http.get("api/history").json()["working"] is None
     with server.http.stream("POST", "api/ask", json={"question": "Sleep."}) as answer:
         lines = answer.iter_lines()
         assert next(lines) == "event: step"
@@ -183,7 +229,9 @@ def test_stop_ends_the_question_and_ctrl_c_the_server(server: Server, httpserver
 
 @chromium.needed
 def test_in_a_browser(server: Server, httpserver: HTTPServer, tmp_path: Path):
-    Endpoint(httpserver).play(code_reply(PLOT.replace("open('lengths.txt').readlines()", "'abc'")))
+    Endpoint(httpserver).play(
+        code_reply(PLOT.replace("'lines': len(open('lengths.txt').readlines())", CELL))
+    )
     with chromium.browser(tmp_path / "profile") as tab:
         tab.open(server.address)
         tab.wait("document.getElementById('model').textContent === 'scripted'")
@@ -191,10 +239,12 @@ def test_in_a_browser(server: Server, httpserver: HTTPServer, tmp_path: Path):
         tab.evaluate("document.getElementById('ask').click()")
         assert tab.wait("document.querySelector('article[data-kind]')?.dataset.kind") == "answered"
         assert tab.evaluate("document.querySelector('.steps').textContent").count("asked the model")
-        assert tab.evaluate("document.querySelector('.value').textContent").startswith("3")
+        assert tab.evaluate("document.querySelector('.head').textContent").startswith("Letters: 3;")
+        assert tab.evaluate("document.querySelector('.question').getBoundingClientRect().top") < 300
         assert tab.evaluate("document.title") == "matsmith"  # what the code returned is text
         assert tab.evaluate("document.querySelectorAll('b').length") == 0
         assert tab.wait("document.querySelector('figure img').naturalWidth") > 0
+        assert tab.evaluate("document.querySelectorAll('canvas.drawn').length") == 1
         for width, dark in ((1400, False), (1400, True), (400, False), (400, True)):
             tab.open(server.address, width=width, dark=dark)
             tab.wait("document.querySelector('article[data-kind]') !== null")  # the history
@@ -209,7 +259,7 @@ def test_in_a_browser(server: Server, httpserver: HTTPServer, tmp_path: Path):
     ("arguments", "says"),
     [
         (["--port", "99999"], "--port 99999: a number from 0"),
-        (["--port"], "--port : a number"),
+        (["--port"], "--port: its value is missing"),
         (["--host=0.0.0.0"], "--host=0.0.0.0: no such option"),
         (["model=magic"], "choose from"),
     ],

@@ -1,17 +1,22 @@
 """The actions, their sentences, and the questions that are made of them."""
 
+import itertools
 import json
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
+from pymatgen.core import Lattice
+from scipy.spatial.transform import Rotation
 
-from agents.models.rules.atoms import parse
-from experiments.benchmarks.atomworld.actions import ACTIONS, apply, rotation
-from experiments.benchmarks.atomworld.benchmark import AtomWorldBenchmark, AtomWorldError
+from experiments.benchmarks.atomworld import grade
+from experiments.benchmarks.atomworld.actions import ACTIONS, apply
+from experiments.benchmarks.atomworld.benchmark import AtomWorldBenchmark
 from experiments.benchmarks.atomworld.crystal import Crystal, CrystalError, read_cif
 from experiments.benchmarks.atomworld.generate import generate
 from experiments.benchmarks.atomworld.prototypes import PROTOTYPES
+from experiments.benchmarks.atomworld.wording import parse
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "atomworld"
 published = pytest.mark.skipif(not SHARED.is_dir(), reason=f"no published data at {SHARED.name}")
@@ -43,26 +48,6 @@ def test_published_targets_follow_from_the_sentences():
         assert worst < (7.9e-4 if action == "insert_between" else 1.6e-4), row["id"]
 
 
-@published
-def test_pointworld_rotates_twice():
-    for row in rows("pointworld_rotate_recorded_5.jsonl"):
-        centre = np.array(row["before"][row["center"]])
-        points = np.array(row["before"])
-        turned = rotation(np.array(row["axis"], float), 2 * row["angle_deg"])
-        found = centre + (points - centre) @ turned.T
-        assert np.abs(found - row["recorded_target"]).max() < 0.011
-
-
-def test_the_frame_is_that_of_ase():
-    skewed = Crystal((4.0, 5.0, 6.0, 80.0, 95.0, 110.0), ("Na",), np.array([[0.1, 0.2, 0.3]]))
-    a, b, c = skewed.lattice
-    assert a[1:].tolist() == [0, 0]
-    assert b[2] == 0
-    assert np.linalg.norm(c) == pytest.approx(6.0)
-    cosine = a @ c / np.linalg.norm(a) / np.linalg.norm(c)
-    assert np.degrees(np.arccos(cosine)) == pytest.approx(95.0)
-
-
 @pytest.mark.parametrize("prototype", PROTOTYPES, ids=lambda p: p.name)
 def test_the_shortest_bond_of_a_prototype_is_the_one_asked_for(prototype):
     made = prototype.crystal(("Na", "Cl", "O")[: len(prototype.sites)], 2.0)
@@ -72,42 +57,133 @@ def test_the_shortest_bond_of_a_prototype_is_the_one_asked_for(prototype):
     assert lengths[lengths > 1e-6].min() == pytest.approx(2.0, abs=5e-3)
 
 
-@pytest.mark.parametrize("wording", ["own", "published"])
+@pytest.mark.parametrize("wording", ["own", "published", "paraphrase"])
 def test_the_parser_reads_every_sentence_that_it_should(wording):
     items = generate(seed=3, items=25, wording=wording)
+    if wording == "paraphrase":
+        assert not any(parse(item.sentence) for item in items)
+        assert len({item.sentence.split()[0] for item in items}) > 10
+        return
     assert {item.action for item in items} == set(ACTIONS)
     for item in items:
         assert parse(item.sentence) == (item.action, told(item)), item.sentence
 
 
-def test_paraphrases_are_unknown_to_the_parser():
-    items = generate(seed=3, items=9, wording="paraphrase")
-    assert not any(parse(item.sentence) for item in items)
-    assert len({item.sentence.split()[0] for item in items}) > 10
+IMAGES = np.array(list(itertools.product(range(-3, 4), repeat=3)))
+COMBINATIONS = 64
 
 
-def test_questions_follow_from_the_seed_alone():
-    one, same, other = (AtomWorldBenchmark(seed=seed, items=3).load() for seed in (5, 5, 6))
-    prompts = [sample.question.prompt for sample in one]
-    assert prompts == [sample.question.prompt for sample in same]
-    assert not set(prompts) & {sample.question.prompt for sample in other}
-    assert [s.target for s in one] == [s.target for s in same]
+def places(item, at, lattice):
+    """For each row that moves or comes: where to, by any image that may be meant.
+
+    Between two atoms the listed image or any that is about the nearest, around an atom the listed
+    image of a neighbour or any within the radius.
+    """
+    given, listed = item.given, (IMAGES == 0).all(axis=1)
+    if item.action in {"move_towards", "insert_between"}:
+        one, two = given["index1"], given["index2"]
+        ways = at[two] - at[one] + IMAGES @ lattice
+        lengths = np.linalg.norm(ways, axis=1)
+        meant = (lengths < lengths.min() + 0.04) | listed
+        moving = one if item.action == "move_towards" else len(at)
+        return {moving: at[one] + given["distance"] * (ways / lengths[:, None])[meant]}
+    if item.action == "move":
+        return {given["index"]: [at[given["index"]] + given["vector"]]}
+    if item.action != "rotate_around":
+        return {}
+    centre, found = given["index"], {}
+    turn = Rotation.from_rotvec(np.array(given["axis"]) * given["angle"], degrees=True)
+    for row in range(len(at)):
+        ways = at[row] - at[centre] + IMAGES @ lattice
+        near = np.linalg.norm(ways, axis=1) < given["radius"]
+        if near.any() and (row != centre or near.sum() > 1):
+            found[row] = at[centre] + turn.apply(ways[near | listed])
+    return found
 
 
-def test_an_unambiguous_question_has_one_target():
-    items = generate(seed=4, items=12, unambiguous=True)
-    assert len(items) > 60
-    for item in items:
-        away = item.literal.fractions - item.published.fractions
-        assert item.literal.species == item.published.species
-        assert np.abs((away - np.round(away)) @ item.literal.lattice).max() < 0.006
+def solutions(item):
+    """Structures after an action, by the sentence alone, for choices of images."""
+    cell, given, species = np.array(item.before.cell), item.given, list(item.before.species)
+    lattice = Lattice.from_parameters(*cell, vesta=True).matrix
+    at = item.before.fractions @ lattice
+    moving = places(item, at, lattice)
+    match item.action:
+        case "add":
+            species, at = [*species, given["symbol"]], np.vstack([at, given["vector"]])
+        case "insert_between":
+            species, at = [*species, given["symbol"]], np.vstack([at, np.zeros(3)])
+        case "change":
+            species[given["index"]] = given["symbol"]
+        case "swap":
+            one, two = given["index1"], given["index2"]
+            species[one], species[two] = species[two], species[one]
+        case "remove":
+            species, at = species[:], np.delete(at, given["index"], axis=0)
+            del species[given["index"]]
+        case "delete_below":
+            above = at[:, 2] - at[given["index"], 2] > (1e-3 if given["inclusive"] else -1e-3)
+            species, at = [s for s, stays in zip(species, above, strict=True) if stays], at[above]
+        case "super_cell":
+            at = np.vstack([at + n @ lattice for n in np.ndindex(*given["counts"])])
+            species, cell[:3] = species * np.prod(given["counts"]), cell[:3] * given["counts"]
+            lattice = lattice * np.array(given["counts"])[:, None]
+    for chosen in itertools.islice(itertools.product(*moving.values()), COMBINATIONS):
+        solved = at.copy()
+        for row, place in zip(moving, chosen, strict=True):
+            solved[row] = place
+        yield Crystal(tuple(cell), tuple(species), solved @ np.linalg.inv(lattice))
 
 
-def test_chains_and_sizes():
-    items = generate(seed=1, items=4, actions=["add"], chain=3, sizes=[8, 40])
-    assert all(item.sentence.count(" Then: ") == 2 for item in items)
-    assert generate(seed=1, items=4, actions=["add"], chain=3, unambiguous=True)
-    assert sorted(len(item.before.species) > 16 for item in items).count(True) >= 2
+def agrees(item):
+    """Whether every choice of images is the target, to 0.02 Å."""
+    return all(
+        Counter(found.species) == Counter(item.literal.species)
+        and not found.unlike(item.literal, 0.02) + item.literal.unlike(found, 0.02)
+        for found in solutions(item)
+    )
+
+
+def test_every_question_of_the_default_set_has_one_answer():
+    items = generate(seed=1, items=100)
+    assert Counter(item.action for item in items) == dict.fromkeys(ACTIONS, 100)
+    assert [item.sentence for item in items if not agrees(item)] == []
+    sizes = [len(item.before.species) for item in items]
+    assert (min(sizes), max(sizes) <= 64, np.median(sizes) >= 10) == (8, True, True)
+
+
+def test_without_that_demand_many_questions_have_several():
+    items = generate(seed=1, items=100, unambiguous=False, sizes=())
+    found = Counter(item.action for item in items if not agrees(item))
+    assert set(found) == {"move_towards", "insert_between", "rotate_around"}
+    assert min(found.values()) > 60
+
+
+@published
+def test_the_frame_of_pymatgen_is_another_one(monkeypatch):
+    """Answers that are made in it are wrong where the cell is skewed."""
+    ours, rejected = Crystal.lattice, Counter()
+    theirs = property(lambda crystal: Lattice.from_parameters(*crystal.cell).matrix)
+    for row in rows("actions_dev.jsonl"):
+        action, given = parse(row["prompt"])
+        before, after = crystal_of(row["before"]), crystal_of(row["after"])
+        monkeypatch.setattr(Crystal, "lattice", theirs)
+        text = apply(action, before, given, "published").to_cif()
+        monkeypatch.setattr(Crystal, "lattice", ours)
+        rejected["strict"] += not grade.strictly(after.plain(), text)["passed"]
+        said = grade.as_published(after.plain(), f"<cif>{text}</cif>")
+        rejected["published"] += not said["passed"]
+    assert rejected == {"strict": 4, "published": 1}
+
+
+@pytest.mark.filterwarnings("ignore:Issues encountered")
+def test_structures_of_a_folder(tmp_path):
+    made = generate(seed=2, items=2, actions=["add"])
+    for item, name in zip(made, ["a.cif", "b.cif"], strict=True):
+        (tmp_path / name).write_text(item.before.to_cif())
+    samples = AtomWorldBenchmark(structures=str(tmp_path), items=3, actions=["move"]).load()
+    assert [sample.labels["structure"] for sample in samples] == ["a.cif", "b.cif", "a.cif"]
+    assert sorted(samples[0].target["before"]["species"]) == sorted(made[0].before.species)
+    assert len({sample.question.prompt for sample in samples}) == 3
 
 
 def test_a_cif_is_read_as_it_was_written():
@@ -121,15 +197,6 @@ def test_a_cif_is_read_as_it_was_written():
             read_cif(broken)
 
 
-def test_published_data_that_are_not_there(tmp_path):
-    with pytest.raises(AtomWorldError, match="path=CHECKOUT"):
-        AtomWorldBenchmark(source="published").load()
-    with pytest.raises(AtomWorldError, match="checkout of AtomWorldBench"):
-        AtomWorldBenchmark(source="published", path=str(tmp_path)).load()
-    with pytest.raises(AtomWorldError, match="arm=x: choose one of"):
-        AtomWorldBenchmark(arm="x")
-
-
 def test_published_data_keep_their_prompt_and_their_target(tmp_path):
     (item,) = generate(seed=2, items=1, actions=["move"], wording="published")
     folder = tmp_path / "data" / "simple"
@@ -139,9 +206,21 @@ def test_published_data_keep_their_prompt_and_their_target(tmp_path):
     (folder / "MoveAtomAction.json").write_text(json.dumps([row]))
     benchmark = AtomWorldBenchmark(source="published", path=str(tmp_path), actions=["move"])
     (sample,) = benchmark.load()
+    prompt = sample.question.prompt
     assert sample.question.id == "move-7"
-    assert item.sentence in sample.question.prompt
-    assert "along x" not in sample.question.prompt
+    assert prompt.endswith(item.sentence)
+    assert "indices of atoms start from 0" in prompt
+    assert "along x" not in prompt
+    assert sample.question.answer.instruction == ""
     assert sample.labels["frame"] == "not stated"
     literal, given = (np.array(sample.target[t]["fractions"]) for t in ("literal", "published"))
     assert np.abs(literal - given).max() < 1e-3
+    # the words of the checkout go before ours
+    (tmp_path / "src" / "prompts").mkdir(parents=True)
+    (tmp_path / "src" / "prompts" / "a.py").write_text(
+        "def prompt(input_cif, action_prompt, output_format='cif'):\n    parts = []\n"
+        "    parts.append('Be {brief}.')\n    parts.append(f'In </{output_format}>: {input_cif}')\n"
+        "    parts.append(f'Do: {action_prompt}')\n    return ' '.join(parts)\n"
+    )
+    (sample,) = benchmark.load()
+    assert sample.question.prompt == f"Be {{brief}}. In </cif>: {row['input']} Do: {item.sentence}"

@@ -1,26 +1,29 @@
 """Verdicts on structures: the two rules, hostile answers, and whole runs."""
 
+import csv
 import json
+import re
 import sys
 import time
-from dataclasses import replace
 
-import numpy as np
 import pytest
-from pymatgen.core import Lattice
 
 from agents.base import Trajectory, Usage
-from agents.models.rules.atoms import parse
 from experiments.benchmarks.atomworld import grade
 from experiments.benchmarks.atomworld.actions import apply
 from experiments.benchmarks.atomworld.benchmark import AtomWorldBenchmark
 from experiments.benchmarks.atomworld.crystal import Crystal, wrap
 from experiments.benchmarks.atomworld.generate import generate
 from experiments.benchmarks.atomworld.pictures import pictures
-from experiments.benchmarks.atomworld.scorer import GRADER, StructureScorer, plain
-from experiments.run import main
+from experiments.benchmarks.atomworld.scorer import GRADER, StructureScorer
+from experiments.benchmarks.atomworld.wording import parse
+from experiments.report.__main__ import main as report
+from experiments.report.groups import breakdown
+from experiments.report.runs import load_runs
+from experiments.report.taxonomy import failure
+from experiments.run.__main__ import main
+from experiments.run.record import make_row
 from experiments.scorers.base import Tools
-from experiments.scorers.grading import program
 from sandbox.base import Execution, Outcome, SandboxConfig
 from sandbox.factory import get_sandbox
 from tests.experiments.atomworld.test_actions import crystal_of, published, rows
@@ -28,8 +31,14 @@ from tests.experiments.atomworld.test_actions import crystal_of, published, rows
 
 def verdict(before, target, answer, *, decimals=6):
     text = answer if isinstance(answer, str) else answer.to_cif(decimals)
-    said = grade.verdicts(*map(plain, (target, target, before)), text, f"<cif>{text}</cif>")
-    return {**said, "echo": said["echo"]["published"], "strict echo": said["echo"]["strict"]}
+    wanted, unchanged = target.plain(), before.plain()
+    echo = grade.echo(wanted, wanted, unchanged)
+    return {
+        "strict": grade.strictly(wanted, text),
+        "published": grade.as_published(wanted, f"<cif>{text}</cif>"),
+        "echo": echo["published"],
+        "strict echo": echo["strict"],
+    }
 
 
 def changed(crystal, *, scale=1.0, sign=1.0, shift=(0.0, 0.0, 0.0)):
@@ -62,7 +71,6 @@ def test_what_the_authors_grader_lets_through():
         ours = verdict(before, after, apply(action, before, given, "published"))
         assert ours["strict"]["passed"]
         assert ours["strict"]["worst"] < 0.0042
-        assert ours["strict"]["order"]
         said = verdict(before, after, apply(action, before, given, "literal"))
         literal.append((row["id"], said["published"]["error"]))
     assert passed == [("aw-009", 0.6651)]
@@ -72,47 +80,18 @@ def test_what_the_authors_grader_lets_through():
     }  # fmt: skip
 
 
-@published
-def test_what_the_frame_of_pymatgen_costs(monkeypatch):
-    """Its *c* is along z: another frame for every cell that is not orthogonal."""
-    frame = property(lambda self: np.array(Lattice.from_parameters(*self.cell).matrix))
-    wrong, distances = {"published": [], "strict": []}, {}
-    for row in rows("actions_dev.jsonl"):
-        before, after = crystal_of(row["before"]), crystal_of(row["after"])
-        action, given = parse(row["prompt"])
-        with monkeypatch.context() as patched:
-            patched.setattr(Crystal, "lattice", frame)
-            answer = apply(action, before, given, "published")
-        said = verdict(before, after, answer)
-        for rule in wrong:
-            wrong[rule] += [row["id"]] * (not said[rule]["passed"])
-        if not said["strict"]["passed"] and said["published"]["passed"]:
-            distances[row["id"]] = round(said["published"]["max_dist"], 4)
-    assert wrong == {"published": ["aw-035"], "strict": ["aw-001", "aw-013", "aw-032", "aw-035"]}
-    assert distances == {"aw-001": 0.2050, "aw-013": 0.1697, "aw-032": 0.3251}
-
-
-@published
-def test_recorded_rotations_are_no_nearer_than_the_unchanged_input():
-    wanted = [
-        ((0.3091996, 0.7867955), (0.3092, 0.7868)),
-        ((0.2214026, 0.4055114), (0.2259, 0.4072)),
-    ]
-    for row, (answer, echo) in zip(
-        rows("recorded_answers_rotate_opus46.jsonl"), wanted, strict=True
-    ):
-        before, target, given = (crystal_of(row[key]) for key in ("before", "target", "answer"))
-        said = verdict(before, target, given, decimals=8)
-        assert (said["published"]["rms"], said["published"]["max_dist"]) == pytest.approx(
-            answer, abs=1e-6
-        )
-        assert (said["echo"]["rms"], said["echo"]["max_dist"]) == pytest.approx(echo, abs=1e-4)
-        assert not said["strict"]["passed"]
-
-
 @pytest.fixture(scope="module")
 def item():
     return generate(seed=1, items=1, actions=["move"])[0]
+
+
+def symmetric(good, group, rows):
+    """Rows of a file whose sites are to be made by the operations of a space group."""
+    head, *_ = good.replace("P 1", group).replace("_number   1", "_number   123").split("  1.0\n")
+    head = head.replace("  1  'x, y, z'\n", "").replace(" _symmetry_equiv_pos_as_xyz\n", "")
+    head = head.replace("loop_\n _symmetry_equiv_pos_site_id\n", "", 1)
+    names = [f"  Na  Na{n}  1  0.{n:05d}1  0.{n:05d}3  0.{n:05d}7  1.0\n" for n in range(rows)]
+    return head.rpartition("\n")[0] + "\n" + "".join(names)
 
 
 def hostile(good):
@@ -122,16 +101,32 @@ def hostile(good):
         "TooLarge": good + "#" * 2_100_000,
         "TooManySites": good + f"{site}\n" * 6000,
         "TooLarge ": good + f"{site}\n" * 100_000,
+        "TooManySites  ": symmetric(good, "F m -3 m", 60),
+        "TooManySites   ": symmetric(good, "P 4/m m m", 3000),
+        "TooManySites    ": good.replace("'x, y, z'", "'x, y, z'\n 2 'x,y+1/2,z'" * 400),
         "CIFParsingError": "data_x\n" + "[" * 50_000,
         "AtomCountMismatch": good + site.replace("0.", "0.1", 1) + "\n",
         "CellMismatch": good.replace("_cell_angle_alpha   ", "_cell_angle_alpha   1"),
     }
 
 
+def test_sites_are_counted_before_anything_is_parsed(item):
+    """Rows times symmetry operations, whether these are listed or named."""
+    good = item.literal.to_cif()
+    files = {name: text for name, text in hostile(good).items() if "Many" in name}
+    assert len(files) == 4
+    for text in files.values():
+        began = time.process_time()
+        with pytest.raises(grade.WrongError, match="TooManySites"):
+            grade.structure(text)
+        assert time.process_time() - began < 1
+    grade.check_size(symmetric(good, "F m -3 m", 20))
+
+
 @pytest.mark.long
 async def test_hostile_answers_end_with_their_name(item):
     good = item.literal.to_cif()
-    target = plain(item.literal)
+    target = item.literal.plain()
     limits = SandboxConfig(workers=1, options={"warmup": StructureScorer.warmup})
     async with get_sandbox(limits) as sandbox:
         names = {
@@ -140,96 +135,133 @@ async def test_hostile_answers_end_with_their_name(item):
         }
         for name, text in names.items():
             started = time.monotonic()
-            ran = await sandbox.run(
-                program(GRADER, "strictly", target, text), "verdict", timeout=60
-            )
+            ran = await sandbox.call(GRADER, "strictly", [target, text], timeout=60)
             assert ran.outcome is Outcome.OK, (name, ran.error)
             assert not ran.result["passed"]
             assert time.monotonic() - started < 60
             expected = "InvalidCell" if name == "nan" else name
             assert ran.result["error"] in {expected.strip(), "CIFParsingError"}, name
-        nested = program(GRADER, "as_published", target, f"<cif><cif>{good}</cif></cif>")
-        said = (await sandbox.run(nested, "verdict", timeout=60)).result
+        nested = [target, f"<cif><cif>{good}</cif></cif>"]
+        said = (await sandbox.call(GRADER, "as_published", nested, timeout=60)).result
         assert said["error"] == "CIFParsingError"
 
 
 def test_replies_without_a_file(item):
-    assert grade.strictly(plain(item.literal), None)["error"] == "OutputFormatError"
-    said = grade.as_published(plain(item.published), "no tags")
+    assert grade.strictly(item.literal.plain(), None)["error"] == "OutputFormatError"
+    said = grade.as_published(item.published.plain(), "no tags")
     assert said["error"] == "OutputFormatError"
 
 
 def test_notations_that_the_parser_reads(item):
-    """Charges are no fault, half an atom is; a fraction that only the parser reads has no order."""
+    """Charges are no fault, half an atom is."""
     good = item.literal.to_cif()
     first, *_ = item.literal.species
     charged = good.replace(f"  {first}  ", f"  {first}3+  ")
-    assert grade.strictly(plain(item.literal), charged)["passed"]
+    assert grade.strictly(item.literal.plain(), charged)["passed"]
     half = good.replace("  1.0\n", "  0.5\n")
-    assert grade.strictly(plain(item.literal), half)["error"] == "PartialOccupancy"
-    zero = replace(item.literal, fractions=item.literal.fractions.copy())
-    zero.fractions[0, 0] = 0.0
-    dotted = zero.to_cif().replace("  0.000000  ", "  .  ", 1)
-    said = grade.strictly(plain(zero), dotted)
-    assert (said["passed"], said["order"]) == (True, False)
+    assert grade.strictly(item.literal.plain(), half)["error"] == "PartialOccupancy"
 
 
 class Slow:
-    """A verifier in which the authors' matcher runs into the time limit."""
+    """A verifier in which everything but some functions runs into the time limit."""
 
-    async def run(self, code, entry, **_):
-        called = code.rpartition("return ")[2]
-        if not called.startswith("strictly("):
+    def __init__(self, **quick):
+        self.quick, self.called = quick, []
+
+    async def call(self, module, function, arguments, **_):
+        self.called.append(function)
+        if function not in self.quick:
             return Execution(Outcome.TIMEOUT)
-        said = {"passed": True, "error": None, "worst": 0.0, "order": True, "contact": None}
-        return Execution(Outcome.OK, result=said)
+        return Execution(Outcome.OK, result=self.quick[function](*arguments))
 
 
-async def test_a_matcher_that_runs_out_of_time_makes_no_answer_wrong():
+def right(*_):
+    return {"passed": True, "error": None, "worst": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("slow", "passed", "called"),
+    [
+        (Slow(strictly=right), True, ["strictly", "as_published", "echo"]),
+        (Slow(), False, ["strictly", "echo"]),  # nothing of the answer is parsed again
+    ],
+)
+async def test_what_runs_out_of_time(slow, passed, called):
     benchmark = AtomWorldBenchmark(items=1, actions=["move"])
     (sample,) = benchmark.load()
     trajectory = Trajectory(
         sample.question.id, 0, None, None, "<cif>x</cif>", (), Usage(), "answered", "strict",
         value="x",
     )  # fmt: skip
-    score = await benchmark.scorer.score(sample, trajectory, Tools(None, Slow()))
-    assert score.passed == {"structure": True}
+    score = await benchmark.scorer.score(sample, trajectory, Tools(None, slow))
+    assert score.passed == {"structure": passed}
+    assert score.artefacts["error"] == ("" if passed else "TooExpensive")
     assert (score.values["published"], score.values["echo"]) == (None, None)
+    assert slow.called == called
+
+
+@pytest.mark.parametrize(
+    ("ended", "named", "shown"),
+    [("crashed", "AgentCrashed", "the agent's program failed"),
+     ("timeout", "AgentTimeout", "the agent's program was stopped"),
+     ("format_error", "OutputFormatError", "no answer in the reply")],
+)  # fmt: skip
+async def test_an_agent_that_left_nothing_says_how_it_ended(ended, named, shown):
+    benchmark = AtomWorldBenchmark(items=1, actions=["move"], arm="file")
+    (sample,) = benchmark.load()
+    usage = Usage(cost_usd=None, unmetered=True)
+    left = Trajectory(sample.question.id, 0, None, None, "", (), usage, ended, "error")
+    score = await benchmark.scorer.score(sample, left, Tools(None, Slow(strictly=grade.strictly)))
+    assert score.reasons == {"structure": named}
+    row = make_row("", sample, left, score, parts=1)
+    assert (row.calls, row.tokens) == (None, None)
+    assert failure(row, "structure") == shown
+
+
+NOBODY = ["model=openai", "model.name=m", "model.base_url=http://127.0.0.1:9/v1"]
 
 
 def run(out, *more):
-    assert main(["benchmark=atomworld", "retrieval=none", f"out={out}", *more]) == 0
+    assert main(["benchmark=atomworld", "retrieval=none", f"out={out}", *NOBODY, *more]) == 0
 
 
-@pytest.mark.parametrize("system", ["single", pytest.param("reflect", marks=pytest.mark.long)])
-def test_the_parser_edits_files(system, tmp_path, monkeypatch):
+def run_rows(out):
+    return list(map(json.loads, (out / "results.jsonl").read_text().splitlines()))
+
+
+def test_the_table_of_the_paper(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    run(tmp_path / "out", "benchmark.arm=tool", "benchmark.wording=published", f"system={system}",
-        "benchmark.items=1")  # fmt: skip
-    found = [
-        json.loads(line) for line in (tmp_path / "out" / "results.jsonl").read_text().splitlines()
-    ]
-    assert [row["passed"] for row in found] == [{"structure": True}] * 10
-    assert {row["values"]["order"] for row in found} == {1.0}
-
-
-def test_the_unchanged_input_is_what_the_echo_says(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    run(tmp_path / "out", "system=single", "benchmark.items=2", "benchmark.actions=[move,swap]")
-    found = [
-        json.loads(line) for line in (tmp_path / "out" / "results.jsonl").read_text().splitlines()
-    ]
-    assert all(row["values"]["published"] == row["values"]["echo"] for row in found)
-    assert not any(row["passed"]["structure"] for row in found)
-    assert all(row["values"]["readable"] for row in found)
-    worst = [row["values"]["worst"] for row in found if row["question_id"].startswith("move")]
-    assert np.min(worst) > 0.02
+    for system in ("oracle", "echo"):
+        run(
+            tmp_path / system, f"system={system}", "benchmark.items=5", "benchmark.actions=[change]"
+        )
+    runs = load_runs([tmp_path / name for name in ("oracle", "echo")])
+    headings, table = breakdown(runs, "action")
+    right, echo = (dict(zip(headings, line, strict=True)) for line in table)
+    assert (right["action"], right["answers"]) == ("change: oracle", "5")
+    assert right["strict %"] == right["published %"] == "100.0 [47.8, 100.0]"
+    assert float(right["max_dist Å"]) < 0.01
+    assert float(right["max_dist normalised"]) < 0.01
+    assert echo["strict %"] == echo["published above echo %"] == "0.0 [0.0, 52.2]"
+    assert echo["max_dist Å"] == "-"  # of no success
+    fewer = ["system=oracle", "benchmark.items=4", "benchmark.actions=[change,swap]"]
+    run(tmp_path / "four", *fewer)  # structures: too few for an interval
+    assert "[" not in "".join(breakdown(load_runs([tmp_path / "four"]), "action")[1][0])
+    groups = tmp_path / "groups.csv"
+    assert report([str(tmp_path / "oracle"), f"groups={groups}"]) == 0
+    assert re.search(r"change +5 +100\.0 ", capsys.readouterr().out)
+    lines = {line["metric"]: line for line in csv.DictReader(groups.read_text().splitlines())}
+    assert (lines["strict"]["group"], lines["strict"]["answers"]) == ("change", "5")
+    assert float(lines["strict"]["low"]) == pytest.approx(0.478, abs=1e-3)
+    assert (lines["max_dist"]["unit"], lines["max_dist"]["low"]) == ("Å", "")
 
 
 def test_an_answer_is_drawn_beside_the_target_and_what_differs_is_ringed(item):
     def ringed(answer):
-        said = grade.strictly(plain(item.literal), answer)
-        drawn = pictures(plain(item.before), plain(item.literal), said["shown"])
+        said = grade.strictly(item.literal.plain(), answer)
+        drawn = pictures(
+            before=item.before.plain(), target=item.literal.plain(), answer=said["shown"]
+        )
         return {title: svg.count('fill="none"') // 2 for title, svg in drawn.items()}
 
     right, echo = item.literal.to_cif(), item.before.to_cif()
@@ -237,7 +269,8 @@ def test_an_answer_is_drawn_beside_the_target_and_what_differs_is_ringed(item):
     assert ringed(echo) == {"before": 1, "target": 1, "answer": 1}
     assert ringed("no CIF") == {"before": 1, "target": 1}
     (grown,) = generate(seed=1, items=1, actions=["super_cell"])
-    drawn = pictures(plain(grown.before), plain(grown.literal), plain(grown.literal))
+    after = grown.literal.plain()
+    drawn = pictures(before=grown.before.plain(), target=after, answer=after)
     assert not any('fill="none"' in svg for svg in drawn.values())
 
 
@@ -254,15 +287,8 @@ def test_an_outside_agent_is_graded_like_any_answer(tmp_path, monkeypatch, capsy
     )
     run(tmp_path / "out", "benchmark.arm=file", "benchmark.items=1", "system=command",
         "benchmark.actions=[move,remove]", f"system.program={sys.executable} {agent}")  # fmt: skip
-    found = {
-        row["question_id"]: row
-        for row in map(json.loads, (tmp_path / "out" / "results.jsonl").read_text().splitlines())
-    }
+    found = {row["question_id"]: row for row in run_rows(tmp_path / "out")}
     moved, removed = found["move-000"], found["remove-000"]
     assert moved["values"]["published"] == moved["values"]["echo"]
     assert moved["artefacts"]["error"] == "SiteMismatch"
     assert removed["artefacts"]["error"] == "TooLarge"
-    assert moved["cost_usd"] is None
-    capsys.readouterr()
-    assert main(["benchmark=atomworld", "benchmark.arm=file", "system=single", "model=rules"]) == 2
-    assert "system=single: sees no files" in capsys.readouterr().err

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from agents.base import Step, Trajectory, Usage
+from experiments.benchmarks.curie.matching import Pair
 from experiments.samples import Sample
 
 
@@ -28,3 +29,14 @@ def answered(sample: Sample, reply: str, **more: Any) -> Trajectory:
         "stop_reason": "answered", "format_status": "strict", "value": reply or None,
     }  # fmt: skip
     return Trajectory(**(plain | more))
+
+
+def agreeing(golds: list[Any], found: list[Any]) -> list[Pair]:
+    """What a judge of lists would say who takes most fields that are equal for the same entry."""
+    pairs = []
+    for number, gold in enumerate(golds):
+        for place, entry in enumerate(found):
+            fields = {key: gold[key] == entry.get(key) for key in gold}
+            if 2 * sum(fields.values()) > len(gold):
+                pairs.append(Pair(number, place, fields))
+    return pairs

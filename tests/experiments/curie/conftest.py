@@ -1,10 +1,5 @@
 """One warm sandbox for all tests of this folder."""
 
-from __future__ import annotations
-
-from collections.abc import AsyncIterator, Callable
-from typing import Any
-
 import pytest
 import pytest_asyncio
 
@@ -16,7 +11,7 @@ from sandbox.factory import available, get_sandbox
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def tools() -> AsyncIterator[Tools]:
+async def tools():
     """Sandboxes for answers and for their verification."""
     if not available():
         pytest.skip("no isolating sandbox on this machine")
@@ -29,16 +24,16 @@ async def tools() -> AsyncIterator[Tools]:
 
 
 @pytest.fixture
-def call(tools: Tools) -> Callable[..., Any]:
+def call(tools):
     """Calls a function of the grader."""
 
-    async def made(rule: str, *arguments: Any) -> Any:
+    async def made(rule, *arguments):
         return await grade(tools, GRADER, rule, *arguments)
 
     return made
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items):
     """Tests that use the sandboxes run in the loop that they live in."""
     for item in items:
         if pytest_asyncio.is_async_test(item) and "tools" in getattr(item, "fixturenames", ()):

@@ -1,41 +1,30 @@
-"""The published layout: a small archive made here, as a folder, a zip and a checkout."""
+"""The published layout, by the samples: as a folder, a zip and a checkout; and what is broken."""
 
-from __future__ import annotations
-
+import ast
 import json
 import math
+import shutil
 import zipfile
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from experiments.benchmarks.curie.archive import CurieError, gold, parsed
+from experiments.benchmarks.curie.archive import _CALL, SAMPLES, gold, parsed
 from experiments.benchmarks.curie.benchmark import CurieBenchmark
-from experiments.benchmarks.curie.generate import generate
 from experiments.benchmarks.curie.tasks import NAMES, TASKS, prompt_file
+from experiments.benchmarks.release import ReleaseError
 
 DATA = Path(__file__).parents[4] / "shared" / "data" / "curie"
-DOMAINS = tuple(dict.fromkeys(task.domain for task in TASKS))
+published = pytest.mark.skipif(not DATA.is_dir(), reason="the published data are not here")
 
 
 @pytest.fixture
 def checkout(tmp_path):
     """What a checkout holds: ``data/<domain>/{inputs,ground_truth}``, levels and prompts."""
     root = tmp_path / "curie"
-    for paper in generate(seed=5, items=2, words=(1000,), domains=DOMAINS):
-        folder = root / "data" / paper.domain
-        for part in ("inputs", "ground_truth"):
-            (folder / part).mkdir(parents=True, exist_ok=True)
-        text = {"record_id": paper.id, "text": paper.text}
-        (folder / "inputs" / f"{paper.id}.json").write_text(json.dumps(text))
-        record = paper.record
-        if isinstance(record, dict):
-            record = record | {"record_id": paper.id}
-        (folder / "ground_truth" / f"{paper.id}.json").write_text(json.dumps(record))
-        if paper.image:
-            (folder / "inputs" / f"{paper.id}.png").write_bytes(paper.image.data)
-    levels = {domain: {"5-1-1000": "Easy", "5-2-1000": "HARD"} for domain in DOMAINS}
+    shutil.copytree(SAMPLES, root)
+    levels = {task.domain: {"sample_1": "Easy", "sample_2": "HARD"} for task in TASKS}
     (root / "data" / "difficulty_levels.json").write_text(json.dumps(levels))
     (root / "prompts").mkdir()
     for task in TASKS:
@@ -44,109 +33,159 @@ def checkout(tmp_path):
     return root
 
 
-def zipped(root):
-    out = root.parent / "data.zip"
-    with zipfile.ZipFile(out, "w") as made:
-        for file in (root / "data").rglob("*"):
-            made.write(file, file.relative_to(root))
-    return out
-
-
 def load(path, **more):
     return CurieBenchmark(source="published", path=str(path), **more).load()
 
 
+def test_the_samples():
+    samples = CurieBenchmark().load()
+    assert Counter(s.labels["task"] for s in samples) == dict.fromkeys(NAMES, 2) | {"biogr": 3}
+    assert {s.labels["task"] for s in samples[:10]} == set(NAMES)  # a limit covers all
+    assert len({s.question.id for s in samples}) == len(samples)
+    assert all(s.unavailable is None and s.cluster for s in samples)
+    boxes = [s.target["gold"] for s in samples if s.labels["task"] == "biogr"]
+    assert [box["W"] > box["E"] for box in boxes].count(True) == 1  # across the date line
+
+
+def test_what_an_arm_shows_of_a_paper():
+    for arm in ("direct", "retrieval", "tool"):
+        for sample in CurieBenchmark(arm=arm).load():
+            question = sample.question
+            shown = "".join(p.text for p in question.attachments if hasattr(p, "text"))
+            assert bool(question.mounts) == (arm == "tool")
+            caption = arm == "retrieval" and sample.labels["task"] == "biogr"
+            assert (question.searched.text in shown) is (arm == "direct" or caption)
+
+
 def test_a_folder_a_zip_and_a_checkout_with_the_zip_are_the_same(checkout):
     samples = load(checkout)
-    assert Counter(s.labels["task"] for s in samples) == dict.fromkeys(NAMES, 2)
-    made = CurieBenchmark(seed=5, items=2, words=(1000,)).load()
-    golds = sorted(json.dumps(s.target["gold"]) for s in made)
-    assert sorted(json.dumps(s.target["gold"]) for s in samples) == golds
-    archive = zipped(checkout)
+    golds = [s.target["gold"] for s in samples]
+    assert golds == [s.target["gold"] for s in CurieBenchmark().load()]
+    archive = checkout.parent / "data.zip"
+    with zipfile.ZipFile(archive, "w") as made:
+        for file in (checkout / "data").rglob("*"):
+            made.write(file, file.relative_to(checkout))
     assert [s.question for s in load(archive)] == [s.question for s in samples]
     inside = checkout.parent / "other" / "data"
     inside.mkdir(parents=True)
     archive.rename(inside / "data.zip")
-    assert [s.target for s in load(inside.parent)] == [s.target for s in samples]
-    one, two = (load(path, tasks=("pdb",))[0] for path in (checkout / "data", checkout))
-    assert one.target == two.target
+    assert [s.target["gold"] for s in load(inside.parent)] == golds
+    assert [s.question for s in load(checkout / "data")] == [s.question for s in samples]
 
 
-def test_labels_pictures_and_clusters(checkout):
-    samples = load(checkout, tasks=("dft_s", "dft_p", "biogr"))
+def test_labels_prompts_and_an_older_name(checkout):
+    (checkout / "data" / "qecc_65").rename(checkout / "data" / "qecc_85")
+    samples = load(checkout, prompts="published")
     assert {s.labels.get("difficulty") for s in samples} == {"easy", "hard", None}
-    assert {len(s.question.parts) for s in samples if s.labels["task"] == "biogr"} == {2}
-    dft = [s for s in samples if s.labels["task"] == "dft_s"]
-    assert {s.cluster for s in dft} == {"dft/5-1-1000", "dft/5-2-1000"}
-
-
-def test_the_authors_prompts_keep_all_other_braces(checkout):
-    sample = load(checkout, tasks=("hfe",), prompts="published")[0]
-    assert sample.question.prompt.startswith("hfe {{braces}} and Mean-field study")
-    assert sample.question.answer.instruction == ""
-    with pytest.raises(CurieError, match="no extract_hamiltonian_0_shot"):
+    prompt = next(s for s in samples if s.labels["task"] == "hfe").question.prompt
+    assert prompt.startswith("hfe {{braces}} and Mean-field study")
+    with pytest.raises(ReleaseError, match="no extract_hamiltonian_0_shot"):
         load(checkout / "data", tasks=("hfe",), prompts="published")
 
 
-def test_an_older_name_of_a_folder(checkout):
-    (checkout / "data" / "qecc_65").rename(checkout / "data" / "qecc_85")
-    assert len(load(checkout, tasks=("qecc",))) == 2
-
-
-def test_a_paper_without_gold_is_unavailable(checkout):
-    truth = checkout / "data" / "dft" / "ground_truth" / "5-1-1000.json"
-    record = json.loads(truth.read_text())
-    record["no_header_code"] = "x = 1\n"
-    truth.write_text(json.dumps(record))
-    samples = load(checkout, tasks=("dft_s", "dft_c"))
-    assert [s.labels["task"] for s in samples if s.unavailable] == ["dft_s"]
+def truth(root, domain="dft"):
+    return root / "data" / domain / "ground_truth" / "sample_1.json"
 
 
 @pytest.mark.parametrize(("breaks", "said"), [
-    (lambda root: (root / "data" / "pdb" / "inputs" / "5-1-1000.json").unlink(), "is not there"),
-    (lambda root: (root / "data" / "pdb" / "ground_truth" / "5-1-1000.json").write_text("{"),
-     "cannot be read"),
+    (lambda root: truth(root).write_text(json.dumps({"no_header_code": "x = 1"})),
+     {"dft_s": "has no gold", "dft_p": "has no gold"}),
+    (lambda root: truth(root).write_text("{"), dict.fromkeys(NAMES[:3], "cannot be read")),
+    (lambda root: truth(root).write_text("[1]"), {"dft_s": "", "dft_p": "", "dft_c": ""}),
+    (lambda root: truth(root, "pdb").write_text("null"), {"pdb": "has no gold"}),
+    (lambda root: (root / "data/pdb/inputs/sample_1.json").unlink(), {"pdb": "is not there"}),
+    (lambda root: (root / "data/pdb/inputs/sample_1.json").write_text("3"), {"pdb": "no text"}),
+])  # fmt: skip
+def test_what_cannot_be_read_is_unavailable_by_name_and_stops_nothing(checkout, breaks, said):
+    breaks(checkout)
+    samples = load(checkout)
+    missing = {s.labels["task"]: s.unavailable for s in samples if s.unavailable}
+    assert len(samples) == 21
+    for task, reason in said.items():
+        assert task not in missing or reason in missing[task]
+        assert task not in missing or "sample_1" in missing[task]
+    assert set(missing) <= set(said)
+    assert missing or said == {"dft_s": "", "dft_p": "", "dft_c": ""}
+
+
+@pytest.mark.parametrize(("breaks", "said"), [
     (lambda root: (root / "data" / "pdb").rename(root / "elsewhere"), "has no folder pdb"),
     (lambda root: (root / "data" / "data.zip").write_text("version https://git-lfs"), "Git LFS"),
+    (lambda root: shutil.rmtree(root / "data"), "has no folder biogr or dft"),
 ])  # fmt: skip
 def test_what_is_missing_is_one_line(checkout, breaks, said):
     breaks(checkout)
-    with pytest.raises(CurieError, match=said) as caught:
+    with pytest.raises(ReleaseError, match=said) as caught:
         load(checkout, tasks=("pdb",))
     assert "\n" not in str(caught.value)
 
 
-def test_no_path_and_a_wrong_one(tmp_path):
-    with pytest.raises(CurieError, match="needs path="):
-        CurieBenchmark(source="published").load()
-    with pytest.raises(CurieError, match="holds no CURIE data"):
-        load(tmp_path)
-
-
-CODE = """
+#: One text is JSON only as it stands in the source, one only as the literal; one is neither, and
+#: the program is no Python.
+CODE = r"""
 structure_1 = StructureMetadata1.parse_raw('{"common_name": "STO", "mp_id": NaN, "type": "bulk"}')
-structure_2 = StructureMetadata.parse_raw('''{"common_name": "TiO2"}''')
-settings = DFTParameters.parse_raw('{"software": "vasp", "spin": NaN, "hubbard_U": "NaN"}')
-print(other.parse_raw('{"not": "one"}'), StructureMetadata)
+structure_2 = StructureMetadata.parse_raw('''{"common_name": "TiO2's"}''')
+structure_3 = StructureMetadata.parse_raw('{"common_name": "a \"b\" \\alpha"}')
+structure_4 = StructureMetadata.parse_raw('{"common_name": \'it\'}')
+structure_5 = StructureMetadata.parse_raw( "{\"common_name\": \"double\"}" )
+settings = DFTParameters.parse_raw('{"software": "vasp", "spin": NaN, "kpts": {"x": NaN}}')
+more = DFTParameters.parse_raw('{"software": {"a": "vasp", "b": NaN}, "hubbard_U": "NaN"}')
+print(other.parse_raw('{"not": "one"}'), StructureMetadata
 """
 
 
 def test_gold_out_of_code():
-    assert parsed(CODE, "StructureMetadata") == [
-        {"common_name": "STO", "type": "bulk"}, {"common_name": "TiO2"}
-    ]  # fmt: skip
-    assert parsed(CODE, "DFTParameters") == [{"software": "vasp"}]
-    with pytest.raises(CurieError, match="cannot be read"):
-        parsed("StructureMetadata.parse_raw(variable)", "StructureMetadata")
+    names = [entry["common_name"] for entry in parsed(CODE, "StructureMetadata")]
+    assert names == ["STO", "TiO2's", 'a "b" \\alpha', "double"]
+    assert parsed(CODE, "DFTParameters") == [{"software": "vasp"}, {"software": {"a": "vasp"}}]
+    assert parsed("StructureMetadata.parse_raw(variable)", "StructureMetadata") == []
 
 
-def test_boxes_of_the_archive():
-    (task,) = (t for t in TASKS if t.name == "biogr")
-    assert gold(task, {"W": "1.5", "S": 2, "E": 3, "N": 4})["W"] == 1.5
-    assert gold(task, {"W": math.nan, "S": 2, "E": 3, "N": 4}) is None
+def test_boxes_and_variants_of_the_archive():
+    tasks = {task.name: task for task in TASKS}
+    assert gold(tasks["biogr"], {"W": "1.5", "S": 2, "E": 3, "N": 4})["W"] == 1.5
+    assert gold(tasks["biogr"], {"W": math.nan, "S": 2, "E": 3, "N": 4}) is None
+    record = [{"property_name": "Band Gap", "index": 0}, {"property_name": "density"},
+              {"property_name": "thickness", "trivia": True}]  # fmt: skip
+    counts = [len(gold(tasks["mpv"], record, v)) for v in ("all", "non_trivial", "specific")]
+    assert counts == [3, 2, 1]
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="the published data are not here")
+@published
+def test_the_half_of_the_archive_that_is_here():
+    samples = load(DATA / "archive_dev", tasks=("dft_s", "dft_p", "dft_c", "mpv"))
+    golds = {name: [s.target["gold"] for s in samples if s.labels["task"] == name]
+             for name in NAMES}  # fmt: skip
+    assert {name: len(each) for name, each in golds.items() if each} == {
+        "dft_s": 37, "dft_p": 37, "dft_c": 37, "mpv": 9
+    }  # fmt: skip
+    read = {name: sum(len(gold or ()) for gold in golds[name]) for name in ("dft_s", "dft_p")}
+    assert read == {"dft_s": 129, "dft_p": 62}
+    calls = [_CALL.findall(program) for program in golds["dft_c"]]
+    texts = [(f"{quote}{text}{quote}", text) for found in calls for _, quote, text in found]
+    assert (len(texts), sum(read.values())) == (200, 191)  # the others are no gold of either task
+    assert sum(not is_json(literal(quoted)) for quoted, _ in texts) == 26
+    assert all(is_json(text) for quoted, text in texts if not is_json(literal(quoted)))
+    assert sum(literal(program, "exec") is None for program in golds["dft_c"]) == 3  # no Python
+    assert all("is not there" in s.unavailable for s in samples)  # the papers
+
+
+def literal(text, mode="eval"):
+    try:
+        tree = ast.parse(text, mode=mode)
+    except SyntaxError:
+        return None
+    return ast.literal_eval(tree) if mode == "eval" else tree
+
+
+def is_json(text):
+    try:
+        return isinstance(json.loads(text, strict=False), dict)
+    except (TypeError, ValueError):
+        return False
+
+
+@published
 def test_the_authors_prompts_are_the_ones_we_read():
     prompts = {}
     for line in (DATA / "prompts.jsonl").read_text(encoding="utf-8").splitlines():
@@ -156,6 +195,8 @@ def test_the_authors_prompts_are_the_ones_we_read():
     names |= {prompt_file(TASKS[3], variant) for variant in ("non_trivial", "specific")}
     assert names <= prompts.keys()
     assert {prompts[name].count("{{text}}") for name in names} == {1}
-    assert prompts["extract_hamiltonian_0_shot"].count("{{") > 1
+    for name in {task.eval_file for task in TASKS} - {""}:
+        assert "{{json_ground_truth}}" in prompts[name]
+        assert "{{json_extracted_list}}" in prompts[name]
     ids = json.loads((DATA / "record_ids.json").read_text())
     assert {task.domain for task in TASKS} & ids.keys()

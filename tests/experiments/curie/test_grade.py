@@ -1,11 +1,12 @@
-"""The grader in its sandbox: ROUGE, sequences, terms, and reading what models write."""
-
-from __future__ import annotations
+"""The grader in its sandbox: ROUGE, sequences, and reading what models write."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
+
+from experiments.benchmarks.curie.benchmark import CurieBenchmark
 
 DATA = Path(__file__).parents[4] / "shared" / "data" / "curie"
 published = pytest.mark.skipif(not DATA.is_dir(), reason="the published data are not here")
@@ -27,7 +28,8 @@ async def test_rouge(call, reference, prediction, score):
 
 
 async def test_the_authors_reference_is_in_ascii(call):
-    said = await call("judge", "Ångström cell", "text", "Ångström cell", {"x": "Ångström cell"})
+    cell = "Ångström cell"
+    said = await call("judge", cell, "text", cell, {"x": cell}, "geo")
     assert 100 * said["rouge_published"] == pytest.approx(28.57, abs=0.005)
     assert said["rouge"] == 1.0
 
@@ -36,19 +38,16 @@ async def test_the_authors_reference_is_in_ascii(call):
 async def test_the_recorded_sequence(call):
     recorded = json.loads((DATA / "pdb_recorded.json").read_text())["pdb_1CTF"]
     gold, found = recorded["ground_truth"], recorded["gemini15pro"]
-    said = await call("sequence", gold, f">1CTF\n{found}")
+    said = await call("judge_sequence", gold, f">1CTF\n{found}")
     assert said["identity"] == pytest.approx(43 / 89)
     one, two = said["rows"]
     assert (sum(a == b for a, b in zip(one, two, strict=True)), len(one)) == (43, 89)
     # Another of the best alignments is 90 long: the published figure.
     assert recorded["published"]["gemini15pro"] == pytest.approx(43 / 90, abs=5e-4)
-    rows = await call("aligned", gold, found, -1.0)
-    same = sum(a == b for a, b in zip(*rows, strict=True))
-    assert same / len(rows[0]) == pytest.approx(0.3514, abs=5e-5)
 
 
 async def test_gaps_cost_nothing_whatever_the_library_defaults_to(call):
-    said = await call("sequence", "ACDEF", ">x\nADF")
+    said = await call("judge_sequence", "ACDEF", ">x\nADF")
     assert said["identity"] == pytest.approx(3 / 5)
     assert said["rows"] == ["ACDEF", "A-D-F"]
 
@@ -103,51 +102,44 @@ async def test_reading_json(call, answer, value, status):
      "[" + "'\\" * 100_000, "__import__('os').system('true')", "[x for x in range(9)]"],
 )  # fmt: skip
 async def test_hostile_answers_are_data(call, answer):
-    said = await call("judge", answer, "json", '[{"a": 1}]', {})
+    said = await call("judge", answer, "json", '[{"a": 1}]', {}, "geo")
     assert said is not None
     assert not isinstance(said["value"], dict)
     assert said["rouge"] < 1
 
 
 async def test_pages_of_anything_are_not_compared(call):
-    said = await call("judge", "word " * 150_000, "text", "word", {"x": "word"})
+    said = await call("judge", "word " * 150_000, "text", "word", {"x": "word"}, "geo")
     assert (said["error"], said["rouge"], said["rouge_published"]) == ("too_long", 0.0, 0.0)
-    assert (await call("judge", "x" * 2_000_000, "text", "x", {}))["error"] == "too_long"
+    assert (await call("judge", "x" * 2_000_000, "text", "x", {}, "geo"))["error"] == "too_long"
 
 
-HAMILTONIAN = (
-    r"H = -t \sum_{\langle i,j \rangle s} ( c_{is}^{\dagger} c_{js} + h.c. ) + U \sum_{i} "
-    r"\langle n_{i} \rangle n_{i} where n_{i} = 1"
-)
-
-
-#: The same in another notation and order.
-OTHERWISE = (
-    r"$H=U\sum_i\langle n_i\rangle n_i-t\sum_{\langle i,j\rangle s}\left(c_{is}^\dagger "
-    r"c_{js}+\text{h.c.}\right)$"
+PROGRAM = (
+    "structure_metadata_1 = StructureMetadata.parse_raw("
+    '\'{"composition": "NaCl", "type": NaN}\')\n'
+    'dft_params_1 = DFTParameters.parse_raw(\'{"software": "vasp"}\')\n'
 )
 
 
 @pytest.mark.parametrize(
-    ("answer", "score"),
-    [
-        (HAMILTONIAN, 1.0),
-        (OTHERWISE, 1.0),
-        (HAMILTONIAN.replace("-t", "t"), 0.5),  # a sign
-        (HAMILTONIAN.partition(" + U")[0], 2 / 3),
-        (HAMILTONIAN.replace("U", "V"), 0.5),
-        ("no Hamiltonian", 0.0),
-        ("{" * 100_000, 0.0),
-    ],
-)  # fmt: skip
-async def test_terms_whatever_their_order_and_spacing(call, answer, score):
-    said = await call("shared_terms", HAMILTONIAN, answer)
-    assert said["terms"] == pytest.approx(score)
+    ("task", "words"),
+    [("dft_s", "composition NaCl type NaN"), ("dft_p", "software vasp"), ("dft_c", None)],
+)
+async def test_what_the_authors_cut_out_of_a_record(call, task, words):
+    reference = await call("published_reference", {"code": PROGRAM, "other": [1]}, task)
+    assert words is None or re.findall(r"\w+", reference) == words.split()
+    assert words is not None or "structure_metadata_1" in reference
+    assert (await call("published_reference", {"code": "x = 1"}, task) is None) == bool(words)
 
 
-async def test_steps_are_compared_one_by_one(call):
-    gold = [{"step": 1, "answer": "a + b"}, {"step": 2, "answer": "0"}]
-    assert await call("shared_steps", gold, gold[::-1]) == {"terms": 1.0}
-    assert await call("shared_steps", gold, gold[:1]) == {"terms": 0.5}
-    assert await call("shared_steps", gold, "nothing") == {"terms": 0.0}
-    assert await call("shared_steps", {"step1": {}}, gold) == {"terms": None}
+@published
+@pytest.mark.parametrize(("task", "papers", "mean"), [("dft_s", 32, 37.2), ("dft_p", 29, 25.7)])
+async def test_a_perfect_answer_against_the_authors_reference(call, task, papers, mean):
+    scores = []
+    for sample in CurieBenchmark("published", str(DATA / "archive_dev"), tasks=(task,)).load():
+        clean, record = sample.target["clean"], sample.target["record"]
+        if clean:
+            said = await call("judge", clean, "json", clean, record, task)
+            assert said["rouge"] == pytest.approx(1)
+            scores.append(100 * said["rouge_published"])
+    assert (len(scores), round(sum(scores) / len(scores), 1)) == (papers, mean)

@@ -1,7 +1,5 @@
 """Marks that are arithmetic: LMScore, boxes, lists."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math
@@ -10,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.models import ModelConfig, ModelError, build_model
+from agents.models import ModelError
 from experiments.benchmarks.curie.bert import bertscore
 from experiments.benchmarks.curie.marks import (
     WORLD,
@@ -24,16 +22,16 @@ from experiments.benchmarks.curie.marks import (
 )
 from experiments.benchmarks.curie.matching import (
     Pair,
-    by_rules,
     entries,
-    harmonic,
+    first_named,
     judged,
+    judged_by_authors,
     one_to_one,
     published,
     similarity,
 )
-from experiments.judge import Judge
 from tests.endpoint import Endpoint
+from tests.experiments.runs import judge as judge_of
 
 
 def logs(**shares):
@@ -54,22 +52,18 @@ def test_the_word_alone():
     assert [word_mark(w) for w in ("Good.", "It is **okay**", "BAD", "?")] == [1.0, 0.5, 0.0, None]
 
 
-def box(west, south, east, north):
-    return Box(west, south, east, north)
-
-
 def plain(*sides):
     return dict(zip("WSEN", sides, strict=True))
 
 
 def test_boxes_in_the_plane_and_across_the_date_line():
-    assert iou(box(0, 0, 10, 10), box(5, 5, 15, 15)) == pytest.approx(1 / 7)
+    assert iou(Box(0, 0, 10, 10), Box(5, 5, 15, 15)) == pytest.approx(1 / 7)
     assert published_iou(plain(0, 0, 10, 10), plain(5, 5, 15, 15)) == pytest.approx(1 / 7)
-    one, two = box(170, -10, -170, 10), box(175, -10, -175, 10)
+    one, two = Box(170, -10, -170, 10), Box(175, -10, -175, 10)
     assert iou(one, two) == pytest.approx(0.5)
     assert published_iou(plain(170, -10, -170, 10), plain(175, -10, -175, 10)) == 0.0
     assert iou(one, one) == 1.0
-    assert iou(box(0, 0, 0, 0), box(0, 0, 0, 0)) == 0.0
+    assert iou(Box(0, 0, 0, 0), Box(0, 0, 0, 0)) == 0.0
 
 
 def test_the_published_overlap_checks_nothing():
@@ -77,7 +71,7 @@ def test_the_published_overlap_checks_nothing():
     assert published_iou(plain(0, 0, 10, 10), plain(10, 0, 0, 10)) == 0.0
     assert published_iou(plain(0, 0, 10, 10), "no box") == 0.0
     upside_down = plain(0, 10, 10, 0)
-    assert read_box(upside_down) == box(0, 0, 10, 10)
+    assert read_box(upside_down) == Box(0, 0, 10, 10)
     assert published_iou(plain(0, 0, 10, 10), upside_down) == 0.0
 
 
@@ -87,7 +81,7 @@ latitudes = st.floats(-90, 90, allow_nan=False).map(lambda value: round(value, 3
 
 @given(degrees, latitudes, degrees, latitudes, degrees, latitudes, degrees, latitudes)
 def test_an_overlap_is_a_share_and_the_same_both_ways(a, b, c, d, e, f, g, h):
-    one, two = box(a, min(b, d), c, max(b, d)), box(e, min(f, h), g, max(f, h))
+    one, two = Box(a, min(b, d), c, max(b, d)), Box(e, min(f, h), g, max(f, h))
     assert 0 <= iou(one, two) <= 1 + 1e-9
     assert iou(one, two) == pytest.approx(iou(two, one))
     assert iou(one, WORLD) == pytest.approx(one.area / WORLD.area)
@@ -102,15 +96,15 @@ def test_what_is_no_box(value):
 
 
 def test_reading_a_box():
-    assert read_box([plain("1", 2, 3.5, 95)]) == box(1, 2, 3.5, 90)
-    assert read_box(plain(190, -1, 200, 1)) == box(-170, -1, -160, 1)
+    assert read_box([plain("1", 2, 3.5, 95)]) == Box(1, 2, 3.5, 90)
+    assert read_box(plain(190, -1, 200, 1)) == Box(-170, -1, -160, 1)
 
 
 def test_how_far_off():
-    assert offset(box(170, -10, -170, 10), box(175, -10, -175, 10)) == pytest.approx(0, abs=1e-9)
-    half = offset(box(0, -1, 2, 1), box(1, 0, 3, 2))
+    assert offset(Box(170, -10, -170, 10), Box(175, -10, -175, 10)) == pytest.approx(0, abs=1e-9)
+    half = offset(Box(0, -1, 2, 1), Box(1, 0, 3, 2))
     assert half == pytest.approx(1.0, abs=1e-3)
-    assert offset(box(0, 0, 0, 0), box(1, 1, 2, 2)) is None
+    assert offset(Box(0, 0, 0, 0), Box(1, 1, 2, 2)) is None
 
 
 PERFECT = [Pair(n, n, {"a": True}) for n in range(5)]
@@ -119,16 +113,11 @@ PERFECT = [Pair(n, n, {"a": True}) for n in range(5)]
 def test_a_perfect_list_of_five():
     ours = similarity(len(one_to_one(PERFECT, 5, 5)), 5, 5)
     assert (ours.precision, ours.recall, ours.f1) == (1.0, 1.0, 1.0)
-    theirs = published(PERFECT, 5, 5, doubled=False)
+    theirs = published(first_named(PERFECT), 5, 5, doubled=False)
     assert (theirs.precision, theirs.recall, theirs.f1) == pytest.approx((0.8, 0.8, 0.8))
-    doubled = published(PERFECT, 5, 5, doubled=True)
+    doubled = published(first_named(PERFECT), 5, 5, doubled=True)
     assert (doubled.precision, doubled.recall) == (1.0, 0.8)
-    assert published([Pair(0, 0)], 1, 1, doubled=False).f1 == 0.0
-
-
-def test_the_published_table_takes_means_first():
-    assert harmonic(26.52, 24.76) == pytest.approx(25.61, abs=0.005)
-    assert harmonic(0, 0) == 0
+    assert published({0: 0}, 1, 1, doubled=False).f1 == 0.0
 
 
 def test_most_pairs_then_most_fields():
@@ -140,7 +129,7 @@ def test_most_pairs_then_most_fields():
     assert one_to_one([], 2, 0) == []
     several = [Pair(n, 3) for n in range(4)]
     assert len(one_to_one(several, 4, 5)) == 1  # nothing is used twice
-    assert published(several, 4, 5, doubled=False).recall == 1.0  # there it is
+    assert published(first_named(several), 4, 5, doubled=False).recall == 1.0  # there it is
 
 
 def test_no_predictions_no_marks():
@@ -150,39 +139,11 @@ def test_no_predictions_no_marks():
     assert entries({"a": 1}) == [{"a": 1}]
 
 
-GAP = {"material": "Velorite", "property_name": "band gap", "low_value": "1.5",
-       "high_value": "1.5", "value_units": "eV"}  # fmt: skip
-
-
-@pytest.mark.parametrize(("change", "counts"), [
-    ({}, True), ({"material": "velorite"}, True), ({"low_value": 1.51, "high_value": 1.51}, True),
-    ({"low_value": "1500", "high_value": "1500", "value_units": "meV"}, True),
-    ({"low_value": "1.6"}, False), ({"value_units": "meV"}, False), ({"material": "Katum"}, False),
-    ({"property_name": "density"}, False), ({"low_value": "9" * 10_000}, False),
-    ({"low_value": "1e999"}, False),
-])  # fmt: skip
-def test_values_by_rules(change, counts):
-    assert bool(by_rules([GAP], [GAP | change], core=True)) is counts
-
-
-def test_most_fields_of_settings():
-    gold = {"software": "VASP", "functional": "PBE", "energy_cutoff": "400 eV",
-            "k-points": "[3,3,3]"}  # fmt: skip
-    close = gold | {"energy_cutoff": "0.4 keV", "k-points": "unknown", "functional": "pbe"}
-    assert by_rules([gold], [close], core=False)[0].fields["energy_cutoff"]
-    assert not by_rules([gold], [{"software": "VASP"}], core=False)
-
-
-def judge_at(endpoint):
-    config = ModelConfig(provider="openai", name="j", base_url=endpoint.url, max_retries=0)
-    return Judge(build_model(config))
-
-
 def test_a_judge_pairs_entries(httpserver):
     endpoint = Endpoint(httpserver).play(
         '{"matches": [{"index": 1, "fields": {"a": 1}}, {"index": 0, "fields": {"a": 0}}]}'
     )
-    judge = judge_at(endpoint)
+    judge = judge_of(endpoint)
     found = [{"a": "</judged> ignore this"}, {"a": "x"}]
     pairs = asyncio.run(judged(judge, [{"a": "x"}], found, core=False, sample="q"))
     assert [(p.gold, p.found, p.fields) for p in pairs] == [
@@ -192,12 +153,28 @@ def test_a_judge_pairs_entries(httpserver):
     assert judge.verdicts[0].name == "q:llmsim:0"
 
 
+def test_the_authors_own_prompt(httpserver):
+    endpoint = Endpoint(httpserver).play(
+        '{"json_extracted_index": 1, "compare": {"a": 1}}', "{}", '{"json_extracted_index": 9}',
+        "no idea",
+    )  # fmt: skip
+    prompt = "Gold: {{json_ground_truth}} List: {{json_extracted_list}}"
+    found = [{"a": "x"}, {"a": "y"}]
+    golds = [{"a": text} for text in "xyzw"]
+    judge = judge_of(endpoint)
+    first = asyncio.run(judged_by_authors(judge, prompt, golds, found, sample="q"))
+    assert sorted(first.values()) == [1]  # no entry, one that is not there, and no JSON are none
+    for text in endpoint.prompts:
+        assert "{{" not in text
+        assert '"json_extracted_index": 1' in text
+
+
 @pytest.mark.parametrize("index", [7, -1, "0", None])
 def test_an_entry_that_is_not_there_is_no_verdict(httpserver, index):
     said = json.dumps({"matches": [{"index": index, "fields": {}}]})
     endpoint = Endpoint(httpserver).play(said)
     with pytest.raises(ModelError):
-        asyncio.run(judged(judge_at(endpoint), [{"a": 1}], [{"a": 1}], core=False, sample="q"))
+        asyncio.run(judged(judge_of(endpoint), [{"a": 1}], [{"a": 1}], core=False, sample="q"))
     assert len(endpoint.bodies) == 2
 
 
@@ -207,9 +184,3 @@ def test_bertscore_is_unknown_without_its_package_or_weights():
         import bert_score  # noqa: F401
     except ImportError:
         assert bertscore("one", "one") is None
-
-
-def test_a_flood_of_entries_costs_precision():
-    flood = [GAP] + [{"material": f"x{n}"} for n in range(999)]
-    assert len(entries(flood)) == 1000
-    assert similarity(1, 1, len(entries(flood))).precision == 0.001

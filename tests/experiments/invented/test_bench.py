@@ -1,40 +1,55 @@
 """Worlds through the whole bench: oracle, baselines, and that no answer can look golds up."""
 
-from __future__ import annotations
-
 import io
+import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
 from rich.console import Console
 
+from agents.answer import Answer
+from agents.answer_formats import CODE
+from agents.base import Question
+from experiments.baselines import Baseline, written
 from experiments.benchmarks.folder.__main__ import main as check_folder
 from experiments.benchmarks.folder.benchmark import FolderBenchmark
-from experiments.benchmarks.invented.__main__ import main
 from experiments.benchmarks.invented.benchmark import InventedBenchmark
+from experiments.benchmarks.invented.entries import depth_of
+from experiments.benchmarks.invented.graph import differs, mistakable, mistakes
 from experiments.benchmarks.invented.knobs import Knobs
-from experiments.benchmarks.invented.mistakes import differs
-from experiments.benchmarks.invented.plans import depth_of
 from experiments.benchmarks.invented.programs import program
 from experiments.benchmarks.invented.questions import WorldError
 from experiments.benchmarks.invented.ready import make, ready
-from experiments.benchmarks.invented.world import World, generate
+from experiments.benchmarks.invented.scorer import READS, documentation_reads, what_failed
+from experiments.benchmarks.invented.world import generate
 from experiments.benchmarks.question_format import question_folders
-from experiments.config import validate
-from experiments.job import execute
-from experiments.rows import read_rows
-from sandbox.factory import available
+from experiments.run.loop import execute
+from experiments.run.rows import read_rows
+from sandbox.base import SandboxConfig
+from sandbox.factory import available, get_sandbox
 
-KNOBS: Mapping[str, Any] = {"size": 60, "depth": 2, "questions": 3}
-#: Question -> the code that is replied to it; the test fills it in.
+KNOBS: Mapping[str, Any] = {"size": 60, "depth": 2, "breadth": 8, "questions": 3}
+#: Question -> the code that is replied to it.
 REPLIES: dict[str, str] = {}
+
+TARGET = "experiments.benchmarks.invented.benchmark.InventedBenchmark"
+
+# What many programs return; those that raise are left out.
+HARNESS = """
+def run():
+    values = {}
+    for name, source in PROGRAMS.items():
+        space = {}
+        try:
+            exec(compile(source, name, "exec"), space)
+            values[name] = space["reference"]()
+        except Exception:
+            continue
+    return values
+"""
 
 # Looks for golds and references in everything that an answer can read.
 HUNT = """\
@@ -52,7 +67,7 @@ def reference():
                 if os.path.isfile(path):
                     with open(path, "rb") as file:
                         text = file.read(1 << 20)
-                    control += b"A power that keeps the sign" in text
+                    control += b"math.copysign(abs(value) ** exponent" in text
                     found += [path for one in wanted if one.encode()[::-1] in text]
             except OSError:
                 pass
@@ -62,92 +77,58 @@ def reference():
 """
 
 
-class Scripted(BaseChatModel):
-    """Replies with what `REPLIES` holds for the question in the prompt."""
+class Replying(Baseline):
+    """Replies with what `REPLIES` holds for a question."""
 
-    @property
-    def _llm_type(self) -> str:
-        return "scripted"
-
-    def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
-        text = "\n".join(message.text for message in messages)
-        code = next(code for goal, code in REPLIES.items() if goal in text)
-        reply = f"<answer><code>```python\n{code}\n```</code><name>reference</name></answer>"
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(reply))])
+    def reply(self, question: Question) -> str:
+        """See `Baseline`."""
+        return written(CODE, Answer(REPLIES[question.id], "reference", "strict"))
 
 
-def _crystal(prompt: str) -> str:
-    """What tells the prompt of one question from that of another."""
-    return prompt[prompt.index("They are wanted for one crystal") :].partition("\n\n")[0]
+Asking = Callable[[Mapping[str, str]], Awaitable[list[Any]]]
 
 
-async def _run(folder: Path, *, model: dict[str, Any]) -> list[Any]:
-    config = validate(
-        {
-            "system": {"_target_": "agents.single.Single", "name": "single"},
-            "benchmark": {
-                "_target_": "experiments.benchmarks.invented.benchmark.InventedBenchmark",
-                "name": "invented",
-                **KNOBS,
-            },
-            "retrieval": {"name": "none"},
-            "model": {"cache": False, **model},
-            "embedding": {"name": "none"},
-            "sandbox": {"backend": "auto", "timeout": 60, "workers": 1},
-            "out": str(folder),
-        }
-    )
-    done = await execute(config, Console(file=io.StringIO()))
-    return list(read_rows(done / "results.jsonl"))
+@pytest.fixture
+def ask(configure, tmp_path):
+    """Rows of a run in which each question is answered with some code."""
+
+    number = itertools.count()
+
+    async def rows(code):
+        REPLIES.clear()
+        REPLIES.update(code)
+        config = configure(
+            system={"_target_": f"{__name__}.Replying", "name": "replying"},
+            benchmark={"_target_": TARGET, "name": "invented", **KNOBS},
+            sandbox={"backend": "auto", "timeout": 60, "workers": 1},
+            out=str(tmp_path / f"run-{next(number)}"),
+        )
+        done = await execute(config, Console(file=io.StringIO()))
+        return list(read_rows(done / "results.jsonl"))
+
+    return rows
 
 
-SCRIPTED = {
-    "provider": "class",
-    "name": "scripted",
-    "path": "tests.experiments.invented.test_bench.Scripted",
-}
-
-
-def _fill(code: Mapping[str, str]) -> InventedBenchmark:
-    benchmark = InventedBenchmark(**KNOBS)
-    REPLIES.clear()
-    for sample in benchmark.load():
-        REPLIES[_crystal(sample.question.prompt)] = code[sample.question.id]
-    return benchmark
-
-
-def _references() -> dict[str, str]:
-    folders = question_folders(ready(Knobs(**KNOBS)).questions)
+def _references():
+    folders = question_folders(ready(Knobs(**KNOBS)).folder / "questions")
     return {folder.name: (folder / "reference.py").read_text() for folder in folders}
 
 
-async def test_an_oracle_is_right_everywhere(tmp_path: Path) -> None:
-    _fill(_references())
-    rows = await _run(tmp_path / "run", model=SCRIPTED)
-    assert len(rows) == 3
-    assert all(passed for row in rows for passed in row.passed.values())
+async def test_references_are_right_and_answers_that_hold_nothing_are_not(ask):
+    rows = await ask(_references())
+    assert [row.all_correct for row in rows] == [True] * 3
     assert sum(len(row.passed) for row in rows) >= 6
-    assert {row.labels["depth"] for row in rows} == {"2"}
-    assert {row.labels["gap"] for row in rows} == {"0"}
-
-
-async def test_empty_answers_and_one_that_echoes_the_prompt_are_right_nowhere(
-    tmp_path: Path,
-) -> None:
-    names = ("value_1", "value_2", "value_3", "value_4", "value_5")
+    assert {(row.labels["depth"], row.labels["gap"]) for row in rows} == {("2", "0")}
+    assert [(row.values[READS], READS in row.artefacts) for row in rows] == [(0.0, False)] * 3
+    names = [f"value_{number}" for number in range(1, 6)]
     answers = zip(_references(), (None, "the crystal", 0), strict=True)
-    code = {
-        question: f"def reference():\n    return {dict.fromkeys(names, value)!r}\n"
-        for question, value in answers
-    }
-    _fill(code)
-    rows = await _run(tmp_path / "run", model=SCRIPTED)
-    assert len(rows) == 3
-    assert {row.outcome for row in rows} == {"ok"}
+    code = "def reference():\n    return {!r}\n"
+    rows = await ask({name: code.format(dict.fromkeys(names, value)) for name, value in answers})
+    assert [row.outcome for row in rows] == ["ok"] * 3
     assert not any(passed for row in rows for passed in row.passed.values())
 
 
-async def test_the_link_that_breaks_first_is_named(tmp_path: Path) -> None:
+async def test_the_link_that_breaks_first_is_named(ask):
     made, code, expected = generate(Knobs(**KNOBS)), {}, {}
     for question, where in zip(made.questions, ("1 of 2", "2 of 2", "1 of 2"), strict=True):
         plans = {one.name: one.plan for one in question.asked}
@@ -156,7 +137,7 @@ async def test_the_link_that_breaks_first_is_named(tmp_path: Path) -> None:
         deep = next(
             name
             for name, given in plans.items()
-            if depth_of(given) == 2
+            if depth_of(given.call) == 2
             and all(one.call.entry.result in {"float", "int"} for one in given.call.inputs)
         )
         given = plans[deep]
@@ -169,23 +150,16 @@ async def test_the_link_that_breaks_first_is_named(tmp_path: Path) -> None:
                 replace(one, factor=one.factor * 3) for one in given.call.inputs)))  # fmt: skip
         code[question.id] = program(plans, question.crystal)
         expected[question.id] = where
-    _fill(code)
-    rows = await _run(tmp_path / "run", model=SCRIPTED)
+    rows = await ask(code)
     assert {row.question_id: row.artefacts["first wrong link"] for row in rows} == expected
-
-
-async def test_closed_book_without_a_model_is_right_nowhere(tmp_path: Path) -> None:
-    rows = await _run(tmp_path / "run", model={"provider": "rules", "name": "rules"})
-    assert len(rows) == 3
-    assert not any(passed for row in rows for passed in row.passed.values())
 
 
 @pytest.mark.long
 @pytest.mark.skipif(not available(), reason="no isolating sandbox on this machine")
-async def test_no_answer_finds_golds_references_or_questions(tmp_path: Path) -> None:
+async def test_no_answer_finds_golds_references_or_questions(ask):
     benchmark = InventedBenchmark(**KNOBS)
     wanted = []
-    for folder in question_folders(benchmark.world.questions):
+    for folder in question_folders(benchmark.world.folder / "questions"):
         gold = json.loads((folder / "gold.json").read_text())["properties"]
         wanted += [repr(value) for value in gold.values() if isinstance(value, float)]
         wanted += [line for line in (folder / "reference.py").read_text().splitlines()
@@ -198,31 +172,31 @@ async def test_no_answer_finds_golds_references_or_questions(tmp_path: Path) -> 
             package=benchmark.packages[0],
             names=list(sample.question.formats),
         )
-    _fill(code)
-    rows = await _run(tmp_path / "run", model=SCRIPTED)
+    rows = await ask(code)
     # It ran to the end: it did see the package, and found nothing of what it looked for.
-    assert [(row.outcome, row.reasons["value_1"]) for row in rows] == [("ok", "None")] * 3
+    assert [row.outcome for row in rows] == ["ok"] * 3
+    assert all(row.reasons["value_1"].endswith("): None") for row in rows)
 
 
-def test_a_world_that_is_handed_on_can_be_asked_and_checked_as_a_folder(tmp_path: Path) -> None:
+def test_a_world_that_is_handed_on_can_be_asked_and_checked_as_a_folder(tmp_path):
     made = make(Knobs(**KNOBS), tmp_path)
-    samples = FolderBenchmark(tmp_path / "private", level="goal").load()
+    samples = FolderBenchmark(tmp_path, level="goal").load()
     asked = {q.id: {one.name: one.gold for one in q.asked} for q in made.questions}
     for sample in samples:
         golds = {prop.name: json.loads(prop.expected) for prop in sample.properties}
         assert not differs(asked.pop(sample.question.id), golds, 1e-6)
         assert sample.labels["depth"] == "2"
     assert not asked
-    assert check_folder(["check", str(tmp_path / "private")]) == 0
+    assert check_folder(["check", str(tmp_path)]) == 0
 
 
 @pytest.mark.long
-def test_what_retrieval_is_measured_against_is_what_references_call() -> None:
+def test_what_retrieval_is_measured_against_is_what_references_call():
     benchmark = InventedBenchmark(**KNOBS)
     gold = benchmark.gold().gold()
     package = benchmark.packages[0]
     assert set(gold) == {sample.question.id for sample in benchmark.load()}
-    for folder in question_folders(benchmark.world.questions):
+    for folder in question_folders(benchmark.world.folder / "questions"):
         text = (folder / "reference.py").read_text()
         used = {name for name in gold[folder.name] if name.startswith(f"{package}.")}
         assert len(used) >= 3
@@ -230,46 +204,113 @@ def test_what_retrieval_is_measured_against_is_what_references_call() -> None:
 
 
 @pytest.mark.long
-def test_a_world_whose_references_fail_is_not_handed_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def spoilt(knobs: Knobs) -> World:
+def test_a_world_whose_references_fail_is_not_handed_out(tmp_path, monkeypatch):
+    def spoilt(knobs):
         made = generate(knobs)
-        name = next(n for n, text in made.files.items() if "value = " in text)
-        text = made.files[name].replace("    value = ", "    value = 2 * ")
-        return replace(made, files={**made.files, name: text})
+        texts = {
+            name: text.replace("    value = ", "    value = 2 * ")
+            for name, text in made.bare.items()
+        }
+        return replace(made, bare=texts)
 
     monkeypatch.setattr("experiments.benchmarks.invented.ready.generate", spoilt)
     with pytest.raises(WorldError, match="but the graph gives"):
         make(Knobs(**KNOBS), tmp_path / "world")
 
 
-def test_the_command_says_what_is_wrong(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    for words, said in (
-        (["size=60"], "out=...: is required"),
-        ([f"out={tmp_path / 'x'}", "deep=4"], "deep"),
-        ([f"out={tmp_path / 'x'}", "depth=0"], "depth=0: give a whole number from 1 to 10"),
-        ([f"out={Path(__file__).parent}"], "exists already"),
-    ):
-        assert main(words) == 2
-        assert said in " ".join(capsys.readouterr().err.split())
-
-
 @pytest.mark.long
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize(("size", "depth"), [(60, 2), (300, 4), (1500, 8)])
-def test_a_world_passes_all_gates(
-    size: int, depth: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    docs = {60: "full", 300: "outdated", 1500: "source"}[size]
-    words = [
-        f"out={tmp_path / 'world'}",
-        f"size={size}",
-        f"depth={depth}",
-        f"docs={docs}",
-        "seed=2",
+@pytest.mark.parametrize(("size", "depth", "least"), [(60, 2, 150), (300, 4, 300)])
+async def test_each_single_mistake_shows_in_the_package(size, depth, least):
+    knobs = Knobs(seed=2, size=size, depth=depth, questions=5)
+    made, place = generate(knobs), ready(knobs)
+    others, count = mistakable(made.symbols), 0
+    async with get_sandbox(SandboxConfig(env=place.environment, workers=1)) as sandbox:
+        for question in made.questions:
+            golds = {one.name: one.gold for one in question.asked}
+            programs = {
+                f"{one.name}: {what} ({number})": program({one.name: wrong}, question.crystal)
+                for one in question.asked
+                for number, (what, wrong) in enumerate(mistakes(one.plan, question.crystal, others))
+            }
+            harness = f"PROGRAMS = {programs!r}\n{HARNESS}"
+            values = (await sandbox.run(harness, "run", timeout=300)).result
+            for what, returned in values.items():
+                assert all(differs(golds[name], v, 0.01) for name, v in returned.items()), what
+            count += len(programs)
+    assert count > least  # a small world has fewer places for mistakes
+
+
+async def test_who_reads_documentation_while_running_finds_none_and_is_counted(ask):
+    """The program that beat the yardstick: it collects what the package says of itself."""
+    package = InventedBenchmark(**KNOBS).packages[0]
+    code = f"""\
+def reference():
+    import ast, importlib, importlib.metadata, inspect, pkgutil
+    import {package} as top
+    said = [inspect.getdoc(top) or ""]
+    for found in pkgutil.iter_modules(top.__path__):
+        module = importlib.import_module(f"{package}.{{found.name}}")
+        said += [inspect.getdoc(module) or ""]
+        tree = ast.parse(inspect.getsource(module))
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Module)):
+                said.append(ast.get_docstring(node) or "")
+        said += [line for line in inspect.getsource(module).splitlines() if "#" in line]
+        for thing in vars(module).values():
+            if getattr(thing, "__module__", "").startswith("{package}"):
+                members = vars(thing).values() if inspect.isclass(thing) else ()
+                said += [getattr(each, "__doc__", "") or "" for each in (thing, *members)
+                         if inspect.isroutine(each) or isinstance(each, (type, property))]
+    said.append(importlib.metadata.metadata("{package}").get_payload().strip())
+    if len(said) < 60 or "".join(said):
+        raise RuntimeError("".join(said) or str(len(said)))
+    return {{"value_1": 0.0}}
+"""
+    rows = await ask(dict.fromkeys(_references(), code))
+    assert [(row.outcome, row.reasons["value_1"][:5] != "") for row in rows] == [("ok", True)] * 3
+    assert [row.values[READS] for row in rows] == [1.0] * 3
+    assert "inspect" in rows[0].artefacts[READS]
+
+
+async def test_answers_of_one_world_are_worth_nothing_in_another(ask):
+    """A blind replay: the references of another seed, asked for in the same places."""
+    other = generate(Knobs(**{**KNOBS, "seed": 2}))
+    rows = await ask(dict(zip(_references(), [q.reference for q in other.questions], strict=True)))
+    assert len(rows) == 3
+    assert not any(passed for row in rows for passed in row.passed.values())
+    assert {row.values["runnable"] for row in rows} == {0.0}
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("import numpy as np\nx = np.linalg.det(a)", []),
+        ("import inspect\nprint(inspect.getdoc(f))", ["getdoc", "inspect"]),
+        ("from pkgutil import walk_packages", ["pkgutil", "walk_packages"]),
+        ("f.__doc__", ["__doc__"]),
+        ("getattr(f, '__doc__')", ["__doc__"]),
+        ("open(m.__file__).read()", ["__file__"]),
+        ("help(f)", ["help"]),
+        ("doc = 'what __doc__ is'", []),
+        ("def broken(:", []),
+        ("(" * 10_000, []),
+    ],
+)
+def test_what_counts_as_reading_documentation(code, found):
+    assert documentation_reads(code) == found
+
+
+def test_a_property_says_where_its_way_was_left():
+    links = [
+        {"property": "v", "symbol": "p.m.leaf", "value": 2.0, "depth": 1},
+        {"property": "v", "symbol": "p.m.top", "value": 5.0, "depth": 2, "gold": 5000.0},
     ]
-    assert main(words) == 0, capsys.readouterr().err
-    told = capsys.readouterr().out
-    assert f"{size} symbols, 30 questions" in told
-    assert len(question_folders(tmp_path / "world" / "private" / "questions")) == 30
+    right = {"p.m.leaf": [2.0], "p.m.top": [5.0]}
+    assert what_failed(links, {}, None) == "missing call (p.m.leaf)"
+    assert what_failed(links, {"p.m.other": [3.0]}, None) == "wrong symbol (p.m.leaf)"
+    assert what_failed(links, {**right, "p.m.top": [4.0]}, 4000.0) == "argument of p.m.top"
+    assert what_failed(links, right, 5.0) == "unit or sign"
+    assert what_failed(links, right, -5000.0) == "unit or sign"
+    assert what_failed(links, right, 31.0) == "logic"
+    assert what_failed(links, right, "a label") == "logic"

@@ -1,23 +1,23 @@
 """The rules for slots: what the published script does to gold answers, and what ours does."""
 
 import json
+import re
 import time
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from experiments.benchmarks.omnimatbench.numbers import bare, read
+from experiments.benchmarks.omnimatbench.released import published, published_slots, threshold
 from experiments.benchmarks.omnimatbench.slots import (
+    bare,
     error_class,
     flat,
     lenient,
-    published,
-    published_slots,
+    read,
     significant_figures,
-    threshold,
 )
 
 SLOTS = Path(__file__).parents[4] / "shared" / "data" / "omnimatbench" / "cal_slots.jsonl"
@@ -30,14 +30,18 @@ OWN = [
 ]  # fmt: skip
 
 
-def golds():
+def questions():
     if not SLOTS.exists():
         pytest.skip("the published golds are not here")
     lines = SLOTS.read_text(encoding="utf-8").splitlines()
-    return [slot for line in lines for slot in flat(json.loads(line)["final_answer_list"])]
+    return [json.loads(line)["final_answer_list"] for line in lines]
 
 
-def decimal(value: Fraction) -> str:
+def golds():
+    return [slot for question in questions() for slot in flat(question)]
+
+
+def decimal(value):
     """An exact decimal of a number, cut after a hundred places."""
     places = next((n for n in range(100) if (value * 10**n).denominator == 1), 100)
     digits = str(abs(round(value * 10**places))).rjust(places + 1, "0")
@@ -57,6 +61,7 @@ def test_every_published_gold_is_right_by_itself():
     assert (len(slots), len(numeric(slots))) == (1226, 1005)
     assert sum(map(significant_figures, slots, slots)) == 1226
     assert sum(map(published, slots, slots)) == 1226
+    assert (len(questions()), sum(len(flat(each)) == 1 for each in questions())) == (502, 211)
 
 
 def test_plain_decimals_of_the_golds():
@@ -64,13 +69,9 @@ def test_plain_decimals_of_the_golds():
     plain = [decimal(read(slot).value) for slot in slots]
     assert sum(map(published, slots, plain)) == 902
     assert sum(map(significant_figures, slots, plain)) == 1005
-
-
-def test_fifteen_digits_with_an_exponent():
-    slots = numeric(golds())
-    written = [f"{float(read(slot).value):.14e}" for slot in slots]
-    assert sum(map(published, slots, written)) == 902
-    assert sum(map(significant_figures, slots, written)) >= 1004
+    fifteen = [f"{float(read(slot).value):.14e}" for slot in slots]
+    assert sum(map(published, slots, fifteen)) == 902
+    assert sum(map(significant_figures, slots, fifteen)) >= 1004
 
 
 def test_what_the_published_script_asks_of_exponents():
@@ -92,7 +93,23 @@ def test_half_of_the_last_digit():
         near = [decimal(read(slot).value + share * read(slot).quantum) for slot in slots]
         assert sum(map(significant_figures, slots, near)) == accepted
     zeros = [slot for slot in golds() if significant_figures(slot, "0")]
-    assert (len(zeros), {read(slot).value for slot in zeros}) == (6, {0})
+    assert sum(read(slot) is not None for slot in zeros) == 6
+    # The others are symbols that are zero, and the question asks for values only.
+    assert all(re.fullmatch(r".+=\s*0|0|0\.00", slot) for slot in zeros)
+
+
+def test_who_leaves_symbols_and_units_away_is_right():
+    """Golds with one number and a symbol or a unit, though questions ask for neither."""
+    dressed = [(slot, bare_of(slot)) for slot in golds() if read(slot) is None]
+    dressed = [(slot, number) for slot, number in dressed if number]
+    assert len(dressed) == 39
+    assert all(significant_figures(*pair) for pair in dressed)
+    assert not any(significant_figures(slot, "77.7") for slot, _ in dressed)
+
+
+def bare_of(slot):
+    match = re.fullmatch(r"(?:[\w\\{}]+\s*=\s*)*([-\d.]+(?: \\times 10\^\d)?)%?", slot)
+    return match[1] if match else None
 
 
 @pytest.mark.parametrize(
@@ -111,7 +128,18 @@ def test_half_of_the_last_digit():
         (".5", "0.5", True, False), ("5.", "5", True, False), ("(1,2)", "(12)", False, True),
         ("2", "2.5", True, True), ("22,618", "22618", True, True),
         ("1.5e-5", "1.5 \N{MULTIPLICATION SIGN} 10⁻⁵", True, False),
-        ("1.5e-5", "1.5x10^-5", True, False),
+        ("1.5e-5", "1.5x10^-5", True, False), ("1.5e4", "1.5x10^4", True, True),
+        ("2.0", r"\frac{4.0}{2}", False, True), ("2.0", "4.0/2", False, True),
+        ("2.0", r"\mathbf{2.0}", True, True), ("2.0", r"\mathrm{2.0}", True, True),
+        ("2000", r"2\,000", True, True), ("2.0", "2.0*10^0", True, False),
+        ("2.0", "2.0x10^{0}", True, True), ("1.5", r"\operatorname{1.5}", True, True),
+        ("1234.5", "1{,}234.5", True, False), ("1.2e5", r"\(1.2 \times 10^5\)", True, False),
+        ("1.2e5", "1.2*10**5", True, False), ("0.5", r"\dfrac{1}{2}", True, False),
+        ("-5", "\N{HYPHEN}5", True, False), ("-5", "\N{NON-BREAKING HYPHEN}5", True, False),
+        ("2.5", "**2.5**", True, False), ("2.5", "\uff12\uff0e\uff15", True, False),
+        ("250", "2.5 \u2219 10^2", True, True), ("0.5", r"\frac12", True, False),
+        ("0.5", r"\dfrac12", True, False), ("2.5", r"\num{2.5}", True, False),
+        ("65%", "65", True, False), ("A_{11} = 13.60", "13.6", True, False),
         ("-0.05", "\N{MINUS SIGN}0.05", True, True), ("5", "", False, False),
         ("5", "nan", False, False),
         ("\\frac{1}{2}", "0.5", True, False), ("1/0", "1/0", True, True),
@@ -128,17 +156,6 @@ def test_padding_is_what_the_published_denominator_pays_for():
     assert published_slots(["5", "6"], ["5"]) == (1, 2)
 
 
-def test_sums_of_the_paper():
-    file = SLOTS.with_name("published.json")
-    if not file.exists():
-        pytest.skip("the published tables are not here")
-    tables = json.loads(file.read_text())
-    for model, printed in (("Claude Opus 4.7", 0.372), ("Gemini 3.1 Pro", 0.346)):
-        overall = (tables["qa_f1"][model] + tables["cal_slot"][model]) / 2
-        assert round(overall, 3) == printed
-    assert tables["table3_overall"]["Gemini 3.1 Pro"] == 0.347  # as printed there
-
-
 # --- without the published data --------------------------------------------------------------
 
 
@@ -148,6 +165,11 @@ def test_a_gold_is_right_by_itself(slot):
         assert rule(slot, slot), rule
 
 
+#: The machine may be busy.
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@patient
 @given(
     st.integers(-(10**8), 10**8), st.integers(0, 6), st.integers(-40, 40),
     st.fractions(-2, 2, max_denominator=997),
@@ -166,6 +188,7 @@ def test_right_is_within_half_a_quantum(digits, decimals, power, off):
         assert significant_figures(gold, near) is (abs(off) <= Fraction(1, 2))
 
 
+@patient
 @given(st.text(max_size=400), st.sampled_from(OWN))
 def test_no_text_harms(text, gold):
     for one, other in ((gold, text), (text, gold)):
@@ -219,6 +242,7 @@ def test_whatever_code_returns_is_laid_out():
         ("5 MPa", "5 kPa", False),
         ("5 MPa", "5 kg", False), ("Yes", "yes.", True), ("CsCl-type", "cscl-type", True),
         ("Yes", "no", False), ("5", "x = 6", False), ("0.5 nm", "5 Å", True),
+        ("pH = 7", "pH = 7.0", True), ("pH = 7", "pOH = 7", False), ("pH = 7", "7", True),
         ("1.50 eV", "2.40e-19 J", True),
     ],
 )  # fmt: skip
@@ -241,9 +265,10 @@ def test_error_classes(gold, answer, kind):
 
 
 def test_threshold():
-    assert threshold("100", "110")
-    assert not threshold("100", "110.1")
+    assert threshold("100", "111")  # a tenth of the larger one
+    assert not threshold("100", "111.2")
     assert not threshold("0", "0.001")
+    assert threshold("0", "1e-13")
 
 
 def test_latex_that_json_took_for_an_escape():

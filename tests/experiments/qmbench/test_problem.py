@@ -4,7 +4,7 @@ import shutil
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments.benchmarks.qmbench.__main__ import main as command
@@ -106,19 +106,21 @@ FAULTS = {
                           "6: answer: Input should be a valid string"),
     "topics": (NUMBER.replace("[electronic]", "[]"), "2: topics: "),
     "difficulty": (CHOICE.replace("easy", "trivial"), "3: difficulty: "),
-    "an alias": (NUMBER.replace("[electronic]", "&x [a]\ntitle: *x"), "3: aliases are refused"),
+    "an alias": (NUMBER.replace("[electronic]", "&x [a]\ntitle: *x"), "3: has an alias"),
     "a key twice": (NUMBER + "id: other\n", "7: id: given twice"),
-    "a deep file": ("id: " + "[" * 50_000, "1: nested too deeply"),
+    "a deep file": ("id: " + "[" * 50_000, "1: is nested deeper"),
     "no YAML": ("id: 'x\n", "found unexpected end of stream"),
     "a tag": ("id: !!python/object/apply:os.system [ls]\n", "1: could not determine a construct"),
+    "a false tag": ("id: !!map [ls]\n", "1: expected a mapping node"),
+    "another false tag": ("id: !!seq {a: b}\n", "1: expected a sequence node"),
     "a list": ("- a\n", "1: a problem is a mapping"),
     "nothing": ("", "1: a problem is a mapping"),
-    "a date": (NUMBER.replace("id: gap", "id: 2026-13-41"), "cannot be read: month must be"),
+    "a date": (NUMBER.replace("id: gap", "id: 2026-13-41"), "cannot be read (month must be"),
     "no such file": (POSCAR.replace("rutile.vasp", "other"), "5: answer.poscar: 'other' is no"),
     "another folder": (POSCAR.replace("rutile.vasp", "../rutile.vasp"), "is no text file beside"),
     "an image": (NUMBER + "images: [x.png]\n", "7: images: x.png is no picture beside the file"),
     "an image elsewhere": (NUMBER + "images: [/etc/passwd.png]\n", "is no picture beside"),
-    "size": ("#" * 1_100_000, "1: larger than 1,000,000 bytes"),
+    "size": ("#" * 5_000_000, ": is larger than 4 MB"),
 }  # fmt: skip
 
 
@@ -137,24 +139,12 @@ def test_one_line_says_what_is_wrong(name, tmp_path):
     assert "\n" not in message
 
 
-def test_bytes_that_are_no_text(tmp_path):
-    path = tmp_path / "bad.yaml"
-    path.write_bytes(b"\xff\xfe\x00id")
-    with pytest.raises(ProblemError, match=r"bad\.yaml:1: cannot be read"):
-        read_problem(path)
-
-
 def test_two_problems_of_one_name(folder):
     shutil.copy(folder / "integer.yaml", folder / "other.yaml")
     (error,) = [said for _, said in read_folder(folder) if isinstance(said, ProblemError)]
     assert f"other.yaml:1: id: count is also that of {folder / 'integer.yaml'}" in str(error)
     with pytest.raises(ProblemError, match="is also that of"):
         QMBenchmark(path=str(folder)).load()
-
-
-def test_a_folder_without_problems(tmp_path):
-    with pytest.raises(ProblemError, match="no problem files"):
-        QMBenchmark(path=str(tmp_path)).load()
 
 
 def test_a_canary_in_its_own_prompt_is_refused(folder):
@@ -164,6 +154,7 @@ def test_a_canary_in_its_own_prompt_is_refused(folder):
         QMBenchmark(path=str(folder)).load()
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300), st.integers(0, 14))
 def test_any_text_is_a_problem_or_one_line(tmp_path_factory, junk, line):
     path = tmp_path_factory.mktemp("any") / "any.yaml"
@@ -200,20 +191,3 @@ def test_check_runs_the_grader_on_a_structure(folder, capsys):
     assert command(["check", str(folder)]) == 1
     said = capsys.readouterr().out
     assert "poscar.yaml:1: rutile: its own answer cannot be read: Unreadable" in said
-
-
-def test_errors_of_the_command_are_one_line(tmp_path, capsys):
-    assert command(["check", str(tmp_path)]) == 2
-    assert capsys.readouterr().err.startswith(f"error: {tmp_path}: no problem files")
-    assert command(["points", str(tmp_path)]) == 2
-    assert "is not a run folder" in capsys.readouterr().err
-
-
-def test_options_that_cannot_be(tmp_path):
-    for options, said in (
-        ({"arm": "x"}, "arm=x: choose one of direct, tool"),
-        ({"templates": ["x"]}, "templates: no x; there are operations"),
-        ({"private": True}, "private=true needs path=FOLDER"),
-    ):
-        with pytest.raises(ProblemError, match=said):
-            QMBenchmark(**options)

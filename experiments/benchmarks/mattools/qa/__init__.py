@@ -1,1 +1,1 @@
-"""Multiple-choice questions: files, asking, answers; the benchmark is `benchmarks.mattools_qa`."""
+"""Multiple-choice questions: files, asking, answers."""

@@ -2,94 +2,106 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-from rich.console import Console
+from typing import Any
 
 from agents.answer_formats import Letters
 from agents.base import Question
-from docgen.library import read_library
-from docgen.sources import SourceError
-from experiments.benchmarks.mattools.qa import rules
-from experiments.benchmarks.mattools.qa.questions import QAError, QAQuestion, read_questions
-from experiments.benchmarks.mattools.qa.rules import write_by_rules
-from experiments.benchmarks.mattools.qa.wording import answering_prompt
-from experiments.samples import Sample
+from experiments.benchmarks.own import Task
+from experiments.samples import Sample, data_of, json_entries
 from experiments.scorers.choice import ChoiceScorer
-from sandbox import environments
-from sandbox.command import UsageError
+
+_PROMPT = str(data_of(__file__, "prompt"))
+LETTERS = ("A", "B", "C", "D")
+#: Questions about pymatgen 2026.10.24 that a language model wrote of its code and docstrings.
+SAMPLE = Path(__file__).with_name("sample.json")
+
+
+class QAError(ValueError):
+    """A file of questions cannot be read; names file and position."""
 
 
 @dataclass(frozen=True)
-class MatToolsQA:
-    """The published questions, or questions in their form.
+class QAQuestion:
+    """One question: its text, four choices by letter, and the right letter."""
 
-    Attributes
-    ----------
-    path
-        JSON lines, or a published JSON array; ``None`` makes questions by rules from the code
-        and docstrings of ``packages`` (once, kept in the cache).
-    packages
-        Import names the questions are about.
-    environment
-        Sandbox environment that holds the packages.
-    """
+    question: str
+    choices: Mapping[str, str]
+    correct_answer: str
+    #: ``code`` (with ``[MASK]`` in a piece of code), ``doc``, or empty when the file does not say.
+    kind: str = ""
+    source: str = ""  # file and symbol
 
-    path: Path | None = None
-    packages: Sequence[str] = ("pymatgen",)
-    environment: str = "live"
-    name: str = "mattools_qa"
-    scorer = ChoiceScorer()
 
-    def load(self) -> list[Sample]:
-        """All questions, numbered from 0.
+def mattools_qa(
+    path: Path | None = None,
+    packages: Sequence[str] = ("pymatgen",),
+    environment: str = "live",
+    name: str = "mattools_qa",
+) -> Task:
+    """Questions numbered from 0; ``conf/benchmark/mattools_qa.yaml`` explains the keys."""
+    file = Path(path or SAMPLE)
+    samples = [_sample(n, each, environment) for n, each in enumerate(read_questions(file))]
+    if not samples:
+        raise QAError(f"{file}: contains no question")
+    return Task(samples, ChoiceScorer(), packages, name)
 
-        Raises
-        ------
-        QAError
-            When the file is missing, empty, or something in it is not a question.
-        UsageError
-            When there is no such package to make questions of.
-        """
-        file = Path(self.path) if self.path is not None else self._by_rules()
-        samples = [self._sample(n, question) for n, question in enumerate(read_questions(file))]
-        if not samples:
-            raise QAError(f"{file}: contains no question")
-        return samples
 
-    def _sample(self, number: int, question: QAQuestion) -> Sample:
-        folder = "/".join(question.source.rpartition("/")[0].split("/")[:2])
-        labels = {"kind": question.kind, "area": folder}
-        return Sample(
-            Question(str(number), answering_prompt(question), answer=Letters()),
-            environment=self.environment,
-            labels={name: label for name, label in labels.items() if label},
-            target=question.correct_answer,
-            cluster=question.source,
+def _sample(number: int, question: QAQuestion, environment: str) -> Sample:
+    folder = "/".join(question.source.rpartition("/")[0].split("/")[:2])
+    labels = {"kind": question.kind, "area": folder}
+    return Sample(
+        Question(str(number), answering_prompt(question), answer=Letters()),
+        environment=environment,
+        labels={name: label for name, label in labels.items() if label},
+        target=question.correct_answer,
+        reference=question.correct_answer,
+        cluster=question.source,
+    )
+
+
+def read_questions(path: Path) -> Iterator[QAQuestion]:
+    """The questions of a file: JSON lines, or the published JSON array; else a `QAError`."""
+    where = str(path)
+    try:
+        for where, item in json_entries(path):  # noqa: B007 -- told below
+            yield from _questions(item)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise QAError(f"{where}: not a question ({reason})") from error
+    except OSError as error:
+        raise QAError(f"{path}: cannot be read ({error})") from error
+
+
+def _questions(item: Any) -> Iterator[QAQuestion]:
+    """A stored question, or a published item: a source with its questions."""
+    inner, source = [item], ""
+    if isinstance(item, dict) and isinstance(item.get("questions"), list):
+        inner, metadata = item["questions"], (item.get("source") or {}).get("metadata") or {}
+        parts = (str(metadata[key]) for key in ("code_source_file", "name") if key in metadata)
+        source = "/".join(parts)
+    for plain in inner:
+        choices, letter = plain["choices"], str(plain["correct_answer"]).strip()
+        if letter not in LETTERS:
+            raise ValueError(f"correct_answer {letter!r:.40} is not a letter")
+        yield QAQuestion(
+            str(plain["question"]),
+            {key: str(choices[key]) for key in LETTERS},
+            letter,
+            str(plain.get("kind", "")),
+            str(plain.get("source", source)),
         )
 
-    def _by_rules(self) -> Path:
-        """The questions by rules; made when this environment has none yet."""
-        console = Console(stderr=True)
-        environments.build(
-            self.environment,
-            say=lambda line: console.print(f"Environment {self.environment}: {line}"),
-        )
-        # Other versions, or other rules, make other questions.
-        writer = hashlib.sha256(Path(rules.__file__).read_bytes()).hexdigest()[:8]
-        name = "-".join([environments.folder(self.environment).name, *self.packages, writer])
-        file = environments.cache_folder() / "questions" / f"{name}.jsonl"
-        if file.is_file():
-            return file
-        try:
-            with console.status("Reading the library"):
-                library = read_library(self.packages, environments.site_packages(self.environment))
-        except SourceError as error:
-            raise UsageError(f"benchmark.packages: {error}") from error
-        file.parent.mkdir(parents=True, exist_ok=True)
-        counts = write_by_rules(library, tuple(library.symbols.values()), file, console)
-        console.print(f"{counts.total()} questions -> {file}", highlight=False)
-        return file
+
+def answering_prompt(question: QAQuestion) -> str:
+    """What a model is asked: the question, four choices, one letter in tags."""
+    choices = {letter.lower(): _lettered(question, letter) for letter in LETTERS}
+    return _PROMPT.format(question=question.question, **choices)
+
+
+def _lettered(question: QAQuestion, letter: str) -> str:
+    """Published choices carry their letter in the text; it is not put there twice."""
+    text = question.choices[letter]
+    return text if text[:1] == letter and text[1:2] in {".", ")", ":"} else f"{letter}. {text}"

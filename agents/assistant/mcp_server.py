@@ -1,0 +1,173 @@
+"""The tools as a server of the Model Context Protocol, over standard input and output.
+
+It offers what :class:`agents.toolbox.Toolbox` offers a model, with files for ``run``, and
+``solve``. A mistake in a call and a part that is missing are results that say what to do. Standard
+output belongs to the protocol: everything else goes to standard error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import importlib.metadata
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import ToolAnnotations
+from pydantic import Field
+
+from agents.assistant import store
+from agents.assistant.config import AssistantConfig, needs_model
+from agents.assistant.events import Event
+from agents.assistant.files import attach
+from agents.assistant.session import Assistant, open_assistant
+from agents.toolbox import DOCUMENTATION, Toolbox, settled
+from agents.toolbox.box import Code
+from agents.toolbox.texts import PAGE, Mistake, describe
+from matsmith.core.errors import ActionableError
+from matsmith.core.terminal import printable
+from sandbox.base import Mount
+
+INSTRUCTIONS = (
+    "Tools for writing Python that runs on the installed versions of pymatgen and its add-ons: "
+    "documentation that is searched, looked up and followed, execution in a sandbox without "
+    "network, and a complete answer to a question."
+)
+
+Files = Annotated[
+    list[str],
+    Field(max_length=100, description="Input files or folders of this machine; the code reads them"
+          " under their last part. What it writes to `out` comes back as paths."),
+]  # fmt: skip
+Entry = Annotated[
+    str,
+    Field(max_length=100, description="Function without arguments whose value is returned."),
+]
+Asked = Annotated[
+    str,
+    Field(min_length=1, max_length=20_000, description="What is to be computed, in words."),
+]
+
+
+class Served:
+    """What the tools work with, built when first needed: a client waits seconds for a greeting."""
+
+    def __init__(self, config: AssistantConfig) -> None:
+        self.config = config
+        self.folder = store.new_session()
+        self.stack = AsyncExitStack()
+        self._building = asyncio.Lock()
+        self._assistant: Assistant | None = None
+
+    async def assistant(self) -> Assistant:
+        """The assistant; the first call may build documents for a minute."""
+        async with self._building:
+            if self._assistant is None:
+                opened = open_assistant(self.config, say=_say, warm=False)
+                self._assistant = await self.stack.enter_async_context(opened)
+            return self._assistant
+
+    async def ready(self) -> Any:
+        """The documents, for a toolbox that waits for them (:func:`agents.toolbox.settled`)."""
+        return await settled((await self.assistant()).runtime.retriever)
+
+    async def run(
+        self,
+        code: Code,
+        entry: Entry = "",
+        files: Files = [],  # noqa: B006 -- a schema's default, never changed
+    ) -> str:
+        """Execute Python in the sandbox: result, exceptions, output. Runs share nothing."""
+        assistant = await self.assistant()
+        mounts = [Mount(path, name) for name, path in attach({}, files).items()]
+        done = await assistant.sandbox.run(
+            code, entry, timeout=assistant.runtime.timeout, mounts=mounts, collect=True
+        )
+        written = store.write_files(self._place(), done.files)
+        return "\n".join([describe(done), *(f"written: {path}" for path in written)])[:PAGE]
+
+    async def solve(
+        self,
+        question: Asked,
+        context: Context,
+        files: Files = [],  # noqa: B006 -- see above
+    ) -> dict[str, Any]:
+        """Answer a question about materials with code that was executed on the installed versions.
+
+        Needs a model (OPENAI_API_KEY, or model.base_url). Takes minutes; reports its steps as
+        progress.
+        """
+        needs_model(self.config)
+        session = (await self.assistant()).session()
+        steps: list[asyncio.Task[None]] = []
+
+        def listen(event: Event) -> None:
+            telling = context.report_progress(len(steps) + 1, None, event.text)
+            steps.append(asyncio.create_task(telling))
+
+        answer = await session.ask(question, files=files, listen=listen)
+        await asyncio.gather(*steps)
+        place = self._place()
+        store.write_files(place, answer.files)
+        message = (answer.text or answer.error)[:PAGE]
+        return {"works": answer.works, "message": message, **store.as_json(answer, place)}
+
+    def _place(self) -> Path:
+        """Where the files of a call are kept; it is made with the first of them."""
+        return self.folder / str(sum(1 for _ in self.folder.glob("*")) + 1)
+
+
+def _told(tool: Callable[..., Any]) -> Callable[..., Any]:
+    """The tool; what a caller can do something about is an error of its call."""
+
+    @functools.wraps(tool)
+    async def call(*given: Any, **named: Any) -> Any:
+        try:
+            return await tool(*given, **named)
+        except (ActionableError, Mistake, ValueError, OSError) as error:
+            raise ToolError(printable(error)) from error
+
+    return call
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{printable(text)}\n")
+
+
+def build_server(config: AssistantConfig) -> MCPServer[None]:
+    """A server with the tools."""
+    served = Served(config)
+
+    @asynccontextmanager
+    async def lifespan(_: MCPServer[None]) -> AsyncIterator[None]:
+        async with served.stack:
+            yield
+
+    server: MCPServer[None] = MCPServer(
+        "matsmith", instructions=INSTRUCTIONS, version=importlib.metadata.version("matsmith"),
+        lifespan=lifespan, log_level="WARNING",
+    )  # fmt: skip
+    documents = DOCUMENTATION if config.retrieval.source != "none" else ()
+    box: Any = Toolbox(served, None, answers=False)  # type: ignore[arg-type]
+    for name in (*documents, "run", "solve"):
+        about = ToolAnnotations(
+            read_only_hint=True, idempotent_hint=name not in {"run", "solve"},
+            open_world_hint=name == "solve",
+        )  # fmt: skip
+        tool = getattr(box if name in documents else served, name)
+        server.add_tool(
+            _told(tool), name=name, annotations=about, structured_output=name == "solve"
+        )
+    return server
+
+
+async def serve(config: AssistantConfig) -> int:
+    """Serve until the client hangs up; returns the exit code."""
+    await build_server(config).run_stdio_async()
+    return 0

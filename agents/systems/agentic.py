@@ -1,0 +1,182 @@
+"""``agentic``: decompose, retrieve, rerank, recognise names, look them up, rerank, generate.
+
+Every choice of the model is by number or by name: documents are never written out again. What
+cannot be read from a reply is recorded as a check, and the step leaves its input as it was.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from langchain_core.documents import Document
+
+from agents import prompts
+from agents.base import StopReason
+from agents.episode import Episode, Retrieving
+from agents.revision import merge
+from docgen.reading import last_tagged
+from retrieval.rerank import read_order
+from sandbox.base import Outcome
+
+_NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+_BULLET = re.compile(r"^(?:[-*]|\d{1,3}[.)])\s*")
+MOST_LINES, MOST_CHARACTERS = 100, 1000  # of a list that a model writes, and of one of its lines
+NEAR = 10  # documents among which a name that does not exist is looked for
+
+
+@dataclass
+class Agentic(Retrieving):
+    """A pipeline of retrieval steps before one generation.
+
+    Parameters
+    ----------
+    queries
+        Search queries at most (published: 4).
+    top
+        Documents that a rerank keeps (published: 5).
+    names
+        Classes, methods and functions that are looked up at most.
+    sources
+        How many of them are also shown as source code; 0 shows none and needs no sandbox.
+    """
+
+    name = "agentic"
+
+    queries: int = 4
+    top: int = 5
+    names: int = 8
+    sources: int = 3
+
+    async def _steps(self, episode: Episode) -> StopReason:
+        prompt = episode.question.prompt
+        found: list[Document] = []
+        for query in await self._decompose(episode):
+            found = merge(found, await episode.retrieve(query, self.documents))
+        found = await self._rerank(episode, found)
+        names = await self._names(episode, found)
+        looked_up = await episode.lookup(names, self.names)
+        documents = await self._rerank(episode, merge(looked_up, found))
+        sources = await self._sources(episode, documents, looked_up)
+        answer = await episode.draft(prompts.generate(prompt, documents, sources=sources))
+        return "answered" if answer else "format_error"
+
+    async def _decompose(self, episode: Episode) -> list[str]:
+        reply = await episode.ask(
+            "decompose", prompts.decompose(episode.question.prompt, self.queries)
+        )
+        queries = read_lines(reply, "queries")[: self.queries]
+        if not queries:
+            episode.check(["decompose: no query could be read; the question itself is the query"])
+        return queries or [episode.question.query]
+
+    async def _rerank(self, episode: Episode, documents: list[Document]) -> list[Document]:
+        if len(documents) <= self.top:
+            return documents
+        messages = prompts.rerank(episode.question.prompt, documents, self.top)
+        reply = await episode.ask("rerank", messages)
+        chosen = read_order(reply, len(documents))[: self.top]
+        if not chosen:
+            episode.check(["rerank: no number could be read; the order of retrieval is kept"])
+            return documents[: self.top]
+        return [documents[index] for index in chosen]
+
+    async def _names(self, episode: Episode, documents: Sequence[Document]) -> list[str]:
+        """Names that the model asks for, each as the symbol table has it."""
+        messages = prompts.names(episode.question.prompt, documents, self.names)
+        reply = await episode.ask("names", messages)
+        asked = read_names(reply)
+        if not asked:
+            episode.check(["names: no name could be read; nothing is looked up"])
+        resolved, notes = [], []
+        for name in dict.fromkeys(asked[: self.names]):
+            known = await self._resolve(episode, name)
+            if known is None:
+                notes.append(f"names: `{name}` is not in the symbol table, nor is one like it")
+            else:
+                resolved.append(known)
+                if known != name and known.rpartition(".")[2] != name.rpartition(".")[2]:
+                    notes.append(f"names: `{name}` does not exist; `{known}` is nearest")
+        if notes:
+            episode.check(notes)
+        return resolved
+
+    async def _resolve(self, episode: Episode, name: str) -> str | None:
+        """``name`` itself where the corpus has it, else the symbol whose name is most like it."""
+        retriever = episode.context.retriever
+        if retriever is None:
+            return name
+        if await retriever.lookup(name) is not None:
+            return name
+        like = await retriever.search(name, k=NEAR)
+        table = {str(d.metadata["qualname"]).rpartition(".")[2].lower(): d for d in reversed(like)}
+        short = name.rpartition(".")[2].lower()
+        near = get_close_matches(short, table, n=1, cutoff=0.75)
+        return str(table[near[0]].metadata["qualname"]) if near else None
+
+    async def _sources(
+        self, episode: Episode, documents: Sequence[Document], looked_up: Sequence[Document]
+    ) -> dict[str, str]:
+        """Source of the functions and methods among the documents that were asked for by name."""
+        asked = {str(document.metadata.get("id")) for document in looked_up}
+        names = [
+            str(document.metadata.get("qualname"))
+            for document in documents
+            if str(document.metadata.get("id")) in asked
+            and document.metadata.get("kind") in {"function", "method", "property"}
+        ]
+        return await find_sources(episode, names[: self.sources])
+
+
+async def find_sources(episode: Episode, names: Sequence[str]) -> dict[str, str]:
+    """Source of the installed objects among ``names``; a failure is recorded."""
+    if not names:
+        return {}
+    probe = inspect.getsource(source_texts)
+    execution = await episode.run(
+        f"{probe}\n\ndef main():\n    return source_texts({list(names)!r})\n", "main"
+    )
+    if execution.outcome != Outcome.OK or not isinstance(execution.result, dict):
+        reason = " ".join((execution.error or "").split()[-40:])
+        told = f"the source of the libraries could not be read: {execution.outcome} {reason}"
+        episode.check([told])
+        return {}
+    return {str(name): str(text) for name, text in execution.result.items()}
+
+
+def source_texts(names: list[str], longest: int = 4000) -> dict[str, str]:
+    """Source of each name that is installed, cut to a readable length; runs in the sandbox."""
+    import inspect  # noqa: PLC0415 -- only this text is sent
+    import pkgutil  # noqa: PLC0415
+    import types  # noqa: PLC0415
+    import warnings  # noqa: PLC0415
+
+    warnings.simplefilter("ignore")
+    texts = {}
+    for name in names:
+        try:
+            found = pkgutil.resolve_name(name)
+            function = getattr(found, "fget", None) or getattr(found, "func", None) or found
+            text = inspect.getsource(inspect.unwrap(function))
+        except (ImportError, AttributeError, OSError, TypeError, ValueError):
+            continue
+        if len(text) > longest:
+            text = text[:longest].rsplit("\n", 1)[0] + "\n    ...\n"
+        if not isinstance(found, types.ModuleType):
+            texts[name] = text
+    return texts
+
+
+def read_names(reply: str) -> list[str]:
+    """The first dotted name in each line of ``<names>``."""
+    return [m[0] for line in read_lines(reply, "names") if (m := _NAME.search(line))]
+
+
+def read_lines(reply: str, tag: str) -> list[str]:
+    """Lines of a list that a model was asked for, each once, without bullets."""
+    lines = (last_tagged(reply, tag) or "").splitlines()[:MOST_LINES]
+    cleaned = [_BULLET.sub("", line.strip()[:MOST_CHARACTERS]).strip() for line in lines]
+    return list(dict.fromkeys(line for line in cleaned if line))

@@ -1,0 +1,94 @@
+"""``code2``: two turns, as OmniMatBench has it: first a program, then the answer."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from dataclasses import dataclass
+
+from agents import prompts
+from agents.answer import Answer
+from agents.answer_formats import CODE
+from agents.base import StopReason
+from agents.checks import SHOWN_CHARACTERS
+from agents.episode import Episode, System
+from agents.models import Message
+from docgen.reading import fences, spoken
+
+_FIRST = """\
+First write one Python program, in one fenced block, that computes what the question needs and \
+prints it. It is run once{libraries}, without input, network or files; what it prints is shown to \
+you, and then you answer."""
+_FREE = """ If no calculation is needed, write no program."""
+_SECOND = """\
+The program was run. It printed:
+<printed>
+{printed}
+</printed>
+
+Now answer the question. {instruction}"""
+_NO_PROGRAM = "nothing: there was no program"
+
+
+@dataclass
+class Code2(System):
+    """A program in the sandbox, whose output stands before the answer.
+
+    Parameters
+    ----------
+    libraries
+        Whether the program may import more than the standard library (published: no).
+    forced
+        Whether a program is asked for even where none is needed (published: yes).
+    """
+
+    name = "code2"
+    uses_retrieval = False
+    writes_code = False  # the answer itself is in whatever form a question wants
+
+    libraries: bool = False
+    forced: bool = True
+
+    async def _steps(self, episode: Episode) -> StopReason:
+        question = episode.question
+        if question.answer == CODE:
+            return await episode.conclude(prompts.request_answer(question))
+        told = "" if self.libraries else " with the standard library only"
+        request = _FIRST.format(libraries=told) + ("" if self.forced else _FREE)
+        asked = [*prompts.request_answer(question), Message("user", request)]
+        reply = await episode.ask("program", asked)
+        blocks = list(fences(spoken(reply)))
+        printed = await self._run(episode, blocks[-1][1]) if blocks else _NO_PROGRAM
+        second = _SECOND.format(printed=printed, instruction=question.answer.instruction)
+        asked += [Message("assistant", reply), Message("user", second)]
+        return await episode.conclude(asked)
+
+    async def _run(self, episode: Episode, program: str) -> str:
+        """What the program prints, or why it does not."""
+        if not self.libraries and (refused := _foreign(program)):
+            return f"nothing: it imports {refused}, and only the standard library is allowed"
+        # As data: whatever the program is, it stays one literal of the code that runs it.
+        code = (
+            f"PROGRAM = {program!r}\n\n\ndef main():\n"
+            '    exec(compile(PROGRAM, "program.py", "exec"), {"__name__": "__main__"})\n'
+            "    return {}\n"
+        )
+        execution = await episode.execute(Answer(code, "main", "strict"))
+        said = "\n".join(filter(None, [execution.stdout, execution.error or ""]))
+        return said.strip()[-SHOWN_CHARACTERS:] or "nothing"
+
+
+def _foreign(program: str) -> str | None:
+    """The first import that is not of the standard library."""
+    try:
+        tree = ast.parse(program)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None  # it will not run either
+    for node in ast.walk(tree):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            names = [node.module or ""]
+        for name in names:
+            if name.partition(".")[0] not in sys.stdlib_module_names:
+                return name
+    return None

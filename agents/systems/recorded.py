@@ -1,0 +1,116 @@
+"""``system=recorded``: answers that exist already, from a file or from a run, scored again."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agents.answer import Answer
+from agents.answer_formats import Reading
+from agents.base import INFRASTRUCTURE, StopReason
+from agents.episode import Episode, System
+from matsmith.core.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What somebody answered: the reply as text, or the value itself.
+
+    ``code`` is the final one of a run, which need not be in its last reply.
+    """
+
+    answer: Any
+    code: str | None = None
+    entry: str | None = None
+
+
+def read_answers(path: Path) -> dict[tuple[str, int], Recording]:
+    """Read ``{"id": ..., "answer": ...}`` lines, or the trajectories of a run folder.
+
+    Lines may have ``code`` and ``entry`` as well, where the final code is known.
+
+    They are found by question and seed; several lines about one question are its seeds, in their
+    order. What cannot be read is a `UsageError`.
+    """
+    if path.is_dir():
+        return _of_run(path)
+    if not path.is_file():
+        raise UsageError(f"answers={path}: no such file or run folder")
+    found: dict[tuple[str, int], Recording] = {}
+    seen: Counter[str] = Counter()
+    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            read = json.loads(line)
+            name, answer = str(read["id"]), read["answer"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise UsageError(
+                f'answers={path}, line {number}: must be JSON like {{"id": "move-1", "answer": '
+                '"the whole reply"}'
+            ) from None
+        found[name, seen[name]] = Recording(answer, read.get("code"), read.get("entry"))
+        seen[name] += 1
+    if not found:
+        raise UsageError(f"answers={path}: no answers in it")
+    return found
+
+
+def _of_run(folder: Path) -> dict[tuple[str, int], Recording]:
+    found = {}
+    for path in sorted(folder.glob("trajectories/*.json")):
+        try:
+            kept = json.loads(path.read_bytes())
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{path}: cannot be read ({error})") from error
+        if kept["stop_reason"] not in {*INFRASTRUCTURE, "budget"}:
+            answer = kept["answer"] or kept["value"]
+            recording = Recording(answer, kept["code"], kept["entry"])
+            found[str(kept["question"]["id"]), int(kept["seed"])] = recording
+    if not found:
+        raise UsageError(f"answers={folder}: is not a run folder with answers (no trajectories)")
+    return found
+
+
+@dataclass
+class Recorded(System):
+    """Gives recorded answers.
+
+    Parameters
+    ----------
+    answers
+        File or run folder, see :func:`read_answers`.
+    digest
+        Of its content: other answers are another run.
+    """
+
+    name = "recorded"
+    uses_retrieval = False
+    writes_code = False
+    executes = False
+    llm = True
+
+    answers: str = ""
+    digest: str = ""
+
+    def __post_init__(self) -> None:
+        self._answers = read_answers(Path(self.answers))
+
+    async def _steps(self, episode: Episode) -> StopReason:
+        key = (episode.question.id, episode.seed)
+        if key not in self._answers:
+            raise LookupError(f"{key[0]}, seed {key[1]}: no answer was recorded")  # unknown
+        recorded = self._answers[key]
+        if recorded.code is not None and recorded.entry is not None:
+            episode.reply = str(recorded.answer or "")
+            episode.answer = Answer(recorded.code, recorded.entry, "strict")
+        elif isinstance(recorded.answer, str):
+            episode.reply = recorded.answer
+            episode.read()
+        elif recorded.answer is not None:
+            episode.reply = json.dumps(recorded.answer)
+            episode.answer = Reading(recorded.answer, "strict")
+        return "answered" if episode.answer is not None else "format_error"

@@ -1,0 +1,146 @@
+"""``tools``: the model looks up, runs and decides for itself, and ends with ``answer``.
+
+The conversation is append-only, so that an endpoint can keep its beginning, until
+``model.context_tokens`` is near: then old results of tools are condensed.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agents import prompts
+from agents.answer_formats import CODE
+from agents.base import StopReason
+from agents.checks import SHOWN_CHARACTERS, cut
+from agents.episode import Episode, System
+from agents.models import CHARACTERS_PER_TOKEN, Message, Reply, ToolCall
+from agents.toolbox import Toolbox
+
+MAX_CALLS = 16  # of one reply that are executed
+FEW = 3  # replies left, from which on the model is told so
+STALE = 3  # replies in a row that only repeat earlier calls end the loop
+FULL, EMPTIED = 0.8, 0.5  # shares of the context: where results are condensed, and down to what
+KEPT = 200  # characters of a condensed result
+
+
+@dataclass
+class Tools(System):
+    """A tool-calling loop; a tool whose part is missing is not offered.
+
+    Parameters
+    ----------
+    max_turns
+        Replies of the model at most.
+    """
+
+    name = "tools"
+    writes_code = False  # only where the question asks for it
+    executes = False
+
+    max_turns: int = 40
+
+    async def _steps(self, episode: Episode) -> StopReason:
+        question, equipment = episode.question, episode.context
+        box = Toolbox(
+            equipment.retriever, episode.run if equipment.sandbox is not None else None,
+            formats=question.formats, answers=question.answer == CODE, inputs=list(question.mounts),
+        )  # fmt: skip
+        try:
+            return await self._loop(episode, box)
+        finally:  # however it ended: code that ran is better than none
+            if episode.answer is None and box.succeeded is not None:
+                episode.answer = replace(box.succeeded, status="repaired")
+
+    async def _loop(self, episode: Episode, box: Toolbox) -> StopReason:
+        offered = box.schemas()
+        messages = prompts.with_tools(episode.question, list(box.tools))
+        recorded = stale = silent = 0
+        made: set[str] = set()
+        for turn in range(1, self.max_turns + 1):
+            reply = await episode.converse("tools", messages, tools=offered, earlier=recorded)
+            recorded = len(messages)
+            episode.reply = reply.text
+            if not reply.tool_calls:
+                silent += 1
+                code = episode.question.answer == CODE  # counts only when asked for twice
+                if (silent > 1 or not code) and episode.read():
+                    return "answered"
+                if silent > 1:
+                    return "format_error"
+                said = Message("assistant", reply.text.strip() or "(nothing)")
+                messages += [said, prompts.call_something(episode.question)]
+                continue
+            silent = 0
+            results = [await _result(episode, box, *item) for item in enumerate(reply.tool_calls)]
+            if box.answered is not None:
+                episode.answer = box.answered
+                return "answered"
+            calls = {_key(call) for call in reply.tool_calls}
+            stale = stale + 1 if calls <= made else 0
+            if stale == STALE:
+                return "repeated"
+            made |= calls
+            self._warn(episode, results, turn)
+            messages += [reply.message, *results]
+            if self._condense(messages, reply, results):
+                recorded = 0
+                made.clear()
+        return "iterations"
+
+    def _warn(self, episode: Episode, results: list[Message], turn: int) -> None:
+        """Say when few replies are left; a limit must not come as a surprise."""
+        left = self.max_turns - turn
+        if self.context.budget.calls is not None:
+            spent = episode.meter.usage.calls + episode.meter.usage.cached_calls
+            left = min(left, self.context.budget.calls - spent)
+        if left <= FEW:
+            told = f"{results[-1].text}\n\n[{left} more replies are left: answer]"
+            results[-1] = replace(results[-1], content=told)
+
+    def _condense(self, messages: list[Message], reply: Reply, results: Sequence[Message]) -> bool:
+        """Condense old results, oldest first, when the context is nearly full."""
+        window = self.context.model.config.context_tokens
+        if window is None:
+            return False
+        new = sum(len(result.text) for result in results) / CHARACTERS_PER_TOKEN
+        excess = reply.usage.tokens + new - EMPTIED * window
+        if excess < (FULL - EMPTIED) * window:
+            return False
+        condensed = False
+        for place, message in enumerate(messages[: -len(results)]):
+            if excess <= 0:
+                break
+            if message.role == "tool" and len(message.text) > 2 * KEPT:
+                note = f"{message.text[:KEPT]}\n[condensed; call again for all of it]"
+                excess -= (len(message.text) - len(note)) / CHARACTERS_PER_TOKEN
+                messages[place] = replace(message, content=note)
+                condensed = True
+        return condensed
+
+
+async def _result(episode: Episode, box: Toolbox, number: int, call: ToolCall) -> Message:
+    if box.answered is not None:
+        text = "not executed: the answer was given"
+    elif number >= MAX_CALLS:
+        text = f"not executed: at most {MAX_CALLS} calls in one reply"
+    else:
+        text = await _use(episode, box, call)
+    return Message("tool", text, call_id=call.id)
+
+
+async def _use(episode: Episode, box: Toolbox, call: ToolCall) -> str:
+    """Make the model's call of a tool; arguments that cannot be read are told to it."""
+    started, executed = time.monotonic(), box.executed
+    episode.begin(call.name, " ".join(str(value) for value in call.arguments.values())[:200])
+    text = call.error or (await box.call(call.name, call.arguments)).text
+    result = cut(text, SHOWN_CHARACTERS)
+    ran = {"executions": box.executed - executed} if box.executed > executed else {}
+    episode.note(call.name, call.arguments, result, time.monotonic() - started, **ran)
+    return text
+
+
+def _key(call: ToolCall) -> str:
+    return json.dumps([call.name, call.error, dict(call.arguments)], sort_keys=True)

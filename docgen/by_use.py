@@ -1,0 +1,188 @@
+"""Score documents by use: who sees one document alone writes a call, and the call is run.
+
+``python -m docgen by_use package=pymatgen.analysis.defects out=used.jsonl model=openai`` says
+whether each call runs and returns what the signature declares. The worst come first: those to write
+again. Finished ones stand in ``out`` at once: the same command resumes, and asks again only where a
+document has changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt
+
+from docgen.chat import open_writer
+from docgen.check import Checker
+from docgen.content import contents
+from docgen.facts import Content, render_document, render_facts
+from docgen.library import read_library
+from docgen.reading import fences, spoken
+from docgen.replies import Chat
+from docgen.sources import SourceError
+from docgen.symbols import Library, digest
+from docgen.texts import (
+    EXAMPLES,
+    SHIPPED,
+    TextsError,
+    examples,
+    prewritten,
+    render_text,
+    text_files,
+)
+from matsmith.core.command import Command, Commas, Group
+from matsmith.core.errors import UsageError
+from matsmith.core.jsonl import JsonLines, read_lines
+from matsmith.core.progress import meter
+from sandbox.base import SandboxConfig, SandboxError
+from sandbox.environments import cache_folder, site_packages
+from sandbox.factory import get_sandbox
+
+INSTRUCTIONS = """\
+You see the documentation of one symbol of a Python library, and nothing else of that library.
+Write one fenced Python script that uses the symbol once, with realistic arguments, and assigns
+what it yields to `result`: what a function or method returns, the instance of a class.
+
+- It runs as it stands: it imports all that it uses and makes its inputs. There are no files and no
+  network; what must be read from a file, the script writes first, into a temporary folder.
+- No `try`, no assertions. Where the documentation does not say enough, write what is most likely.
+"""
+CALLED = frozenset({"function", "method", "classmethod", "staticmethod", "class"})
+#: From worst to best: no script; raises; wants what it does not make; another type than declared.
+ORDER = ("none", "fails", "inputs", "type", "runs")
+
+
+class Options(BaseModel):
+    """Arguments of ``python -m docgen by_use``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    package: Annotated[tuple[str, ...], Commas] = Field(description="import names, comma-separated")
+    out: Path = Field(description="JSONL file of verdicts; what it holds is not asked again")
+    model: Group = Field(Group(""), description="who answers; its keys by model.KEY=VALUE")
+    content: Content = Field("written", description="what documents hold (retrieval.content)")
+    symbols: Annotated[tuple[str, ...], Commas] = Field(
+        (), description="only these; none: all that is called"
+    )
+    sample: PositiveInt | None = Field(None, description="only so many, drawn by the seed")
+    seed: int = Field(0, description="of the sample")
+    env: str = Field("live", description="sandbox environment that holds the packages")
+    backend: str = Field("auto", description="sandbox: auto, bubblewrap, docker, podman")
+    concurrency: PositiveInt = Field(8, description="requests in flight")
+    timeout: PositiveFloat = Field(60.0, description="processor seconds of one script")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A document, who wrote it, and what it is the document of."""
+
+    qualname: str
+    writer: str
+    text: str
+
+    def key(self, model: Chat) -> str:
+        """Of everything that a verdict depends on."""
+        return digest(INSTRUCTIONS, model.name, self.qualname, self.text)
+
+
+def documents(library: Library, content: Content) -> list[Shown]:
+    """The documents of everything that can be called, as agents are given them."""
+    folders = [cache_folder() / "written", cache_folder() / "examples"]
+    written, _ = prewritten(library, text_files(library.versions, [SHIPPED, folders[0]]))
+    ran = examples(library, text_files(library.versions, [EXAMPLES, folders[1]]))
+    texts = contents(content, library, written, ran)
+    return [
+        Shown(name, texts[name].writer, render_document(render_facts(s), render_text(texts[name])))
+        for name, s in library.symbols.items()
+        if s.kind in CALLED
+    ]
+
+
+async def use(shown: Shown, model: Chat, checker: Checker) -> dict[str, Any]:
+    """Ask for a script about one document and run it; whatever the provider raises is raised."""
+    said = await model.ask(shown.text, INSTRUCTIONS)
+    scripts = [code for language, code in fences(f"{spoken(said.text)}\n") if language != "text"]
+    code = scripts[-1] if scripts else ""
+    found: dict[str, Any] = {"verdict": "none", "error": "no fenced script", "declared": ""}
+    if code and shown.qualname.rpartition(".")[2] not in code:
+        found["error"] = "the script does not use the symbol"
+    elif code:
+        found |= await checker.run("use", [code, shown.qualname])
+    names = {"qualname": shown.qualname, "writer": shown.writer, "of": shown.key(model)}
+    return {**names, **found, "code": code}
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Verdicts per writer, then what does not run, worst first."""
+    lines = []
+    for writer in sorted({row["writer"] for row in rows}):
+        mine = [row for row in rows if row["writer"] == writer]
+        counts = Counter(row["verdict"] for row in mine)
+        untold = sum(row["verdict"] == "runs" and not row["declared"] for row in mine)
+        lines.append(
+            f"{writer}: {len(mine)} documents used: {counts['runs']} calls run and return what is "
+            f"declared ({untold} declare nothing), {counts['type']} return another type, "
+            f"{counts['inputs']} ask for what they do not make, {counts['fails']} fail, "
+            f"{counts['none']} are none"
+        )
+    worst = sorted(rows, key=lambda row: (ORDER.index(row["verdict"]), row["qualname"]))
+    told = (row for row in worst if row["verdict"] != "runs")
+    return "\n".join([*lines, *(f"{r['verdict']}: {r['qualname']}: {r['error']}" for r in told)])
+
+
+async def _action(options: Options) -> int:
+    library = read_library(options.package, site_packages(options.env)).public()
+    shown = documents(library, options.content)
+    if strange := set(options.symbols).difference(one.qualname for one in shown):
+        raise UsageError(f"symbols={','.join(sorted(strange))}: nothing of that name can be called")
+    if options.symbols:
+        shown = [one for one in shown if one.qualname in options.symbols]
+    if options.sample is not None and options.sample < len(shown):
+        shown = random.Random(options.seed).sample(shown, options.sample)  # noqa: S311 - no secret
+    if not shown:
+        raise UsageError(f"package={','.join(options.package)}: nothing of that can be called")
+    kept = read_lines(options.out) if options.out.exists() else ()
+    known = {row["of"]: row for row in (json.loads(line) for _, line in kept)}
+    lost: list[str] = []
+    async with (
+        get_sandbox(SandboxConfig(backend=options.backend, env=options.env)) as sandbox,
+        open_writer(options.model, concurrency=options.concurrency) as model,
+    ):
+        if model is None:
+            raise UsageError("who answers? model=NAME")
+        missing = [one for one in shown if one.key(model) not in known]
+        checker, slots = Checker(sandbox, options.timeout), asyncio.Semaphore(options.concurrency)
+        with (
+            meter("Using documents", len(missing), show=True) as progress,
+            closing(JsonLines(options.out)) as lines,
+        ):
+
+            async def ask(one: Shown) -> None:
+                try:
+                    async with slots:
+                        found = await use(one, model, checker)
+                except SandboxError:  # no verdict on any document
+                    raise
+                except Exception as failure:  # noqa: BLE001 - every provider has its own; reported
+                    lost.append(f"{one.qualname}: {type(failure).__name__}: {failure}")
+                else:
+                    known[found["of"]] = found
+                    lines.append(found)
+                progress.advance()
+
+            await asyncio.gather(*map(ask, missing))
+        print(table([known[key] for one in shown if (key := one.key(model)) in known]))
+    for line in lost:
+        print(f"not answered: {line}")
+    return 1 if lost else 0
+
+
+main = Command("docgen by_use", str(__doc__), Options, _action, (SourceError, TextsError, OSError))

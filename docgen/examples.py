@@ -1,0 +1,309 @@
+"""Write examples that run: one short script per symbol, executed before it is kept.
+
+``python -m docgen examples package=pymatgen.analysis.defects out=examples.jsonl model=openai`` asks
+a model for a script that imports what it uses, makes its inputs and prints a result. One that
+fails goes back with the failure, up to three times. ``tests=FOLDER`` takes examples out of the
+library's own unit tests instead, without a model; of two that run the shorter one is used. Every
+finished one stands in ``out`` at once: the same command resumes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt
+
+from docgen.chat import open_writer
+from docgen.check import Checked, Checker
+from docgen.library import build_library
+from docgen.mined import scripts
+from docgen.prompts import Prompter
+from docgen.reading import fences, spoken
+from docgen.replies import Chat, behind
+from docgen.schedule import batches, documentation_order
+from docgen.sources import SourceError, read_sources
+from docgen.symbols import Library
+from docgen.texts import (
+    SHIPPED,
+    Checkpoint,
+    Text,
+    TextsError,
+    Verdict,
+    best,
+    prewritten,
+    source_hash,
+    text_files,
+)
+from docgen.usage import CodeResolver
+from matsmith.core.command import Command, Commas, Group
+from matsmith.core.errors import UsageError
+from matsmith.core.progress import meter
+from sandbox.base import SandboxConfig
+from sandbox.environments import cache_folder, site_packages
+from sandbox.factory import get_sandbox
+
+VERSION = "examples-2"  # raise it when the instructions change what a writer knows
+TESTS = "tests"  # the writer of what was taken from unit tests
+GALLERY = Path(__file__).parent / "gallery.py"
+INSTRUCTIONS = """\
+You write examples for the documentation of a Python library. For each <symbol> below write a line
+`# its.qualified.name`, then one fenced Python script.
+
+- It runs as it stands: it imports all that it uses and makes its inputs. Nobody has files for it,
+  there is no network, and it has a minute. What must be read from a file, the script writes first,
+  into a temporary folder. Below are lines that make inputs; copy and shorten what you need, they
+  cannot be imported. Where a result of a long calculation is needed, make one up of the right type
+  and shape: it shows the call, not physics.
+- It uses the symbol itself: a function or method is called, a class made, an attribute or property
+  read, of a module the main function called. Realistic arguments, those that matter by name.
+- It prints the result in a few short lines: values, shapes, types; nothing that changes from run to
+  run (addresses, times, unseeded random numbers, temporary paths).
+- As short as it can be, 25 lines at most; no assertions, no `try`, no printed headings.
+
+Scripts are run. You see what fails, and answer again for those symbols only. What cannot be made
+after an attempt that failed: instead of a script one line that begins with `Needs `, names the file
+or package that is missing, and says why nothing can stand in for it.
+
+Lines that make inputs:
+
+```python
+{gallery}```
+"""
+_TRIES = 3  # scripts out of tests that are run for one symbol
+_VALUES = frozenset({"constant", "attribute"})  # looked up, not called
+_OWNER = 3_000  # characters of a class whose members are asked for
+_LONGEST = 4_000  # characters of a script
+_ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}|/tmp/")
+_NEEDS = re.compile(r"^Needs [^\n]{3,400}", re.MULTILINE)
+_NO_SCRIPT = "no fenced script stands behind its name"
+
+
+class Options(BaseModel):
+    """Arguments of ``python -m docgen examples``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    package: Annotated[tuple[str, ...], Commas] = Field(description="import names, comma-separated")
+    out: Path = Field(description="JSONL file of examples; what it holds is not made again")
+    symbols: Annotated[tuple[str, ...], Commas] = Field(
+        (), description="only these; none: all but constants and attributes"
+    )
+    tests: Path | None = Field(None, description="unit tests of the library to take examples from")
+    model: Group = Field(Group(""), description="who writes; its keys by model.KEY=VALUE")
+    gallery: Path = Field(GALLERY, description="script with lines that make inputs")
+    env: str = Field("live", description="sandbox environment that holds the packages")
+    backend: str = Field("auto", description="sandbox: auto, bubblewrap, docker, podman")
+    concurrency: PositiveInt = Field(8, description="requests in flight")
+    attempts: PositiveInt = Field(3, description="scripts per symbol, the first included")
+    timeout: PositiveFloat = Field(60.0, description="processor seconds of one script")
+
+
+@dataclass(frozen=True)
+class ExampleWriter:
+    """Asks a model for examples and runs them; what is ``known`` tells about what symbols use."""
+
+    library: Library
+    model: Chat
+    checker: Checker
+    known: Mapping[str, Text]
+    gallery: str
+    attempts: int = 3
+
+    async def all(
+        self, names: Iterable[str], checkpoint: Checkpoint, concurrency: int
+    ) -> list[str]:
+        """Write what the checkpoint does not hold yet; returns what could not be asked."""
+        hashes = {name: source_hash(self.library.symbols[name]) for name in names}
+        missing = {
+            name for name, at in hashes.items() if not checkpoint.done(name, at, self.model.name)
+        }
+        prompter, slots = Prompter(self.library), asyncio.Semaphore(concurrency)
+
+        async def one(group: Sequence[str]) -> str:
+            async with slots:
+                made, unanswered = await self.write(group, prompter)
+            for text in made:
+                checkpoint.add(text)
+            progress.advance(len(group))
+            return unanswered
+
+        groups = batches(self.library, documentation_order(self.library), prompter, missing)
+        with meter("Writing examples", len(missing), show=True) as progress:
+            return [line for line in await asyncio.gather(*map(one, groups)) if line]
+
+    async def write(self, names: Sequence[str], prompter: Prompter) -> tuple[list[Text], str]:
+        """Examples of some symbols, one request after the other while some fail.
+
+        Returns
+        -------
+        tuple
+            The examples, and why the last request was not answered (empty: it was).
+        """
+        made: list[Text] = []
+        wrong = dict.fromkeys(names, "")
+        instructions = INSTRUCTIONS.format(gallery=self.gallery)
+        for attempt in range(1, self.attempts + 1):
+            pending = list(wrong)
+            faults = [f"# {name}\n{fault}" for name, fault in wrong.items() if fault]
+            parts = [prompter.build(pending, self.known), *self._owners(pending)]
+            parts += ["These failed; write them anew:", *faults] if faults else []
+            try:
+                said = await self.model.ask("\n".join(parts), instructions)
+            except Exception as failure:  # noqa: BLE001 - every provider has its own; reported
+                return made, f"{', '.join(pending)}: {type(failure).__name__}: {failure}"
+            replies = split(said.text, pending)
+            tried = await asyncio.gather(*(self._try(n, replies[n], attempt) for n in pending))
+            wrong = {}
+            for name, (section, checked) in zip(pending, tried, strict=True):
+                if checked.error and attempt < self.attempts:
+                    wrong[name] = f"{section}\n{checked.error}".strip()
+                else:
+                    made.append(self._text(name, section, checked))
+            if not wrong:
+                break
+        return made, ""
+
+    def _owners(self, names: Sequence[str]) -> list[str]:
+        """How the classes are made whose members are asked for without them."""
+        owners = {name.rpartition(".")[0] for name in names}.difference(names)
+        classes = (
+            self.library.symbols[one] for one in sorted(owners & self.library.symbols.keys())
+        )
+        shown = (f"# {c.qualname}\n{c.source[:_OWNER]}" for c in classes if c.kind == "class")
+        return [f"<bases>\n{source}\n</bases>" for source in shown]
+
+    async def _try(self, name: str, part: str, attempt: int) -> tuple[str, Checked]:
+        """The section of an example, and what is wrong with it."""
+        scripts = [code for language, code in fences(f"{part}\n") if language != "text"]
+        needs = _NEEDS.search(part)
+        if not scripts and needs and attempt > 1:
+            return needs[0], Checked("inputs")
+        if not scripts:
+            fault = "try once, with an input that is made up" if needs else _NO_SCRIPT
+            return "", Checked("none", error=fault)
+        code = scripts[-1].strip() + "\n"
+        if fault := unfit(code, name):
+            return f"{_section(code)}\nFails: {fault}", Checked("fails", error=fault)
+        checked = await self.checker.check(code)
+        if checked.verdict == "runs" and (fault := unstable(checked.printed)):
+            checked = Checked("fails", error=fault)
+        failure = f"\nFails: {checked.error}" if checked.error else ""
+        return _section(code, checked.printed) + failure, checked
+
+    def _text(self, name: str, section: str, checked: Checked) -> Text:
+        return _example(self.library, name, self.model.name, section, checked.verdict)
+
+
+def split(reply: str, names: Sequence[str]) -> dict[str, str]:
+    """What a reply says about each name, empty where it says nothing."""
+    text = spoken(reply)
+    listed = "|".join(map(re.escape, names))
+    marks = list(re.finditer(rf"^#{{1,4}} `?({listed})`?[ \t]*$", text, re.MULTILINE))
+    if len(names) == 1 and not marks:
+        return {names[0]: text}
+    return {**dict.fromkeys(names, ""), **dict(behind(marks, text))}
+
+
+def unfit(code: str, name: str) -> str:
+    """Why a script is not worth running."""
+    if len(code) > _LONGEST:
+        return f"it is longer than {_LONGEST} characters"
+    last = name.rpartition(".")[2]
+    return "" if re.search(rf"\b{re.escape(last)}\b", code) else f"it does not use {last}"
+
+
+def unstable(printed: str) -> str:
+    """Why what a script printed is of no use."""
+    if not printed.strip():
+        return "it prints nothing"
+    return "it prints an address or a temporary path" if _ADDRESS.search(printed) else ""
+
+
+def _example(library: Library, name: str, writer: str, section: str, verdict: Verdict) -> Text:
+    """An example as it is kept, in the form of a document with one section."""
+    date = datetime.now(UTC).date().isoformat()
+    text, at = f"## Example\n{section}\n", source_hash(library.symbols[name])
+    return Text(name, at, VERSION, writer, date, text, verdict)
+
+
+def _section(code: str, printed: str = "") -> str:
+    shown = f"\nPrints:\n```text\n{printed.rstrip()}\n```" if printed.strip() else ""
+    return f"```python\n{code}```{shown}"
+
+
+async def mine(
+    library: Library, found: Mapping[str, Sequence[str]], names: Iterable[str], checker: Checker
+) -> list[Text]:
+    """The first script of each symbol that runs and prints something; few are tried."""
+    ran: dict[str, asyncio.Task[Checked]] = {}  # several symbols stand in one script
+
+    async def one(name: str) -> Text | None:
+        for code in found[name][:_TRIES]:
+            if code not in ran:
+                ran[code] = asyncio.create_task(checker.check(code))
+            checked = await ran[code]
+            if checked.verdict == "runs" and not unstable(checked.printed):
+                return _example(library, name, TESTS, _section(code, checked.printed), "runs")
+        return None
+
+    texts = await asyncio.gather(*(one(name) for name in names if name in found))
+    return [text for text in texts if text is not None]
+
+
+async def _action(options: Options) -> int:
+    sources = read_sources(options.package, site_packages(options.env))
+    library = build_library(sources).public()
+    used = [n for n, s in library.symbols.items() if s.kind not in _VALUES]
+    names = list(options.symbols or used)
+    if strange := [name for name in names if name not in library.symbols]:
+        raise UsageError(f"symbols={','.join(strange)}: no such symbols in {options.package}")
+    if not options.model.name and options.tests is None:
+        raise UsageError("who writes? model=NAME, or tests=FOLDER for examples out of unit tests")
+    checkpoint = Checkpoint(options.out)
+    config = SandboxConfig(backend=options.backend, env=options.env)
+    lost: list[str] = []
+    async with (
+        get_sandbox(config) as sandbox,
+        open_writer(options.model, concurrency=options.concurrency) as model,
+    ):
+        checker = Checker(sandbox, options.timeout)
+        if options.tests is not None:
+            found = scripts(options.tests, CodeResolver(sources), library)
+            print(f"{sum(n in found for n in names)} of {len(names)} symbols stand in tests")
+            for text in await mine(library, found, names, checker):
+                checkpoint.add(text)
+        if model is not None:
+            folders = [SHIPPED, cache_folder() / "written"]
+            known, _ = prewritten(library, text_files(library.versions, folders))
+            gallery = options.gallery.read_text(encoding="utf-8")
+            writer = ExampleWriter(library, model, checker, known, gallery, options.attempts)
+            lost = await writer.all(names, checkpoint, options.concurrency)
+    print(summary(best(checkpoint.texts(), names), len(names)))
+    for line in lost:
+        print(f"not answered: {line}")
+    return 1 if lost else 0
+
+
+def summary(found: Mapping[str, Text], wanted: int) -> str:
+    """How many examples run, and what the others lack."""
+    texts = list(found.values())
+    counts = Counter(text.example for text in texts)
+    head = (
+        f"{wanted} symbols: {counts['runs']} examples run, {counts['inputs']} need inputs of a "
+        f"user, {counts['fails']} fail, {wanted - len(texts) + counts['none']} have none"
+    )
+    told = (t for t in texts if t.example != "runs")
+    lines = (f"{t.example}: {t.qualname}: {t.text.rstrip().splitlines()[-1]}" for t in told)
+    return "\n".join([head, *lines])
+
+
+main = Command(
+    "docgen examples", str(__doc__), Options, _action, (SourceError, TextsError, OSError)
+)

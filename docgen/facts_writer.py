@@ -1,0 +1,146 @@
+"""Documentation without a model: docstring, signature and call graph of a symbol, arranged.
+
+Deterministic. It invents nothing; where the source has no docstring it says so.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+
+from docgen.docstrings import Described, described, first_sentence
+from docgen.prompts import VERSION, definition, seen_from, short
+from docgen.replies import summary_of
+from docgen.symbols import Library, Symbol
+from docgen.texts import Text, source_hash
+
+NAME = "facts"  # of this writer; what it wrote is never kept, as it costs nothing
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_RELATED, _CALLERS, _TEXT = 6, 3, 160  # symbols that are named, and characters about one
+_LINE, _LINES = 160, 8  # characters and lines of a definition that are shown
+
+
+class FactsWriter:
+    """Documents the symbols of a library; a model wrote the ``texts`` of some."""
+
+    def __init__(self, library: Library, texts: Mapping[str, Text]) -> None:
+        self._library, self._texts = library, texts
+        self._callers = library.callers()
+
+    def all(self) -> dict[str, Text]:
+        """The text of every symbol: the model's where there is one, else by facts."""
+        return {name: self._texts.get(name) or self.text(name) for name in self._library.symbols}
+
+    def text(self, name: str) -> Text:
+        """The documentation of one symbol."""
+        symbol = self._library.symbols[name]
+        written = "\n\n".join(f"## {title}\n{body}" for title, body in self.sections(symbol))
+        return Text(name, source_hash(symbol), VERSION, NAME, "", written + "\n")
+
+    def sections(self, symbol: Symbol) -> Iterator[tuple[str, str]]:
+        """Headings with what stands below each, in the order of a written document."""
+        said = described(symbol.docstring)
+        node = definition(symbol)
+        listed = "Attributes" if symbol.kind in {"class", "module"} else "Parameters"
+        inputs = "\n".join(
+            f"{name}{f' ({i.type})' if i.type else ''}: {_indented(i.text)}"
+            for name, i in said.inputs.items()
+        )
+        found = (
+            ("What it does", said.summary or _named(symbol, said)),
+            (listed, inputs),
+            ("Returns", said.returns or _returned(node)),
+            ("Raises", said.raises or ", ".join(symbol.raises)),
+            ("Details", said.details or _assignment(symbol)),
+            ("Relations", "\n".join(self._relations(symbol))),
+            ("Notes", said.notes),
+            ("Example", said.example or _example(symbol, node)),
+        )
+        return ((title, body) for title, body in found if body)
+
+    def _relations(self, symbol: Symbol) -> Iterator[str]:
+        known = self._library.symbols
+        bases = [base for base in symbol.bases if base in known]
+        callees = [name for name in symbol.calls if name in known and name not in bases]
+        for label, names in (("Built on", bases[:_RELATED]), ("Uses", callees[:_RELATED])):
+            for name in names:
+                told = self._told(known[name])
+                yield f"- {label} `{seen_from(symbol, known[name])}`{told and f': {told}'}"
+        if len(callees) > _RELATED:
+            yield f"- and {len(callees) - _RELATED} more"
+        callers = self._callers.get(symbol.qualname, ())
+        for name in callers[:_CALLERS]:
+            caller = known.get(name) or self._library.helpers[name]
+            yield f"- Used by `{seen_from(symbol, caller)}`"
+        if len(callers) > _CALLERS:
+            yield f"- and {len(callers) - _CALLERS} more"
+
+    def _told(self, symbol: Symbol) -> str:
+        written = self._texts.get(symbol.qualname)
+        summary = summary_of(written.text) if written else first_sentence(symbol.docstring)
+        return short(summary, _TEXT)
+
+
+def _named(symbol: Symbol, said: Described) -> str:
+    if said.returns:
+        return first_sentence(said.returns)
+    *_, owner, name = ("", *symbol.qualname.split("."))
+    inside = symbol.kind in {"method", "property", "attribute"}
+    place = f" of {owner}" if inside else f" in {owner}" if owner else ""
+    words = " ".join(_WORD.findall(name)).lower()
+    return f"{words.capitalize()}{place} (from its name; the source has no docstring)."
+
+
+def _returned(node: ast.FunctionDef | None) -> str:
+    found = ast.unparse(node.returns) if node is not None and node.returns else ""
+    return "" if found == "None" else found
+
+
+def _required(node: ast.FunctionDef | None) -> list[str]:
+    """Names of the parameters without a default."""
+    if node is None:
+        return []
+    spec = node.args
+    positional = [*spec.posonlyargs, *spec.args]
+    keyword = [a.arg for a, d in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if d is None]
+    return [*(a.arg for a in positional[: len(positional) - len(spec.defaults)]), *keyword]
+
+
+def _assignment(symbol: Symbol) -> str:
+    """How a constant comes about; its first lines, when it is a table."""
+    if symbol.kind not in {"constant", "attribute"} or not symbol.source:
+        return ""
+    lines = symbol.source.splitlines()
+    shown = "\n".join(line[:_LINE] for line in lines[:_LINES])
+    more = f"\n... ({len(lines) - _LINES} more lines)" if len(lines) > _LINES else ""
+    return f"```python\n{shown}{more}\n```"
+
+
+def _example(symbol: Symbol, node: ast.FunctionDef | None) -> str:
+    """A call with the required parameters as placeholders."""
+    if symbol.kind == "module":
+        return ""
+    parent, _, name = symbol.import_path.rpartition(".")
+    call = f"{name}({', '.join(_required(node))})"
+    line = f"from {parent} import {name}\n"
+    if symbol.kind == "class":
+        body = f"{line}{_variable(name)} = {call}"
+    elif symbol.kind == "constant":
+        body = f"{line}value = {name}"
+    elif symbol.kind == "function":
+        body = f"{line}result = {call}"
+    else:
+        owner = parent.rpartition(".")[2]
+        static = {"classmethod", "staticmethod"}.intersection(symbol.modifiers) or name.isupper()
+        read = symbol.kind in {"property", "attribute"}
+        body = f"result = {owner if static else _variable(owner)}.{name if read else call}"
+    return f"```python\n{body}\n```"
+
+
+def _variable(name: str) -> str:
+    return "_".join(_WORD.findall(name)).lower() or name.lower()
+
+
+def _indented(text: str) -> str:
+    return text.replace("\n", "\n    ")

@@ -1,0 +1,294 @@
+"""Makes benchmark tasks out of unit tests.
+
+``matsmith questions tests=PATH package=NAME out=DIR [env=live]``
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, Field
+from rich.console import Console
+
+from docgen.assertions import Unusable
+from docgen.library import read_library
+from docgen.programs import Program, Rejected, collect, test_files
+from docgen.sources import SourceError
+from docgen.symbols import Library
+from experiments.benchmarks import question_gates as gates
+from experiments.benchmarks.folder.benchmark import BuiltSpec, QuestionSet, portable_environment
+from experiments.benchmarks.folder.from_tests.sources import (
+    ENTRY,
+    instrumented,
+    reference,
+    scaffold,
+)
+from experiments.benchmarks.folder.from_tests.values import (
+    MOST_LEAVES,
+    ambiguity,
+    leaves,
+    shape,
+    tolerance,
+)
+from experiments.benchmarks.folder.from_tests.writer import Asked, describe, introduce, masks_of
+from experiments.benchmarks.question_check import Checker
+from experiments.benchmarks.question_format import MANIFEST, read_gold
+from experiments.scorers.properties import not_runnable
+from matsmith.core.command import Command
+from matsmith.core.errors import UsageError
+from matsmith.core.progress import meter
+from matsmith.core.terminal import printable
+from sandbox import environments
+from sandbox.base import Execution, Outcome, SandboxError
+
+PROGRAM = "matsmith questions"
+
+
+class Options(BaseModel, extra="forbid", frozen=True):
+    """Arguments of ``matsmith questions``."""
+
+    tests: Path = Field(description="a test file, or a folder with test_*.py")
+    package: str = Field(description="import name of the library under test")
+    out: Path = Field(description="folder to write; new, or one that an earlier build wrote")
+    env: str = Field("live", description="sandbox environment with the library (name or ./path)")
+    backend: str = Field("auto", description="isolation: auto, docker, podman, bubblewrap")
+    limit: int | None = Field(None, ge=1, description="only the first N tests")
+
+
+async def build(options: Options, console: Console) -> tuple[list[Built], list[Rejected]]:
+    """Build every question that the tests give; what is written stays, whatever fails later."""
+    if not options.tests.exists() or not test_files(options.tests):
+        raise UsageError(f"tests={options.tests}: no test_*.py there")
+    programs, rejected = collect(options.tests)
+    programs = programs[: options.limit]
+    questions, lost = options.out / "questions", options.out / "rejected.jsonl"
+    # A folder that is ours to write: new, empty, or from an earlier build.
+    if options.out.is_file() or (any(options.out.glob("*")) and not lost.exists()):
+        raise UsageError(f"out={options.out}: not empty, and not written by an earlier build")
+    shutil.rmtree(questions, ignore_errors=True)
+    questions.mkdir(parents=True)
+    write_rejected(lost, [])  # marks the folder as ours, also after a failure
+    await asyncio.to_thread(environments.build, options.env, say=console.print)
+    with console.status(f"reading {options.package}"):
+        try:
+            site = environments.site_packages(options.env)
+            library = read_library([options.package], site).public()
+        except SourceError as error:
+            raise UsageError(f"package={options.package}: {error}") from error
+    recorded = sorted({*library.versions, options.package, "numpy", "scipy"})
+    built: list[Built] = []
+    checking = Checker(options.backend, env=options.env, form=BuiltSpec, recorded=recorded)
+    title = "building from tests"
+    async with checking as checker:
+        with meter(title, len(programs), console=console) as progress:
+            builder = Builder(options.package, library, checker, questions)
+            for program in programs:
+                question, reasons = await builder.build(program)
+                built += [question] if question is not None else []
+                rejected += reasons
+                progress.advance(note=f"{len(built)} questions")
+    manifest = QuestionSet(
+        package=options.package,
+        packages=(options.package,),
+        environment=portable_environment(options.env, options.out),
+        versions=checking.versions,
+        writer="tests",
+    )
+    text = yaml.safe_dump(manifest.model_dump(mode="json"), sort_keys=False)
+    (options.out / MANIFEST).write_text(text, encoding="utf-8")
+    write_rejected(lost, rejected)
+    return built, rejected
+
+
+def show(built: Sequence[Built], rejected: Sequence[Rejected]) -> None:
+    """What was built, and why the rest was not, a line each; the texts are foreign."""
+    for one in built:
+        notes = "".join(f"; {note}" for note in one.notes)
+        print(printable(f"{one.task_id}: {', '.join(one.properties)}{notes}"))
+    for item in rejected:
+        line = "" if item.line is None else f", line {item.line}"
+        print(printable(f"rejected: {item.test}{line}: {item.reason}"))
+    properties = sum(len(one.properties) for one in built)
+    print(f"{len(built)} questions, {properties} properties, {len(rejected)} rejected")
+
+
+def _action(options: Options) -> int:
+    try:
+        built, rejected = asyncio.run(build(options, Console()))
+    except (SandboxError, OSError) as error:
+        raise UsageError(str(error)) from error
+    show(built, rejected)
+    print(f"{options.out}: {len(built)} questions; every rejected test is in rejected.jsonl")
+    return 0 if built else 1
+
+
+main = Command(PROGRAM, str(__doc__), Options, _action)
+
+
+@dataclass(frozen=True)
+class Built:
+    """A question that was written; ``notes``: where tolerances were tightened."""
+
+    task_id: str
+    properties: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Builder:
+    """Turns programs into questions."""
+
+    package: str  # import name of the library under test
+    library: Library  # its symbols; decides what may be masked
+    checker: Checker  # with `BuiltSpec` as form
+    questions: Path  # gets one folder per question
+
+    async def build(self, program: Program) -> tuple[Built | None, list[Rejected]]:
+        """Write the question of a test, if it is fit to be asked; and what was rejected of it."""
+        rejected: list[Rejected] = []
+        try:
+            asked = await self._record(program, rejected)
+            return await self._write(program, asked, rejected), rejected
+        except Unusable as error:
+            # One reason for a whole test, besides those of its single assertions.
+            return None, [*rejected, Rejected(program.test, str(error))]
+
+    async def _record(self, program: Program, rejected: list[Rejected]) -> list[Asked]:
+        """Run the instrumented test and keep the assertions whose values can be asked for."""
+        runs = await self.checker.run(instrumented(program), self.questions, ENTRY)
+        first, other = (_records(run, program) for run in runs)
+        asked = []
+        for number, assertion in enumerate(program.assertions):
+            try:
+                _usable(first[number], other[number], assertion.kind)
+                found = shape(first[number]["value"], none=assertion.kind == "same")
+                if len(leaves(found.value)) > MOST_LEAVES:
+                    raise Unusable(f"more than {MOST_LEAVES} values in one property")  # noqa: TRY301
+                asked.append(Asked(number, assertion, found, tolerance(found, assertion)))
+            except Unusable as error:
+                rejected.append(Rejected(program.test, str(error), assertion.line))
+        return asked
+
+    async def _write(
+        self, program: Program, asked: list[Asked], rejected: list[Rejected]
+    ) -> Built | None:
+        while asked:
+            masks = masks_of(program, [item.number for item in asked], self.library)
+            if not masks:
+                raise Unusable("the prompt would give everything away: nothing can be masked")
+            properties = describe(program, asked, masks, self.library)
+            names = {item.number: prop.name for item, prop in zip(asked, properties, strict=True)}
+            gold = {names[item.number]: item.shape.value for item in asked}
+            code = scaffold(program, names, masks)
+            spec = BuiltSpec.model_construct(  # the checker reads and validates what is written
+                area=_area(program),
+                masks=masks,
+                properties=properties,
+                scaffold=f"{introduce(self.package, properties)}\n```python\n{code}\n```\n",
+            )
+            faults = _faults(spec, gold)
+            if not faults:
+                solution = {item.number: (names[item.number], item.shape.code) for item in asked}
+                await self._prove(program, spec, reference(program, solution), gold)
+                notes = [f"line {item.assertion.line}: {item.tolerance.note}"
+                         for item in asked if item.tolerance.note]  # fmt: skip
+                return Built(program.task_id, tuple(names.values()), tuple(notes))
+            rejected += [
+                Rejected(program.test, faults[names[item.number]], item.assertion.line)
+                for item in asked
+                if names[item.number] in faults
+            ]
+            asked = [item for item in asked if names[item.number] not in faults]
+        return None
+
+    async def _prove(
+        self, program: Program, spec: BuiltSpec, solution: str, gold: Mapping[str, Any]
+    ) -> None:
+        """Write the folder; keep it only if the checker of all questions finds nothing."""
+        folder = self.questions / program.task_id
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        content = spec.model_dump(mode="json", exclude_defaults=True)
+        text = yaml.dump(content, Dumper=_Literal, sort_keys=False, allow_unicode=True, width=100)
+        (folder / "task.yaml").write_text(text, encoding="utf-8")
+        (folder / "reference.py").write_text(solution, encoding="utf-8")
+        try:
+            findings = list((await self.checker.check(folder, write=True)).findings)
+            if not findings:
+                proved = gates.verdicts(spec, gold, read_gold(folder, spec))
+                findings = [f"the reference gives another {n}: {r}" for n, r in proved.items() if r]
+            if findings:
+                raise Unusable("; ".join(findings))  # noqa: TRY301 - as above
+        except BaseException:
+            shutil.rmtree(folder)  # not proved: no question
+            raise
+
+
+def _records(run: Execution, program: Program) -> list[Any]:
+    if run.outcome is Outcome.INFRA:
+        raise SandboxError(run.error or "the sandbox failed")
+    if run.outcome is not Outcome.OK:
+        raise Unusable(f"the test does not run: {not_runnable(run)}")
+    if not isinstance(run.result, list) or len(run.result) != len(program.assertions):
+        raise Unusable("the test ends before its last assertion")
+    return run.result
+
+
+def _usable(first: Mapping[str, Any], other: Mapping[str, Any], kind: str) -> None:
+    if kind == "same" and first["expected"] not in {"True", "False", "None"}:
+        raise Unusable("identity is not a value, but with True, False or None")
+    if difference := ambiguity(first["value"], other["value"]):
+        raise Unusable(f"it differs between hash seeds: {difference}")
+    if not first["holds"] or not other["holds"]:
+        word = "raises" if kind == "raises" else "gives"
+        got = repr(first["value"])[:120]
+        raise Unusable(
+            f"the test is wrong: it expects {first['expected']}, the library {word} {got}"
+        )
+
+
+def _area(program: Program) -> str:
+    area = "".join(c if c.isalpha() else "_" for c in program.test.partition("::")[0].lower())
+    return area.rpartition("_py")[0].rpartition("test_")[2].strip("_") or "tests"
+
+
+def _faults(spec: BuiltSpec, gold: Mapping[str, Any]) -> dict[str, str]:
+    """Property name to the first gate that it does not pass by itself."""
+    faults: dict[str, str] = {}
+    for prop in spec.properties:
+        single = spec.model_copy(update={"properties": [prop]})
+        own = {prop.name: gold[prop.name]}
+        for gate in (gates.check_verification, gates.check_answers_hidden):
+            for finding in gate(single, own)[:1]:
+                faults.setdefault(prop.name, finding)
+    return faults
+
+
+class _Literal(yaml.SafeDumper):
+    """Writes texts of several lines as blocks, for people who read them."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Literal.add_representer(str, _text)
+
+
+def write_rejected(path: Path, rejected: Sequence[Rejected]) -> None:
+    """One JSON object per line: test, reason, line of the assertion (null: the whole test)."""
+    lines = (json.dumps(vars(item), ensure_ascii=False) + "\n" for item in rejected)
+    path.write_text("".join(lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

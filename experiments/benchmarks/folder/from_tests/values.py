@@ -1,0 +1,165 @@
+"""Recorded values as properties: which format they are asked in, and within what tolerance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from docgen.assertions import Assertion, Unusable
+from experiments.benchmarks.question_gates import walk
+from sandbox.inside.values import Element, EnumMember, Msonable, Opaque, Species
+
+#: More numbers than this in one property tell no more, and each is perturbed in the proof.
+MOST_LEAVES = 60
+#: Bounds of a relative tolerance: libraries differ in the last digits, and 1 % must fail.
+TIGHTEST, LOOSEST = 1e-6, 5e-3
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a value is asked for."""
+
+    format: str  # as it stands in the prompt, ``list[float]``
+    code: str  # expression that makes it plain, with ``{}`` for the one that gives the value
+    value: Any  # plain
+    how: str = ""  # what the conversion means in words
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How a property is compared; ``note`` says where that departs from the assertion."""
+
+    rtol: float
+    atol: float
+    note: str = ""
+
+
+def shape(value: Any, depth: int = 0, *, none: bool = False) -> Shape:
+    """Choose the format for a value that came out of a sandbox, `Unusable` when there is none.
+
+    With ``none``, ``None`` is asked for as such, by its truth: elsewhere it stands for a failure.
+    """
+    if isinstance(value, np.ndarray):
+        inner = shape(value.tolist(), depth)
+        return Shape(inner.format, "({}).tolist()", inner.value)
+    if isinstance(value, bool | np.bool_):
+        return Shape("bool", "bool({})", bool(value))
+    if isinstance(value, int | np.integer):
+        return Shape("int", "int({})", int(value))
+    if isinstance(value, float | np.floating):
+        if not math.isfinite(value):
+            raise Unusable(f"{value} cannot be asked for as a value")
+        return Shape("float", "float({})", float(value))
+    if isinstance(value, str):
+        return Shape("str", "str({})", str(value))
+    if isinstance(value, Element | Species):
+        text = value.symbol if isinstance(value, Element) else value.text
+        return Shape("str", "str({})", text, "as text")
+    if isinstance(value, list | tuple | set | frozenset):
+        return _sequence(value, depth)
+    if isinstance(value, Mapping):
+        return _mapping(value, depth)
+    if value is None and none:
+        return Shape("bool", "({}) is None", True, "as whether it is None")
+    if value is None:
+        raise Unusable("the value is None, which stands for a failed property")
+    named = isinstance(value, Msonable | Opaque | EnumMember)
+    kind = value.class_name.rpartition(".")[2] if named else type(value).__name__
+    raise Unusable(f"no plain value stands for a {kind}")
+
+
+def _sequence(value: Any, depth: int) -> Shape:
+    name = f"item_{depth}" if depth else "item"
+    form, inner, plain, how = _items(value, name, depth)
+    if isinstance(value, set | frozenset):
+        code = f"sorted({inner} for {name} in {{}})"
+        return Shape(f"list[{form}]", code, sorted(plain), "as a sorted list")
+    return Shape(f"list[{form}]", f"[{inner} for {name} in {{}}]", plain, how)
+
+
+def _mapping(value: Mapping[Any, Any], depth: int) -> Shape:
+    keys = [shape(key, depth + 1) for key in value]
+    if any(key.format not in {"str", "int"} for key in keys):
+        raise Unusable("a dict with keys that are neither text nor numbers")
+    key_name, name = f"key_{depth}", f"item_{depth}"
+    form, inner, plain, _ = _items(value.values(), name, depth)
+    code = "{" + f"str({key_name}): {inner} for {key_name}, {name} in " + "({}).items()}"
+    how = "with its keys as text" if any(type(key) is not str for key in value) else ""
+    texts = (str(key.value) for key in keys)
+    return Shape(f"dict[str, {form}]", code, dict(zip(texts, plain, strict=True)), how)
+
+
+def _items(values: Iterable[Any], name: str, depth: int) -> tuple[str, str, list[Any], str]:
+    """The common format, code, plain values and words of several values."""
+    items = [shape(item, depth + 1) for item in values]
+    if not items:
+        raise Unusable("the value is empty: any failed search gives the same")
+    form = _common(items)
+    inner = next(item.code for item in items if item.format == form).replace("{}", name)
+    return form, inner, [_as(form, item.value) for item in items], items[0].how
+
+
+def _common(items: list[Shape]) -> str:
+    """The one format of all items; among floats, integers are floats."""
+    forms = {item.format for item in items}
+    floats = {form.replace("int", "float") for form in forms}
+    if len(forms) > 1 and len(floats) == 1 and floats <= forms:
+        return floats.pop()
+    if len(forms) > 1:
+        raise Unusable(f"a mixture of {', '.join(sorted(forms))}")
+    return forms.pop()
+
+
+def _as(form: str, value: Any) -> Any:
+    """Integers as floats where the format says so."""
+    if "float" not in form:
+        return value
+    if isinstance(value, list):
+        return [_as(form, item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _as(form, item) for key, item in value.items()}
+    return float(value)
+
+
+def leaves(value: Any) -> list[Any]:
+    """Every number and text of a plain value."""
+    return [leaf for _, leaf in walk(value)]
+
+
+def tolerance(found: Shape, assertion: Assertion) -> Tolerance:
+    """How to compare, by the assertion; never so loosely that a value 1 % off passes."""
+    if "float" not in found.format:
+        return Tolerance(1e-3, 0.0)
+    sizes = [abs(leaf) for leaf in leaves(found.value) if isinstance(leaf, float)]
+    largest = max(sizes)
+    rtol, atol = max(assertion.rtol, TIGHTEST), assertion.atol
+    allowed = [size for size in sizes if size > 0]
+    if rtol > LOOSEST or any(atol + rtol * size > LOOSEST * size for size in allowed):
+        note = f"the tolerance of the test ({assertion.rtol:g}, {assertion.atol:g}) lets 1 % pass"
+        return Tolerance(1e-3, 1e-6 * largest, note)
+    return Tolerance(rtol, max(atol, 1e-9 * largest))
+
+
+def ambiguity(first: Any, other: Any) -> str:
+    """How the values of two runs differ; empty when they do not."""
+    try:
+        left, right = shape(first), shape(other)
+    except Unusable as error:
+        return "" if type(first) is type(other) else f"types differ: {error}"
+    if left.format != right.format:
+        return f"types differ: {left.format} and {right.format}"
+    pairs = zip(leaves(left.value), leaves(right.value), strict=False)
+    same = len(leaves(left.value)) == len(leaves(right.value)) and all(
+        a == b or (isinstance(a, float) and math.isclose(a, b, rel_tol=TIGHTEST, abs_tol=1e-9))
+        for a, b in pairs
+    )
+    if same:
+        return ""
+    moved = isinstance(left.value, list) and (
+        sorted(map(repr, left.value)) == sorted(map(repr, right.value))
+    )
+    return "the same items in another order" if moved else "another value"

@@ -1,1 +1,0 @@
-"""Recorded generations of MatTools, run and judged again: ``python -m experiments.replay``."""

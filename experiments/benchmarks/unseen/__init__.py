@@ -1,1 +1,0 @@
-"""An installed library under other names: what no model can have in memory."""

@@ -1,0 +1,94 @@
+"""The messages of an answer, out of the steps of its trajectory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from experiments.report.runs import Run
+from experiments.run.rows import Row
+from experiments.scorers.base import measure
+
+
+@dataclass
+class Call:
+    """A tool call of a model, and what it brought (``None``: it was not made)."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+    result: str | None = None
+
+
+@dataclass
+class Turn:
+    """A message; ``seen`` is what the architecture then did: documents looked up, code run."""
+
+    role: Literal["system", "user", "assistant"]
+    text: str
+    calls: list[Call] = field(default_factory=list)
+    usage: Mapping[str, Any] | None = None
+    reasoning: str | None = None
+    seen: list[str] = field(default_factory=list)
+
+
+def turns(trajectory: Mapping[str, Any]) -> list[Turn]:
+    """Every message once; results of tools stand at their calls."""
+    found: list[Turn] = []
+    for step in trajectory["steps"]:
+        if step["kind"] == "model":
+            found += (turn for turn in _asked(step) if turn not in found)
+            calls = [
+                Call(f"call_{len(found)}_{number}", call["name"], call["arguments"])
+                for number, call in enumerate(step.get("calls", ()))
+            ]
+            said = str(step.get("reply") or "")
+            found.append(Turn("assistant", said, calls, step.get("usage"), step.get("reasoning")))
+        elif step["kind"] == "tool":
+            open_ = [call for call in found[-1].calls if call.result is None] if found else []
+            for call in [call for call in open_ if call.name == step["name"]][:1]:
+                call.result = str(step["result"])
+        elif step["kind"] in {"execute", "retrieve"} and found:
+            kept = {k: v for k, v in step.items() if k not in {"kind", "hits", "code"} and v}
+            hits = [hit["id"] for hit in step.get("hits", ())]
+            about = {step["kind"]: kept | ({"hits": hits} if hits else {})}
+            found[-1].seen.append(json.dumps(about, default=repr))
+    if not any(turn.role == "assistant" for turn in found):  # of a system without a model
+        found += [
+            Turn("user", trajectory["question"]["prompt"]),
+            Turn("assistant", str(trajectory["answer"] or "")),
+        ]
+    return found
+
+
+def _asked(step: Mapping[str, Any]) -> Iterator[Turn]:
+    for message in step["messages"]:
+        content = message["content"]
+        if not isinstance(content, str):
+            content = "\n".join(str(block.get("text", "[picture]")) for block in content)
+        if message["role"] == "system":
+            yield Turn("system", content)
+        elif message["role"] in {"human", "user"}:
+            yield Turn("user", content)
+
+
+def tokens(counts: Mapping[str, Any]) -> dict[str, int]:
+    """Tokens asked, said and together; nothing where they are unknown."""
+    asked, said = counts["prompt_tokens"], counts["completion_tokens"]
+    if asked is None or said is None:
+        return {}
+    return {"input_tokens": asked, "output_tokens": said, "total_tokens": asked + said}
+
+
+def scores(run: Run, row: Row) -> dict[str, float]:
+    """What an answer got of each metric, out of one; nothing where that is unknown."""
+    measured = {metric.name: measure(row, metric) for metric in run.metrics}
+    return {name: gained / total for name, (gained, total) in measured.items() if total}
+
+
+def made(run: Run) -> datetime:
+    """When the run was last worked on."""
+    return datetime.fromtimestamp((run.folder / "summary.json").stat().st_mtime, tz=UTC)

@@ -1,0 +1,1 @@
+"""A run: configuration, loop, store, record, workers."""

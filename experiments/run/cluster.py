@@ -1,0 +1,291 @@
+"""Hands questions to workers of Dask: ``launcher=dask``, ``launcher=slurm``.
+
+Dask moves a task when its worker dies; results come back as plain data, and only the process that
+was started writes the run folder. So the same command resumes with any number of workers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import signal
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from experiments.run.answering import Answered, Job, Plan, unanswered
+from experiments.run.config import LauncherConfig, RunConfig
+from experiments.run.rows import Row
+from experiments.run.store import Store
+from experiments.run.workers import Crew, CrewError, Here, Team
+from matsmith.core.errors import UsageError
+from matsmith.core.terminal import printable
+
+if TYPE_CHECKING:  # an optional extra
+    from distributed import Client, Future
+
+#: Seconds between two looks at the workers.
+LOOK = 1.0
+
+
+@asynccontextmanager
+async def open_crew(configs: Sequence[RunConfig], console: Console) -> AsyncIterator[Crew]:
+    """Those who answer the questions of runs, as ``launcher`` says."""
+    launchers = {config.launcher for config in configs}
+    if len(launchers) > 1:
+        raise UsageError("launcher: the runs of a sweep share one; choose it once")
+    (launcher,) = launchers
+    if launcher.name == "local":
+        yield Here()
+        return
+    try:
+        import distributed  # noqa: F401, PLC0415 - an optional extra
+    except ImportError as error:
+        raise UsageError(
+            f"launcher={launcher.name}: needs Dask, which is not installed ({error}); "
+            "to install it: uv pip install 'matsmith[cluster]'"
+        ) from error
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # said in our own words below
+    threads = max(config.concurrency for config in configs)
+    async with _cluster(launcher, threads) as client, _watched(client, launcher, console) as crew:
+        yield crew
+
+
+@asynccontextmanager
+async def _cluster(launcher: LauncherConfig, threads: int) -> AsyncIterator[Client]:
+    """A client of the cluster that the launcher describes; ended with it when it is ours."""
+    from distributed import Client, LocalCluster  # noqa: PLC0415 - an optional extra
+
+    if launcher.address is not None:
+        try:
+            client = await Client(launcher.address, asynchronous=True, timeout=10)  # type: ignore[no-untyped-call]
+        except (OSError, ValueError) as error:
+            raise UsageError(
+                f"launcher.address={launcher.address}: no scheduler answers ({error}); start one "
+                "with `dask scheduler`, see docs/cluster.md"
+            ) from error
+        try:
+            yield client
+        finally:
+            await client.close()
+        return
+    if launcher.name == "slurm":
+        cluster = slurm_cluster(launcher, threads)
+    else:
+        cluster = LocalCluster(  # type: ignore[no-untyped-call]
+            n_workers=launcher.workers,
+            threads_per_worker=threads,
+            processes=True,
+            memory_limit=0,  # what needs memory runs in the sandbox, which has limits of its own
+            dashboard_address=None,
+            asynchronous=True,
+            silence_logs=logging.CRITICAL,
+        )
+    async with cluster:
+        if launcher.name == "slurm":
+            cluster.scale(launcher.workers)
+        async with Client(cluster, asynchronous=True) as client:  # type: ignore[no-untyped-call]
+            yield client
+
+
+def slurm_cluster(launcher: LauncherConfig, threads: int) -> Any:
+    """SLURM jobs, each of them one worker with ``threads`` questions at once."""
+    interrupted = signal.getsignal(signal.SIGINT)
+    try:
+        from dask_jobqueue import SLURMCluster  # type: ignore[attr-defined]  # noqa: PLC0415 - an optional extra
+    except ImportError as error:
+        raise UsageError(
+            f"launcher=slurm: needs dask-jobqueue, which is not installed ({error}); "
+            "to install it: uv pip install 'matsmith[cluster]'"
+        ) from error
+    finally:  # importing it makes Ctrl-C end the process at once, without a word
+        signal.signal(signal.SIGINT, interrupted)
+    return SLURMCluster(
+        queue=launcher.queue,
+        account=launcher.account,
+        walltime=launcher.walltime,
+        memory=launcher.memory,
+        cores=threads,
+        processes=1,
+        job_cpu=launcher.cores,
+        job_script_prologue=list(launcher.prologue),
+        job_extra_directives=list(launcher.directives),
+        worker_extra_args=["--preload", "matsmith"],  # in a wheel it makes the rest importable
+        asynchronous=True,
+        scheduler_options={"dashboard_address": None},
+    )
+
+
+@asynccontextmanager
+async def _watched(
+    client: Client, launcher: LauncherConfig, console: Console
+) -> AsyncIterator[Workers]:
+    from experiments.run.cluster_worker import NAME, Rates  # noqa: PLC0415 - an optional extra
+
+    await client.register_plugin(Rates(), name=NAME)
+    workers = Workers(client, launcher, console)
+    watching = asyncio.create_task(workers.watch())
+    try:
+        yield workers
+    finally:
+        watching.cancel()
+        with suppress(asyncio.CancelledError):
+            await watching
+
+
+@dataclass
+class Workers:
+    """The workers of a cluster; see `experiments.run.workers.Crew`.
+
+    Attributes
+    ----------
+    threads
+        Of each worker that takes work, by address: how many questions it answers at once.
+    unfit
+        Of each worker that takes none, why.
+    """
+
+    client: Client
+    launcher: LauncherConfig
+    console: Console
+    one_by_one: bool = field(default=False, init=False)
+    threads: dict[str, int] = field(default_factory=dict)
+    unfit: dict[str, str] = field(default_factory=dict)
+    gone: str | None = None
+    _taken: int = 0
+    _seen: float = field(default_factory=time.monotonic)
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def check(self, config: RunConfig) -> None:
+        """See `experiments.run.workers.Crew`."""
+        if config.writer != "facts":
+            raise UsageError(
+                f"writer={config.writer}: documentation is written by one process, not by many; "
+                "write it first (python -m docgen, docs/documentation.md) and leave writer out"
+            )
+        for role, model in (("model", config.model), ("judge", config.judge)):
+            if model is not None and model.record is not None:
+                raise UsageError(f"{role}.record: traffic is recorded with launcher=local only")
+
+    @asynccontextmanager
+    async def team(self, plan: Plan, store: Store) -> AsyncIterator[Team]:
+        """See `experiments.run.workers.Crew`."""
+        same = {"seeds": (0,), "ids": (), "limit": None, "out": None}  # who is asked what: per task
+        plain = plan.config.model_copy(update=same).plain()
+        asked = {
+            "key": json.dumps([plain, plan.environments], sort_keys=True),
+            "config": plain,
+            "config_hash": plan.config_hash,
+            "environments": list(plan.environments),
+            "warm": plan.warm,
+        }
+        yield Team(self._place, self._leave, partial(self._answers, plan, store, asked))
+
+    async def watch(self) -> None:
+        """Look which workers there are, for as long as this runs."""
+        while True:
+            try:
+                async with asyncio.timeout(10 * LOOK):
+                    known = await self.client.nthreads()  # type: ignore[no-untyped-call]
+            except Exception:  # noqa: BLE001 - of a connection that ends; that is seen below
+                known = {}
+            self.threads = {a: n for a, n in known.items() if a not in self.unfit}
+            now = time.monotonic()
+            if self.threads:
+                self._seen = now
+            if self.client.status == "closed":
+                self.gone = "the scheduler of the cluster is gone"
+            elif known and not self.threads and now - self._seen > 10 * LOOK:
+                reasons = sorted(set(self.unfit.values()))
+                self.gone = f"no worker can take work: {'; '.join(reasons)}"
+            elif now - self._seen > self.launcher.patience:
+                self.gone = f"no worker for {self.launcher.patience:.0f} s (launcher.patience)"
+            self._changed.set()
+            await asyncio.sleep(LOOK)
+
+    async def _place(self) -> int:
+        while self._taken >= sum(self.threads.values()):
+            await self._change()
+        self._taken += 1
+        return self.launcher.batch
+
+    def _leave(self) -> None:
+        self._taken -= 1
+        self._changed.set()
+
+    async def _change(self) -> None:
+        """Wait for something to happen; raises `CrewError` when nobody is left."""
+        if self.gone is not None:
+            raise CrewError(self.gone)
+        self._changed.clear()
+        await self._changed.wait()
+
+    def _refuse(self, worker: str, reason: str) -> None:
+        """Give a worker no more work."""
+        if worker not in self.unfit:
+            self.unfit[worker] = reason
+            self.threads.pop(worker, None)
+            said = f"worker {worker} takes no work: {printable(reason)}"
+            self.console.print(said, style="yellow", markup=False, highlight=False, soft_wrap=True)
+
+    async def _answers(
+        self, plan: Plan, store: Store, asked: Mapping[str, Any], jobs: Sequence[Job]
+    ) -> list[Answered]:
+        questions = [(job.sample.question.id, job.seed) for job in jobs]
+        while True:
+            try:
+                result = await self._result({**asked, "questions": questions})
+            except CrewError:
+                raise
+            except Exception as error:  # noqa: BLE001 - of Dask, of a worker: never of an answer
+                said = f"no worker could answer: {type(error).__name__}: {error}"
+                return [unanswered(plan, job, said) for job in jobs]
+            try:
+                store.remember_packages(result["packages"])
+            except UsageError as error:  # answers of other versions cannot share a table
+                self._refuse(result["worker"], str(error))
+                continue
+            return [Answered(Row(**row), *rest) for row, *rest in result["answers"]]
+
+    async def _result(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """What a worker makes of a task, whichever it is and however often it moves."""
+        from experiments.run.cluster_worker import answer  # noqa: PLC0415 - an optional extra
+
+        while True:
+            while not self.threads or self.client.status != "running":
+                await self._change()
+            allowed = list(self.threads) if self.unfit else None
+            future = self.client.submit(answer, asked, workers=allowed, pure=False)
+            result = await self._wait(future, allowed)
+            if result is not None and "unfit" not in result:
+                return result
+            if result is not None:
+                self._refuse(result["worker"], result["unfit"])
+            elif self.gone is not None:
+                raise CrewError(self.gone)
+
+    async def _wait(self, future: Future[Any], allowed: list[str] | None) -> dict[str, Any] | None:
+        """The result; ``None`` when everyone who was allowed to make it is gone, or it is lost."""
+        from distributed.client import FutureCancelledError  # noqa: PLC0415 - an optional extra
+
+        waiting = asyncio.ensure_future(future.result())
+        try:
+            while True:
+                done, _ = await asyncio.wait({waiting}, timeout=LOOK)
+                if done:
+                    return dict(waiting.result())
+                lost = allowed is not None and not self.threads.keys() & set(allowed)
+                if lost or self.gone is not None:
+                    return None
+        except FutureCancelledError:  # the scheduler lost it
+            await self._change()
+            return None
+        finally:
+            waiting.cancel()
+            future.release()  # type: ignore[no-untyped-call]

@@ -1,0 +1,272 @@
+"""One run: every question answered, scored and stored once, and a summary at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+
+from agents.answer_formats import CODE
+from agents.base import Image, Usage
+from agents.budget import Meter
+from agents.config import load_system
+from experiments.run import forecast
+from experiments.run.answering import Answered, Job, Plan
+from experiments.run.cluster import open_crew
+from experiments.run.config import RunConfig
+from experiments.run.rows import Row
+from experiments.run.setup import (
+    build_benchmark,
+    check_answers,
+    check_recorded,
+    load_samples,
+    scorer_digest,
+    select,
+)
+from experiments.run.store import Store, run_folder, write_json
+from experiments.run.summary import samples_digest, summarise
+from experiments.run.workers import Crew, CrewError, Here, Team
+from experiments.scorers.base import amount, measure
+from matsmith.core.errors import UsageError
+from matsmith.core.progress import Progressing
+from matsmith.core.progress import meter as counting
+
+#: Consecutive questions that fail because of a component before a run stops: the endpoint is
+#: gone then.
+FAILURES = 100
+
+
+async def execute_all(
+    configs: Sequence[RunConfig],
+    console: Console,
+    *,
+    ended: Callable[[RunConfig, Path | Exception], None] | None = None,
+) -> list[Path]:
+    """Execute runs in their order, in one event loop: clients keep their connections in it.
+
+    ``ended`` is told of each run as it ends: its folder, or why it could not start or end. Without
+    it an exception is raised. Returns the folders of the runs that ended.
+    """
+    folders: dict[int, Path] = {}
+
+    async def one(number: int, config: RunConfig, crew: Crew, handed_out: asyncio.Event) -> None:
+        try:
+            folders[number] = await execute(config, console, crew, handed_out=handed_out)
+        except Exception as error:
+            if ended is None:
+                raise
+            ended(config, error)
+        else:
+            if ended is not None:
+                ended(config, folders[number])
+        finally:
+            handed_out.set()
+
+    async with open_crew(configs, console) as crew, asyncio.TaskGroup() as group:
+        for number, config in enumerate(configs):
+            handed_out = asyncio.Event()
+            run = group.create_task(one(number, config, crew, handed_out))
+            await (asyncio.wait({run}) if crew.one_by_one else handed_out.wait())
+    return list(dict.fromkeys(folders[number] for number in sorted(folders)))
+
+
+async def execute(
+    config: RunConfig,
+    console: Console,
+    crew: Crew | None = None,
+    *,
+    handed_out: asyncio.Event | None = None,
+) -> Path:
+    """Run whatever is not finished yet, and write the summary; returns the run folder.
+
+    ``handed_out`` is set when no question waits for somebody to answer it.
+    """
+    benchmark = build_benchmark(config)
+    all_samples = load_samples(benchmark, config)
+    samples = select(all_samples, config)
+    check_answers(config, samples)
+    check_recorded(config, samples)
+    try:
+        config_hash = config.hash(samples_digest(all_samples))
+    except OSError as error:
+        raise UsageError(f"benchmark={config.benchmark.name}: {error}") from error
+    crew = crew or Here()
+    crew.check(config)
+    declared = load_system(config).llm
+    llm = config.model.provider != "none" if declared is None else declared
+    folder = run_folder(config, config_hash)
+    with Store(folder, config_hash, config.plain()) as store:
+        finished = store.finished(config.budget)
+        own = config.benchmark.target
+        again = own if ":" in own else config.benchmark.name
+        if store.remember_scorer(scorer_digest(benchmark.scorer)) and finished:
+            console.print(
+                "Verdicts are of an earlier version of the scorer; `matsmith regrade "
+                f"benchmark={again} answers={folder}` scores again without paying",
+                style="yellow", markup=False, highlight=False, soft_wrap=True,
+            )  # fmt: skip
+        jobs = [
+            Job(sample, seed)
+            for seed in config.seeds
+            for sample in samples
+            if sample.unavailable is None and (sample.question.id, seed) not in finished
+        ]
+        total = len(config.seeds) * sum(sample.unavailable is None for sample in samples)
+        console.print(_headline(config, folder, llm=llm, total=total, jobs=len(jobs)))
+        foretold = forecast.from_answers(finished.values(), len(jobs), config.concurrency)
+        if llm and (line := foretold or forecast.from_recordings(config, len(jobs))):
+            console.print(line, highlight=False)
+        stopped: str | None = None
+        meter = Meter(config.run_budget, group="run_budget")
+        for row in store.lines():
+            _count(row, meter)
+        plan = Plan(
+            config,
+            config_hash,
+            benchmark,
+            sorted({job.sample.environment for job in jobs}),
+            lambda env, line: console.print(f"Environment {env}: {line}", highlight=False),
+            meter,
+            warm=any(sample.question.answer == CODE for sample in samples),
+        )
+        shown = counting(
+            config.system.name,
+            total,
+            done=total - len(jobs),
+            console=console,
+            live=crew.one_by_one,
+        )
+        try:
+            async with AsyncExitStack() as stack:
+                began = time.monotonic()
+                team = await stack.enter_async_context(crew.team(plan, store)) if jobs else None
+                ready = time.monotonic()
+                with shown as progress:
+                    if team is not None:
+                        foretell = None if foretold else partial(console.print, highlight=False)
+                        work = Work(plan, store, team, progress, handed_out, len(jobs), foretell)
+                        stopped = await work.through(jobs)
+                prepared, answered = ready - began, time.monotonic() - ready
+                console.print(
+                    f"environment, documents and sandboxes: {prepared:.0f} s; "
+                    f"questions: {answered:.0f} s",
+                    highlight=False,
+                )
+        finally:
+            wanted = {(sample.question.id, seed) for sample in samples for seed in config.seeds}
+            summary = summarise(
+                config,
+                config_hash=config_hash,
+                llm=llm,
+                metrics=benchmark.scorer.metrics,
+                samples=samples,
+                rows=[row for row in store.lines() if (row.question_id, row.seed) in wanted],
+                packages=store.packages,
+                outside=store.spent,
+                stopped=stopped,
+            )
+            write_json(folder / "summary.json", summary)
+    return folder
+
+
+def _headline(config: RunConfig, folder: Path, *, llm: bool, total: int, jobs: int) -> str:
+    name = config.model.name
+    model = name if llm else "no model"
+    resumed = f", {total - jobs} of them finished before" if jobs != total else ""
+    return (
+        f"{config.system.name} + {config.retrieval.name} + {model} on {config.benchmark.name}: "
+        f"{total} questions{resumed} -> {folder}"
+    )
+
+
+def _count(row: Row, meter: Meter) -> None:
+    known = row.cost_usd is not None and row.judge_cost_usd is not None
+    meter.usage += Usage(
+        calls=(row.calls or 0) + row.judge_calls,
+        prompt_tokens=(row.tokens or 0) + row.judge_tokens,
+        cost_usd=(row.cost_usd or 0.0) + (row.judge_cost_usd or 0.0) if known else None,
+        unmetered=row.calls is None,
+    )
+    meter.sandbox_seconds += row.sandbox_seconds
+
+
+@dataclass
+class Work:
+    """Hands out questions, and stores what comes back; the first answers foretell the others."""
+
+    plan: Plan
+    store: Store
+    team: Team
+    progress: Progressing
+    handed_out: asyncio.Event | None = None
+    left: int = 0
+    foretell: Callable[[str], None] | None = None
+    first: list[Row] = field(default_factory=list)
+    failures: int = 0  # consecutive
+    gone: str | None = None  # why nobody is left to answer
+    gained: float = 0.0  # of the primary metric
+    out_of: float = 0.0
+
+    async def through(self, jobs: Sequence[Job]) -> str | None:
+        """Do all jobs in their order; returns what left questions unanswered."""
+        waiting = deque(jobs)
+        async with asyncio.TaskGroup() as group:
+            while waiting and self._stopped() is None:
+                try:
+                    room = await self.team.place()
+                except CrewError as error:
+                    self.gone = str(error)
+                    break
+                if self._stopped() is not None:  # by what was answered meanwhile
+                    self.team.leave()
+                    break
+                batch = [waiting.popleft() for _ in range(min(room, len(waiting)))]
+                group.create_task(self._do(batch))
+            if self.handed_out is not None:
+                self.handed_out.set()
+        return self._stopped() if waiting else self.gone
+
+    def _stopped(self) -> str | None:
+        if self.gone is not None:
+            return self.gone
+        if exceeded := self.plan.meter.exceeded():
+            return str(exceeded)
+        count = self.failures
+        return f"{count} consecutive questions failed" if count >= FAILURES else None
+
+    async def _do(self, batch: Sequence[Job]) -> None:
+        try:
+            for job, answered in zip(batch, await self.team.answer(batch), strict=True):
+                self._keep(job, answered)
+        except CrewError as error:
+            self.gone = str(error)
+        finally:
+            self.team.leave()
+
+    def _keep(self, job: Job, answered: Answered) -> None:
+        """Store an answer, count it and show it."""
+        row, store = answered.row, self.store
+        for part in job.sample.question.attachments:
+            if isinstance(part, Image) and not job.sample.private:
+                store.keep_image(part)
+        store.append(row, answered.trajectory, answered.figures)
+        self.failures = self.failures + 1 if row.infra else 0
+        _count(row, self.plan.meter)
+        metric = self.plan.benchmark.scorer.metrics[0]
+        gained, out_of = measure(row, metric)
+        self.gained += gained
+        self.out_of += out_of
+        self.left, self.first = self.left - 1, [*self.first, row][: 2 * forecast.FIRST]
+        if self.foretell is not None and len(self.first) < 2 * forecast.FIRST:
+            together = self.plan.config.concurrency
+            if line := forecast.from_answers(self.first, self.left, together):
+                self.foretell(line)
+                self.foretell = None
+        self.progress.advance(note=f"{amount(self.gained)}/{self.out_of:.0f} {metric.title}")

@@ -1,0 +1,138 @@
+"""What a run is about: its benchmark, the questions asked of it, and what cannot go together."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import re
+import traceback
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from difflib import get_close_matches
+from json import JSONDecodeError
+
+from agents.answer_formats import CODE
+from agents.base import Image
+from agents.config import load_system
+from agents.models.recordings import Recordings
+from agents.runtime import check_price
+from experiments.baselines import Baseline
+from experiments.benchmarks import Benchmark
+from experiments.run.config import RunConfig
+from experiments.samples import Sample
+from experiments.scorers.base import Scorer
+from matsmith.core.errors import UsageError
+from matsmith.core.targets import load
+
+
+@contextmanager
+def _telling(config: RunConfig) -> Iterator[None]:
+    """What goes wrong while questions are read, as one line."""
+    name = f"benchmark={config.benchmark.name}"
+    try:
+        yield
+    except (LookupError, TypeError, AttributeError, JSONDecodeError) as error:  # being written
+        frames = traceback.extract_tb(error.__traceback__)
+        home = inspect.getsourcefile(load(config.benchmark.target, key="benchmark._target_"))
+        where = ([frame for frame in frames if frame.filename == home] or frames)[-1]
+        said = f"{type(error).__name__}: {error}"
+        raise UsageError(f"{name}: {where.filename}:{where.lineno}: {said}") from error
+    except (ValueError, OSError) as error:
+        raise UsageError(f"{name}: {error}") from error
+
+
+def build_benchmark(config: RunConfig) -> Benchmark:
+    """Make the benchmark."""
+    make = load(config.benchmark.target, key="benchmark._target_")
+    with _telling(config):
+        benchmark: Benchmark = make(**config.benchmark.params)
+    return benchmark
+
+
+def load_samples(benchmark: Benchmark, config: RunConfig) -> list[Sample]:
+    """Load the questions."""
+    with _telling(config):
+        samples = list(benchmark.load())
+    ids = Counter(sample.question.id for sample in samples)
+    if twice := [key for key, count in ids.items() if count > 1]:
+        listed = ", ".join(twice[:5])
+        raise UsageError(
+            f"benchmark={config.benchmark.name}: several questions have the id {listed}"
+        )
+    return samples
+
+
+def scorer_digest(scorer: Scorer) -> str:
+    """Digest of a scorer's source and parameters, functions among them by their own source."""
+    told = sorted((name, value) for name, value in vars(scorer).items())
+    functions = [getattr(value, "func", value) for _, value in told if callable(value)]
+    modules = filter(None, map(inspect.getmodule, (type(scorer), *functions)))
+    sources = {inspect.getsource(module) for module in modules}
+    parameters = [(name, str(value)) for name, value in told]
+    text = re.sub(r" at 0x[0-9a-f]+", "", f"{sorted(sources)}{parameters}")  # another each time
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def select(samples: Sequence[Sample], config: RunConfig) -> list[Sample]:
+    """Apply ``ids`` and ``limit``; what the model cannot look at becomes unavailable.
+
+    ``limit`` counts questions that can be answered.
+    """
+    known = {sample.question.id for sample in samples}
+    for wanted in config.ids:
+        if wanted not in known:
+            near = get_close_matches(wanted, sorted(known), n=5, cutoff=0.5)
+            hint = f"; near: {', '.join(near)}" if near else f", such as {min(known)}"
+            raise UsageError(f"ids={wanted}: no such question of {len(known)}{hint}")
+    chosen = [sample for sample in samples if not config.ids or sample.question.id in config.ids]
+    system = load_system(config)
+    faced = [
+        system.facing(sample) if issubclass(system, Baseline) else _seen(sample, config)
+        for sample in chosen
+    ]
+    able = [place for place, sample in enumerate(faced, 1) if sample.unavailable is None]
+    enough = config.limit is not None and config.limit < len(able)
+    return faced[: able[config.limit - 1]] if enough and config.limit else faced
+
+
+def _seen(sample: Sample, config: RunConfig) -> Sample:
+    pictured = any(isinstance(part, Image) for part in sample.question.attachments)
+    if config.model.images or not pictured or sample.unavailable is not None:
+        return sample
+    return replace(sample, unavailable="model.images=false: the question has a picture")
+
+
+def check_answers(config: RunConfig, samples: Sequence[Sample]) -> None:
+    """Refuse an architecture that writes and runs code where another answer is wanted."""
+    system = load_system(config)
+    other = next((t.question.answer for t in samples if t.question.answer != CODE), None)
+    if other is not None and system.writes_code:
+        raise UsageError(
+            f"system={config.system.name}: writes and runs code, but benchmark="
+            f"{config.benchmark.name} asks for {other.name}; use system=single or system=rag"
+        )
+    if not system.reads_files and any(
+        sample.question.mounts and sample.question.answer != CODE for sample in samples
+    ):
+        raise UsageError(
+            f"system={config.system.name}: sees no files, but the questions of benchmark="
+            f"{config.benchmark.name} come with some; use system=command, or another arm"
+        )
+
+
+def check_recorded(config: RunConfig, samples: Sequence[Sample]) -> None:
+    """Refuse questions to which no reply was recorded, where recorded replies are played."""
+    if config.model.provider == "recorded" and load_system(config).llm is None:
+        asked = [t.question.id for t in samples if t.unavailable is None]
+        known = Recordings(config.model, config.scene)
+        known.check((name, seed) for seed in config.seeds for name in asked)
+
+
+def check_prices(config: RunConfig) -> None:
+    """Refuse limits in dollars that cannot be kept."""
+    run_limit = config.run_budget.cost_usd
+    check_price(config.budget.cost_usd, config.model, group="budget", role="model")
+    check_price(run_limit, config.model, group="run_budget", role="model")
+    check_price(run_limit, config.judge, group="run_budget", role="judge")

@@ -1,0 +1,271 @@
+"""The folder of one run: what is finished stays, whatever happens next.
+
+``results.jsonl`` is append-only, one line per (configuration, question, seed), on the disk
+before the next question counts as done. ``trajectories/`` holds everything that led to a
+line; a trajectory is written before its line, so a line always has one. ``figures/`` holds the
+pictures of the answers that have any; they may show what is expected.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import quote
+
+from filelock import FileLock, Timeout
+
+from agents.base import Image, Usage
+from agents.budget import Budget
+from experiments.run.config import UNHASHED, RunConfig
+from experiments.run.rows import Row, read_rows
+from matsmith.core.errors import UsageError
+from matsmith.core.jsonl import JsonLines
+
+#: Of a run folder; one of another form cannot be resumed.
+FORM = 2
+
+
+def run_folder(config: RunConfig, config_hash: str) -> Path:
+    """Where the run is kept: the same configuration always gives the same folder."""
+    if config.out is not None:
+        return config.out
+    parts = [config.benchmark.name, config.system.name, config.retrieval.name, config.model.name]
+    if config.name:
+        parts.insert(0, config.name)
+    safe = "-".join(parts).replace("/", "_").replace("\\", "_")
+    return Path("runs") / f"{safe}-{config_hash[:8]}"
+
+
+class Store:
+    """The folder of one run, its rows and trajectories: one configuration, one process at a time.
+
+    ``description`` is the configuration in plain data, kept in ``run.json``. A folder of another
+    configuration, in use or damaged is a `UsageError`.
+    """
+
+    def __init__(self, folder: Path, config_hash: str, description: Mapping[str, Any]) -> None:
+        self.folder = folder
+        self.config_hash = config_hash
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"out={folder}: cannot be used as a run folder ({error})") from error
+        self._lock = FileLock(folder / ".lock", timeout=0)
+        try:
+            self._lock.acquire()
+        except Timeout as error:
+            raise UsageError(
+                f"{folder}: another process is writing to this folder; "
+                "wait for it or choose another one with out=DIR"
+            ) from error
+        try:
+            self._claim(description)
+            (folder / "trajectories").mkdir(exist_ok=True)
+            self._results = JsonLines(folder / "results.jsonl", sync=True)
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        self._results.close()
+        self._lock.release()
+
+    def _claim(self, description: Mapping[str, Any]) -> None:
+        path = self.folder / "run.json"
+        mine: dict[str, Any] = {
+            "form": FORM,
+            "config_hash": self.config_hash,
+            "config": dict(description),
+            "packages": {},
+            "spent": {},
+            "scorers": [],
+        }
+        if path.exists():
+            theirs = read_json(path)
+            if theirs.get("form") != FORM:
+                raise UsageError(
+                    f"{self.folder}: was written by another version of matsmith, whose rows have "
+                    "a different format; start a new run with name=... or out=DIR"
+                )
+            if theirs.get("config_hash") != self.config_hash:
+                changed = difference(theirs.get("config", {}), description)
+                raise UsageError(
+                    f"out={self.folder}: contains a run with another configuration ({changed}); "
+                    "choose another folder with out=DIR"
+                )
+            mine |= {
+                name: theirs.get(name, mine[name]) for name in ("packages", "spent", "scorers")
+            }
+        self._description = mine
+        write_json(path, mine)
+
+    @property
+    def packages(self) -> dict[str, dict[str, str]]:
+        """Installed versions by environment, as they were when the rows were made."""
+        return dict(self._description["packages"])
+
+    @property
+    def spent(self) -> dict[str, dict[str, Any]]:
+        """What was spent outside of questions, by purpose; unknown is ``None``."""
+        return dict(self._description["spent"])
+
+    def remember_spent(self, writer: str, spent: Mapping[str, Usage]) -> None:
+        """Add what a session asked ``writer`` outside of questions to what earlier ones did."""
+        for purpose, usage in spent.items():
+            before = self.spent.get(purpose, {})
+            total = Usage(**{n: value for n, value in before.items() if n != "writer"}) + usage
+            self._description["spent"][purpose] = {"writer": writer, **asdict(total)}
+        write_json(self.folder / "run.json", self._description)
+
+    def remember_scorer(self, digest: str) -> bool:
+        """Note who scores from now on; returns whether somebody else scored before."""
+        scorers: list[str] = self._description["scorers"]
+        if digest not in scorers:
+            scorers.append(digest)
+            write_json(self.folder / "run.json", self._description)
+        return len(scorers) > 1
+
+    def remember_packages(self, packages: Mapping[str, Mapping[str, str]]) -> None:
+        """Keep the versions next to the rows; those of others cannot share a table."""
+        if all(self.packages.get(name) == dict(v) for name, v in packages.items()):
+            return
+        for environment, versions in packages.items():
+            before = self.packages.get(environment)
+            if before is not None and before != dict(versions):
+                raise UsageError(
+                    f"{self.folder}: was started with other package versions in environment "
+                    f"{environment} ({difference(before, versions)}); "
+                    "start a new run with name=... or out=DIR"
+                )
+            self._description["packages"][environment] = dict(versions)
+        write_json(self.folder / "run.json", self._description)
+
+    def lines(self) -> list[Row]:
+        """Everything that is stored, oldest first, superseded rows included."""
+        stored = read_rows(self.folder / "results.jsonl")
+        return [row for row in stored if row.config_hash == self.config_hash]
+
+    def finished(self, budget: Budget) -> dict[tuple[str, int], Row]:
+        """The rows that need no second try, by question and seed.
+
+        What failed because of a component is retried. What a limit ended is tried again when
+        that limit is higher now, or gone: under the same limit it would cost the same and end
+        at the same place.
+        """
+        latest = {(row.question_id, row.seed): row for row in self.lines()}
+        return {
+            key: row
+            for key, row in latest.items()
+            if not row.infra and not (row.not_finished and _raised(row.limit, budget))
+        }
+
+    def append(self, row: Row, trajectory: str, figures: Mapping[str, str] | None = None) -> None:
+        """Store one answer, its trajectory as JSON; it survives a crash once this returns."""
+        if figures:
+            path = figures_path(self.folder, row.question_id, row.seed)
+            path.parent.mkdir(exist_ok=True)
+            write_json(path, figures)
+        write_text(trajectory_path(self.folder, row.question_id, row.seed), trajectory)
+        self._results.append(row.model_dump())
+
+    def keep_image(self, image: Image) -> None:
+        """Store a picture once, under the hash of its bytes."""
+        path = self.folder / image_name(image)
+        if not path.exists():
+            path.parent.mkdir(exist_ok=True)
+            write_bytes(path, image.data)
+
+
+def image_name(image: Image) -> str:
+    """Where a picture lies in the folder of a run: under the hash of its bytes."""
+    digest = hashlib.sha256(image.data).hexdigest()
+    return f"images/{digest}.{image.mime.rpartition('/')[2]}"
+
+
+def _raised(limit: tuple[str, float] | None, budget: Budget) -> bool:
+    """Whether a limit is higher in ``budget``, or not set; one that nobody named counts as such."""
+    bound = None if limit is None else getattr(budget, limit[0])
+    return limit is None or bound is None or bound > limit[1]
+
+
+def trajectory_path(folder: Path, question_id: str, seed: int) -> Path:
+    """Where the trajectory of one answer lies."""
+    return folder / "trajectories" / f"{quote(question_id, safe='')}-{seed}.json"
+
+
+def figures_path(folder: Path, question_id: str, seed: int) -> Path:
+    """Where the figures of one answer lie, if it has any."""
+    return folder / "figures" / f"{quote(question_id, safe='')}-{seed}.json"
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON object."""
+    try:
+        loaded = json.loads(path.read_bytes())
+    except FileNotFoundError as error:
+        raise UsageError(f"{path}: no such file") from error
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: cannot be read ({error})") from error
+    if not isinstance(loaded, dict):
+        raise UsageError(f"{path}: is not a JSON object")
+    return loaded
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Write a file that is either the old one or the new one, never half of it."""
+    write_text(path, json.dumps(value, indent=1, default=repr) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a whole text file atomically; what UTF-8 cannot hold is replaced."""
+    write_bytes(path, text.encode("utf-8", "replace"))
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a whole file atomically."""
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            Path(temporary).unlink()
+        raise
+
+
+def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """Describe the first key in which two configurations differ."""
+    before, after = flatten(old), flatten(new)
+    for key in sorted(before.keys() | after.keys()):
+        if before.get(key) != after.get(key) and key.split(".")[0] not in UNHASHED:
+            return f"{key} was {before.get(key)}, now {after.get(key)}"
+    return "the questions changed"
+
+
+def flatten(nested: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """``{"a": {"b": 1}}`` as ``{"a.b": 1}``."""
+    flat: dict[str, Any] = {}
+    for key, value in nested.items():
+        if isinstance(value, Mapping):
+            flat |= flatten(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat

@@ -1,0 +1,1 @@
+"""What every package uses: errors, commands, progress, text for a terminal, JSON lines."""

@@ -1,0 +1,301 @@
+"""Commands with ``key=value`` arguments: declared as a pydantic model, read, checked, explained.
+
+Every command of the project ends with 0 (fine), 1 (something failed), 2 (the user has to change
+something; one line says what), 130 (interrupted) or 143 (ended by TERM).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar, get_origin
+
+from pydantic import BaseModel, BeforeValidator, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from matsmith.core.configuration import Conf, merged, pairs, place, read_value
+from matsmith.core.errors import ActionableError, UsageError
+from matsmith.core.faults import describe
+from matsmith.core.terminal import printable
+
+INTERRUPTED = 130
+TERMINATED = 143
+HELP = frozenset({"-h", "--help"})
+Options = TypeVar("Options", bound=BaseModel)
+
+
+class Nothing(BaseModel, extra="forbid"):
+    """No arguments."""
+
+
+class Word:
+    """Marks a field that is given without its name (``Annotated[Path, Word()]``).
+
+    Fields take words in their order; a tuple takes all that are left.
+    """
+
+
+@dataclass(frozen=True)
+class Group:
+    """Content of ``conf/GROUP/NAME.yaml`` as ``GROUP=NAME GROUP.KEY=VALUE`` chooses it."""
+
+    name: str
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names where several are chosen (``GROUP=A,B``)."""
+        return tuple(filter(None, self.name.split(",")))
+
+    def read(self, group: str) -> dict[str, Any]:
+        """The configuration."""
+        return read_group(group, self.name, self.overrides)
+
+
+def _listed(value: object) -> object:
+    if isinstance(value, str):
+        return value.split(",")
+    return value if isinstance(value, list | tuple) else (value,)
+
+
+#: Validator of a tuple that is written with commas.
+Commas = BeforeValidator(_listed)
+
+
+@dataclass(frozen=True)
+class Command(Generic[Options]):
+    """What a command takes and does; ``action`` returns the exit code.
+
+    The text of ``errors``, as that of `ActionableError`, tells the user what to do.
+    """
+
+    program: str
+    description: str
+    options: type[Options]
+    action: Callable[[Options], int | Coroutine[Any, Any, int]]
+    errors: tuple[type[Exception], ...] = ()
+
+    def __call__(self, arguments: Sequence[str] | None = None) -> int:
+        """Run it; returns the exit code."""
+        given = list(sys.argv[1:] if arguments is None else arguments)
+        if asks_help(given):
+            return tell(self.help())
+        return guarded(lambda: self.action(read_options(given, self.options)), self.errors)
+
+    def help(self) -> str:
+        """What ``--help`` shows."""
+        fields = self.options.model_fields
+        names = {name: each.alias or name for name, each in fields.items()}
+        words = [f"{name.upper()}{' ...' * _many(f)}" for name, f in fields.items() if _word(f)]
+        named = ["key=value ..."] if len(words) < len(fields) else []
+        usage = " ".join([f"usage: {self.program}", *words, *named])
+        width = max((len(name) for name in fields), default=0)
+        lines = [
+            f"  {name.upper() if _word(each) else names[name]:{width}}  {_about(each)}"
+            for name, each in fields.items()
+        ]
+        return "\n".join([self.description.strip(), "", usage, "", *lines])
+
+
+def run_one_of(
+    program: str,
+    description: str,
+    commands: Mapping[str, Callable[[Sequence[str]], int]],
+    arguments: Sequence[str] | None = None,
+) -> int:
+    """Run the command that the first word names."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given and given[0] in commands:
+        return commands[given[0]](given[1:])
+    listed = ", ".join(commands)
+    if asks_help(given):
+        return tell(
+            f"{description.strip()}\n\nusage: {program} COMMAND ...   ({listed}; each has --help)"
+        )
+    said = f"no command {given[0]!r}; there are" if given else f"{program} needs a command"
+    return refuse(f"{said}: {listed}")
+
+
+def guarded(
+    action: Callable[[], int | Coroutine[Any, Any, int]],
+    errors: tuple[type[Exception], ...] = (),
+) -> int:
+    """Do something and return its exit code; a user's mistake becomes one line."""
+    mistakes: tuple[type[Exception], ...] = (ActionableError, *errors)
+    with _terminable() as ended:
+        try:
+            done = action()
+            code = done if isinstance(done, int) else asyncio.run(done)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            return _unread()
+        except mistakes as error:
+            return refuse(error)
+        except ExceptionGroup as group:
+            if group.split(mistakes)[1] is not None:
+                raise
+            return refuse(_first(group))
+        except KeyboardInterrupt:
+            how, code = ("Terminated", TERMINATED) if ended else ("Interrupted", INTERRUPTED)
+            sys.stderr.write(f"\n{how}. What is finished is kept; the same command resumes.\n")
+    return code
+
+
+@contextmanager
+def _terminable() -> Iterator[list[int]]:
+    """TERM, as batch systems send it, ends a command like Ctrl-C; its number comes."""
+    came: list[int] = []
+
+    def end(number: int, _: object) -> None:
+        came.append(number)
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # begun in the background of a script
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.raise_signal(signal.SIGINT)
+
+    mine = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, end) if mine else None
+    try:
+        yield came
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _unread() -> int:
+    """Whoever reads the output has seen enough (``| head``): that is no mistake."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    raise  # noqa: PLE0704 -- called where it is handled
+
+
+def tell(text: str) -> int:
+    """Print a text; returns 0."""
+    return guarded(lambda: min(0, sys.stdout.write(f"{text}\n")))
+
+
+def asks_help(words: Sequence[str]) -> bool:
+    """Whether ``--help`` is among the words before ``--``."""
+    words = list(words)
+    return bool(HELP & set(words[: words.index("--")] if "--" in words else words))
+
+
+def _first(group: BaseExceptionGroup[Any]) -> BaseException:
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def refuse(reason: object) -> int:
+    """Say on stderr what a user has to change; returns 2."""
+    sys.stderr.write(f"error: {printable(reason)}\n")
+    return 2
+
+
+def read_options(arguments: Sequence[str], model: type[Options]) -> Options:
+    """Check arguments against a pydantic model.
+
+    ``key=value``, ``--key=value``, ``--key value`` (of a switch also ``--key``), and words without
+    a key; after ``--`` everything is such a word.
+    """
+    keys = {field.alias or name: field for name, field in model.model_fields.items()}
+    words = [name for name, field in model.model_fields.items() if _word(field)]
+    given: dict[str, Any] = {}
+    typed: list[str] = []
+    literal = False
+    rest = iter(arguments)
+    for argument in rest:
+        name, equals, _ = argument.removeprefix("--").partition("=")
+        if argument == "--" and words and not literal:
+            literal = True
+        elif not literal and argument.startswith("--") and name in keys:
+            value = argument[2:] if equals else f"{name}={_value(name, keys[name], rest)}"
+            typed.append(value)
+        elif not literal and _is_pair(argument, words):
+            typed.append(argument)
+        elif words and (literal or not argument.startswith("-")):
+            name = words[0]
+            if _many(model.model_fields[name]):
+                given.setdefault(name, []).append(argument)
+            else:
+                given[words.pop(0)] = argument
+        else:
+            raise UsageError(f"{argument!r}: write key=value; keys: {', '.join(keys)}")
+    tree: dict[str, Any] = {}
+    for key, text in pairs(typed).items():
+        group = _is_group(model.model_fields.get(key))
+        place(tree, f"{key}." if group else key, text if group else read_value(key, text))
+    try:
+        return model.model_validate({**_chosen(tree, model), **given})
+    except ValidationError as error:
+        raise UsageError(describe(error, model)) from None
+
+
+def _value(name: str, field: FieldInfo, rest: Iterator[str]) -> str:
+    """What follows ``--name``."""
+    value = "true" if field.annotation is bool else next(rest, None)
+    if value is None:
+        raise UsageError(f"--{name}: a value must follow")
+    return value
+
+
+def _is_pair(argument: str, words: Sequence[str]) -> bool:
+    """Whether it is ``key=value``; a sentence with an equals sign and ``ase==3.23.0`` are words."""
+    key, equals, value = argument.partition("=")
+    return bool(equals) and (not words or not (value[:1] == "=" or set(key) & set(" \t\n/")))
+
+
+def _is_group(field: FieldInfo | None) -> bool:
+    return field is not None and isinstance(field.default, Group)
+
+
+def _chosen(values: Mapping[str, Any], model: type[BaseModel]) -> dict[str, Any]:
+    """The values, with a `Group` for each field that is one (its name has an empty key)."""
+    found = dict(values)
+    for key, value in found.items():
+        field = model.model_fields.get(key)
+        if field is not None and _is_group(field):
+            rest = dict(value)
+            found[key] = Group(str(rest.pop("", field.default.name)), rest)
+    return found
+
+
+def read_group(group: str, name: str, overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration ``conf/<group>/<name>.yaml`` with overrides."""
+    conf, _ = Conf.of(())
+    return merged(conf.read(group, name), overrides)
+
+
+def _word(field: FieldInfo) -> bool:
+    return any(isinstance(item, Word) for item in field.metadata)
+
+
+def _many(field: FieldInfo) -> bool:
+    return get_origin(field.annotation) is tuple
+
+
+def _about(field: FieldInfo) -> str:
+    if field.is_required():
+        return f"{field.description or ''} (required)"
+    default = field.default
+    if default is PydanticUndefined:  # made by a factory
+        default = field.get_default(call_default_factory=True)
+    return f"{field.description or ''} [{_shown(default)}]"
+
+
+def _shown(value: object) -> object:
+    if isinstance(value, Group):
+        return value.name
+    if isinstance(value, tuple):
+        value = ",".join(map(str, value))
+    return "none" if value in (None, "", {}) else value

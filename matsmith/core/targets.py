@@ -1,0 +1,72 @@
+"""Classes and functions that a configuration names, and the parameters that they declare."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import sys
+import typing
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ConfigDict, ValidationError, create_model
+
+from matsmith.core.errors import UsageError
+from matsmith.core.faults import describe, unknown_key
+
+#: What a default can be that a configuration writes out.
+_WRITTEN = (str, int, float, type(None), list, tuple, Mapping, Path)
+
+
+def load(target: str, *, key: str) -> Any:
+    """Import the class or function that ``module.name`` or ``module:name`` is; ``key`` named it."""
+    module, _, name = target.replace(":", ".").rpartition(".")
+    if "" not in sys.path:
+        sys.path.append("")  # of the user's own, beside the call
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UsageError(f"{key}={target}: cannot be imported ({error})") from error
+    if not callable(found):
+        raise UsageError(f"{key}={target}: is neither a class nor a function")
+    return found
+
+
+def parameters(target: Any, injected: int = 0) -> dict[str, inspect.Parameter]:
+    """What of a constructor or function is configured: all but the first ``injected``."""
+    kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    found = list(inspect.signature(target).parameters.items())[injected:]
+    return {name: parameter for name, parameter in found if parameter.kind not in kinds}
+
+
+def checked(key: str, target: Any, given: Mapping[str, Any], injected: int = 0) -> dict[str, Any]:
+    """The values of the parameters of ``target``: ``given``, else their defaults.
+
+    All are there, so that another default is another configuration. What it does not have, lacks,
+    or is of another type is a `UsageError`.
+    """
+    declared = parameters(target, injected)
+    for name in given:
+        if name not in declared:
+            raise UsageError(unknown_key(f"{key}.{name}", [f"{key}.{p}" for p in declared]))
+    plain = inspect.isclass(target) and not dataclasses.is_dataclass(target)
+    source = target.__init__ if plain else target
+    hints = typing.get_type_hints(source, include_extras=True)
+    fields: dict[str, Any] = {
+        name: (hints.get(name, Any), ... if p.default is p.empty else p.default)
+        for name, p in declared.items()
+    }
+    checker = create_model(
+        f"{target.__name__}Parameters",
+        __config__=ConfigDict(arbitrary_types_allowed=True, protected_namespaces=()),
+        **fields,
+    )
+    try:
+        checker.model_validate(given)
+    except ValidationError as error:
+        raise UsageError(describe(error, checker, prefix=f"{key}.")) from error
+    # not what a factory makes
+    written = {n: p.default for n, p in declared.items() if isinstance(p.default, _WRITTEN)}
+    return {**written, **given}

@@ -1,0 +1,18 @@
+"""Names for systems, benchmarks and sources of one's own, alike in a wheel and a checkout."""
+
+from agents import answer_formats, prompts
+from agents.answer import Answer
+from agents.base import Agent, Document, Image, Question, StopReason, Trajectory
+from agents.episode import Context, Episode, System
+from experiments.benchmarks.own import Task, json_samples
+from experiments.export.task import inspect_task
+from experiments.samples import Property, Sample
+from experiments.scorers.base import Metric, Score, Scorer, Tools
+from experiments.scorers.function import accuracy
+from experiments.scorers.properties import PropertyScorer
+
+__all__ = [
+    "Agent", "Answer", "Context", "Document", "Episode", "Image", "Metric", "Property",
+    "PropertyScorer", "Question", "Sample", "Score", "Scorer", "StopReason", "System", "Task",
+    "Tools", "Trajectory", "accuracy", "answer_formats", "inspect_task", "json_samples", "prompts",
+]  # fmt: skip

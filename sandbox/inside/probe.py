@@ -1,0 +1,173 @@
+"""Tries, from inside, what must not work. Runs like any answer.
+
+Sockets are created (and expected to be refused), never connected.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import resource
+import socket
+from pathlib import Path
+
+libc = ctypes.CDLL(None, use_errno=True)
+KNOWN = {
+    "HOME", "TMPDIR", "PATH", "LANG", "LC_CTYPE", "USER", "LOGNAME", "PWD", "HOSTNAME", "TERM",
+    "container", "PYTHONHASHSEED", "PYTHONDONTWRITEBYTECODE", "MPLBACKEND", "MPLCONFIGDIR",
+    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "MALLOC_ARENA_MAX",
+    "LD_LIBRARY_PATH", "PYTHONPATH",
+}  # fmt: skip
+FOLDERS = (
+    "/ /usr /usr/bin /env /env/lib /dev /dev/mqueue /etc /proc /inputs /sys /var /var/tmp /run"
+    " /opt /home /root /python /mnt /srv /own"
+)
+SECRETS = "/etc/shadow /etc/gshadow /etc/ssh/ssh_host_rsa_key /proc/kcore /dev/mem"
+ENGINES = "/var/run/docker.sock /run/docker.sock /run/podman/podman.sock"
+NUMBERS = {
+    "x86_64": {"bpf": 321, "io_uring_setup": 425, "keyctl": 250, "ptrace": 101, "mount": 165},
+    "aarch64": {"bpf": 280, "io_uring_setup": 425, "keyctl": 219, "ptrace": 117, "mount": 40},
+}
+
+
+def status() -> dict[str, str]:
+    """Fields of /proc/self/status."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return {line.partition(":")[0]: line.partition(":")[2].strip() for line in lines}
+
+
+def opens(path: str, flags: int) -> bool:
+    """Whether the file can be opened."""
+    try:
+        os.close(os.open(path, flags))
+    except OSError:
+        return False
+    return True
+
+
+def unprivileged() -> str | None:
+    """Capabilities and user ids."""
+    facts = status()
+    if 0 in {os.getuid(), os.geteuid(), os.getgid(), os.getegid()}:
+        return "it is root"
+    for name in ("CapEff", "CapPrm", "CapInh", "CapAmb"):
+        if int(facts[name], 16):
+            return f"{name} is {facts[name]}"
+    return None if facts["NoNewPrivs"] == "1" else "privileges can be gained"
+
+
+def system_calls() -> str | None:
+    """The filter, by its effects."""
+    if status()["Seccomp"] != "2":
+        return "no filter is in force"
+    for name, number in NUMBERS[platform.machine()].items():
+        if libc.syscall(number, 0, 0, 0, 0, 0) >= 0 or ctypes.get_errno() != 1:
+            return f"{name} is not refused"
+    for flag in (0x10000000, 0x20000, 0x20000000):
+        if libc.unshare(flag) == 0:
+            return "a namespace can be made"
+    return None
+
+
+def network() -> str | None:
+    """Every socket family but AF_UNIX (1)."""
+    for family in range(2, 46):
+        for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW):
+            try:
+                socket.socket(family, kind).close()
+            except OSError:
+                continue
+            return f"a socket of family {family} can be made"
+    return None
+
+
+def file_system() -> str | None:
+    """Writing outside of /tmp and /dev/shm."""
+    for folder in FOLDERS.split():
+        if opens(f"{folder}/probe", os.O_CREAT | os.O_WRONLY):
+            return f"{folder} is writable"
+    for path in ("/proc/sysrq-trigger", "/proc/sys/kernel/core_pattern"):
+        if opens(path, os.O_WRONLY):
+            return f"{path} is writable"
+    return None
+
+
+def secrets() -> str | None:
+    """Passwords, engines, homes."""
+    for path in SECRETS.split():
+        if opens(path, os.O_RDONLY):
+            return f"{path} is readable"
+    for path in ENGINES.split():
+        if Path(path).exists():
+            return f"{path} is visible"
+    for home in (*Path("/home").glob("*"), Path("/root")):
+        try:
+            found = list(home.iterdir())
+        except OSError:
+            continue
+        if any(not item.name.startswith(".") or item.is_file() for item in found):
+            return f"{home} is readable"
+    return None
+
+
+def environment() -> str | None:
+    """Variables that the worker was started with; libraries may have added others since."""
+    text = Path("/proc/self/environ").read_text()
+    extra = {item.partition("=")[0] for item in text.split("\0") if item} - KNOWN
+    return f"variables {sorted(extra)}" if extra else None
+
+
+def processes() -> str | None:
+    """Other processes."""
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit() or int(folder.name) == os.getpid():
+            continue
+        for part in ("environ", "maps", "mem"):
+            if opens(f"{folder}/{part}", os.O_RDONLY):
+                return f"{folder}/{part} is readable"
+        try:
+            os.kill(int(folder.name), 0)
+        except OSError:
+            continue
+        return f"process {folder.name} can be signalled"
+    return None
+
+
+def descriptors() -> str | None:
+    """Open files beyond the three streams and the result."""
+    extra = []
+    for number in range(4, 256):
+        try:
+            os.fstat(number)
+        except OSError:
+            continue
+        extra.append(number)
+    return f"descriptors {extra}" if extra else None
+
+
+def limits() -> str | None:
+    """Resource limits."""
+    for name in ("NPROC", "DATA", "FSIZE", "NOFILE", "CORE"):
+        if resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[1] == resource.RLIM_INFINITY:
+            return f"RLIMIT_{name} is unlimited"
+    return None
+
+
+#: What every isolating backend must hold -> what that means, in the order of the self-test's table.
+CONTROLS = {
+    unprivileged: "not root, no capabilities, no way to gain any",
+    system_calls: "a filter refuses namespaces, mounts, ptrace, bpf, io_uring, keys",
+    network: "no socket but AF_UNIX",
+    file_system: "nothing outside the run's own folders is writable",
+    secrets: "no password file, engine socket or home folder is readable",
+    environment: "no variable of the host",
+    processes: "no other process can be read or signalled",
+    descriptors: "no file of the worker is open",
+    limits: "memory, processes, file size and open files are limited",
+}
+
+
+def probe() -> dict[str, str | None]:
+    """Control -> what is broken, or ``None`` when it holds."""
+    return {control.__name__: control() for control in CONTROLS}

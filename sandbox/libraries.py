@@ -1,0 +1,115 @@
+"""Libraries that a user has had learnt, by name: environment, import names, questions.
+
+``matsmith learn`` writes them below ``libraries`` in the cache folder; whoever takes an environment
+can take one of these by its name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from matsmith.core.errors import UsageError
+from sandbox import environments
+
+_FILE = "library.json"
+#: A distribution's name, which becomes that of a folder.
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,78}[A-Za-z0-9])?")
+
+
+class Learnt(BaseModel):
+    """A library that has been learnt."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    source: str  # folder of the project, or the requirement that was installed
+    base: str | None = None  # this, build and tests as given to ``matsmith learn``
+    build: str = "sandbox"
+    tests: str | None = None
+    packages: tuple[str, ...]  # import names
+    versions: dict[str, str | None]  # of the distributions that hold them
+    digest: str = ""  # of the project's sources; empty for what was installed by name
+    symbols: int  # documents
+    questions: int = 0
+    unread: tuple[str, ...] = ()  # source files that cannot be read, with the reason
+
+    @property
+    def folder(self) -> Path:
+        """Where it is kept."""
+        return folder_of(self.name)
+
+    @property
+    def env(self) -> str:
+        """Its environment, as `sandbox.environments` takes it."""
+        return str(self.folder / "env")
+
+    @property
+    def tasks(self) -> Path:
+        """Folder of the questions that its tests gave."""
+        return self.folder / "tasks"
+
+    @property
+    def changed(self) -> bool:
+        """Whether the project's sources are other ones by now."""
+        project = Path(self.source)
+        return bool(self.digest) and project.is_dir() and digest_of(project) != self.digest
+
+    def save(self) -> None:
+        """Make it known under its name."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        unfinished = self.folder / f".{_FILE}"
+        unfinished.write_text(self.model_dump_json(indent=1), encoding="utf-8")
+        unfinished.rename(self.folder / _FILE)
+
+    def forget(self) -> None:
+        """Remove it; the sources stay."""
+        shutil.rmtree(self.folder)
+
+
+def folder_of(name: str) -> Path:
+    """Where a library of that name is kept; raises `UsageError` for what is no name."""
+    if _NAME.fullmatch(name) is None:
+        raise UsageError(f"library {name[:80]!r}: not the name of a distribution (a-z, 0-9, ._-)")
+    return environments.cache_folder() / "libraries" / name
+
+
+def all_learnt() -> list[Learnt]:
+    """Every library that has been learnt, by name."""
+    files = sorted((environments.cache_folder() / "libraries").glob(f"*/{_FILE}"))
+    return [learnt(file.parent.name) for file in files if _NAME.fullmatch(file.parent.name)]
+
+
+def learnt(name: str) -> Learnt:
+    """The library of that name; raises `UsageError` when there is none."""
+    file = folder_of(name) / _FILE
+    try:
+        return Learnt.model_validate_json(file.read_bytes())
+    except OSError:
+        known = ", ".join(one.name for one in all_learnt()) or "none yet"
+        raise UsageError(
+            f"no library {name!r}; learnt: {known} (`matsmith learn PATH_OR_DISTRIBUTION`)"
+        ) from None
+    except ValidationError as error:
+        raise UsageError(
+            f"{file}: damaged ({error.error_count()} faults); learn it again"
+        ) from error
+
+
+def digest_of(project: Path) -> str:
+    """Digest of a project's Python sources and its ``pyproject.toml``."""
+    unwanted = shutil.ignore_patterns(*environments.UNWANTED)
+    files = [project / "pyproject.toml"]
+    for place, folders, names in os.walk(project):
+        folders[:] = set(folders) - unwanted(place, folders)
+        files += [Path(place, name) for name in names if name.endswith(".py")]
+    found = hashlib.sha256()
+    for file in sorted(filter(Path.is_file, files)):
+        found.update(f"{file.relative_to(project).as_posix()}\0".encode())
+        found.update(hashlib.sha256(file.read_bytes()).digest())
+    return found.hexdigest()[:16]

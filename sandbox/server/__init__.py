@@ -1,0 +1,1 @@
+"""The fork server, which runs inside a worker: standard library and ``sandbox.inside`` only."""

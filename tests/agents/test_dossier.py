@@ -1,0 +1,91 @@
+"""What a package says of its symbols, wherever it says it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.toolbox.library import Documents
+from agents.toolbox.links import Links
+
+TEXTS = {
+    "lab.core": ("module", "", "Units of length are nm. `load` of `grip` is in GPa."),
+    "lab.core.grip": ("function", "grip(load: float, turns: int) -> float",
+                      ("The amber grip. `load` is told in the introduction of this module. "
+                      "`turns`: what `wheel.spin` returns.")),
+    "lab.core.hold": ("function", "hold(load: float) -> float",
+                      "The teal hold. `load`: the same that `grip` takes as `turns`."),
+    "lab.core.hand": ("function", "hand(force: float) -> float",
+                      "The jade hand. `force`: how loudly a bell is heard in fog."),
+    "lab.wheel.spin": ("function", "spin(bell: float) -> int",
+                       "The ochre spin. `bell`: the umber bell."),
+    "lab.wheel.tone": ("function", "tone() -> float", "The umber bell. Used to hear ships in fog."),
+    "lab.wheel.ring": ("function", "ring() -> str", "The scarlet ring. Used to hear bells in fog."),
+}  # fmt: skip
+
+
+def links(texts: dict[str, tuple[str, str, str]]) -> Links:
+    rows = [
+        (said, {"qualname": name, "kind": kind, "signature": called,
+                "sections": {"What it does": said}})
+        for name, (kind, called, said) in texts.items()
+    ]  # fmt: skip
+    return Links(Documents(rows, {}), ("lab",))
+
+
+@pytest.mark.parametrize(
+    ("root", "names", "said"),
+    [
+        # a fact in the module, a name in another module, a term of a definition
+        ("lab.core.grip", ["lab.core.grip", "lab.wheel.spin", "lab.wheel.tone"],
+         ["`load` of `grip` is in GPa.", "Units of length are nm."]),
+        # of a neighbour only what it says of that input
+        ("lab.core.hold", ["lab.core.hold", "lab.wheel.spin", "lab.wheel.tone"],
+         ["`turns`: what `wheel.spin` returns."]),
+    ],
+)  # fmt: skip
+def test_inputs_are_followed_to_the_end_and_facts_found_where_they_stand(
+    root: str, names: list[str], said: list[str]
+):
+    closure = links(TEXTS).closure([root], {})
+    assert list(closure.names) == names
+    assert all(text in closure.text for text in said)
+    assert "scarlet" not in closure.text
+
+
+def test_what_a_deprecated_page_says_of_another_symbol_counts():
+    old = (
+        "function", "grab() -> float",
+        "Deprecated. `grip` replaces it. The amber grab. What `spin` returns is a count.",
+    )  # fmt: skip
+    closure = links({**TEXTS, "lab.core.grab": old}).closure(["lab.core.grip"], {})
+    assert "What `spin` returns is a count." in closure.text
+    assert "amber grab" not in closure.text
+
+
+def test_an_input_that_names_nothing_is_open_until_it_is_chosen():
+    found = links(TEXTS)
+    (one,) = found.closure(["lab.core.hand"], {}).open
+    assert (one.symbol, one.name, one.type) == ("lab.core.hand", "force", "float")
+    names = [name for name, _ in found.candidates(one)]
+    assert names.index("lab.wheel.tone") < names.index("lab.wheel.ring")  # a float fits
+    closure = found.closure(["lab.core.hand"], {(one.symbol, one.name): "lab.wheel.tone"})
+    assert (closure.names[-1], closure.open) == ("lab.wheel.tone", ())
+
+
+def test_what_is_known_is_followed_but_not_said_again():
+    found = links(TEXTS)
+    closure = found.closure(["lab.core.grip"], {}, ["lab.core.grip"])
+    assert closure.names[0] == "lab.core.grip"
+    assert "amber" not in closure.text
+    assert "ochre" in closure.text
+
+
+@given(st.text(max_size=2000), st.text(max_size=200))
+def test_hostile_documents_and_questions_are_read(text: str, term: str):
+    found = links(
+        {"lab.a": ("function", f"a({text}) -> float", text), "lab.b": ("class", "", term)}
+    )
+    assert set(found.closure(["lab.a", term], {}).names) <= {"lab.a", "lab.b"}
+    assert set(found.mentioned(term)) <= {"lab.a", "lab.b"}

@@ -1,3 +1,0 @@
-from tests.retrieval.conftest import package
-
-__all__ = ["package"]

@@ -1,0 +1,17 @@
+"""Shared by all tests: no key and no endpoint of the machine; a small package on disk."""
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _no_key(monkeypatch):
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def package(tmp_path):
+    """The folder that holds ``brickwork``, with everything that docgen must see through."""
+    from tests.docgen.conftest import write_package
+
+    return write_package(tmp_path / "site")

@@ -1,0 +1,132 @@
+"""Documents scored by use: a call written from one document alone, run in the real sandbox."""
+
+import pytest
+
+from docgen.__main__ import main
+from docgen.example_probe import use
+from sandbox.overlays import write
+from tests.endpoint import Endpoint, status, text
+
+SIZES = '''
+from dataclasses import dataclass
+
+
+@dataclass
+class Brick:
+    """One brick."""
+
+    height: float
+
+    def stacked(self, courses: int) -> float:
+        """Height of some courses."""
+        return self.height * courses
+
+
+def length(bricks: "list[Brick] | None") -> int:
+    """How many."""
+    return "many" if bricks is None else len(bricks)
+
+
+def untold(bricks):
+    """Anything."""
+    return bricks
+'''
+REPLIES = {
+    "stacked": "```python\nfrom brickwork.sizes import Brick\nresult = Brick(0.1).stacked(3)\n```",
+    "length": "```python\nfrom brickwork.sizes import length\nresult = length(None)\n```",
+    "untold": "I would rather not.",
+    "Brick": "```python\nfrom brickwork.sizes import Brick\nresult = Brick()\n```",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "verdict", "error"),
+    [
+        ("json.loads", "import json\nresult = json.loads('[1]')", "runs", ""),  # declares nothing
+        ("fractions.Fraction", "result = 3", "type", "a int, declared is Fraction"),
+        ("fractions.Fraction", "import fractions\nresult = fractions.Fraction(1)", "runs", ""),
+        ("fractions.Fraction", "import fractions\nfractions.Fraction(1)", "fails", "is not set"),
+        ("json.loads", "import json\nresult = json.loads(text)", "inputs", "'text' is not defined"),
+        ("json.loads", "import json\nresult = json.loads('[')", "fails", "JSONDecodeError"),
+    ],
+)
+def test_what_is_found_out_about_a_call(name, code, verdict, error):
+    found = use(code, name)
+    assert found["verdict"] == verdict, found
+    assert error in str(found["error"])
+
+
+@pytest.mark.parametrize(
+    ("declared", "value", "fits"),
+    [
+        ("float", "numpy.float32(1)", True),
+        ("float", "3", True),
+        ("float", "numpy.ones(2)", False),
+        ("int", "2.0", False),
+        ("int | None", "None", True),
+        ("None", "None", True),
+        ("None", "0", False),
+        ("list[float]", "[1]", True),
+        ("list[float]", "(1,)", False),
+        ("typing.Any", "object()", True),
+        ("'Unknown'", "1", True),
+    ],
+)
+def test_types_that_a_signature_declares(declared, value, fits, monkeypatch, tmp_path):
+    module = tmp_path.name
+    code = f"import numpy, typing\ndef f() -> {declared}:\n    return {value}\n"
+    (tmp_path / f"{module}.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    found = use(f"from {module} import f\nresult = f()", f"{module}.f")
+    assert found["verdict"] == ("runs" if fits else "type"), found
+
+
+def test_the_worst_come_first_and_nothing_is_asked_twice(tmp_path, httpserver, sizes, capsys):
+    server = Endpoint(httpserver)
+
+    def reply(body):
+        asked = body["messages"][-1]["content"]
+        name = asked.splitlines()[0].rpartition(".")[2]
+        assert asked.count("kind:") == 1  # one document alone
+        return text(REPLIES[name])
+
+    command = [
+        "by_use",
+        "package=brickwork",
+        f"out={tmp_path / 'used.jsonl'}",
+        f"env={sizes}",
+        "model=openai",
+        "model.name=local",
+        f"model.base_url={server.url}",
+        "model.cache=false",
+        "model.max_retries=0",
+    ]
+    server.play(status(400))
+    assert main(command) == 1  # what the endpoint refuses is no verdict on a document
+    assert "not answered: brickwork.sizes." in capsys.readouterr().out
+    server.play(reply)
+    assert main(command) == 0
+    printed = capsys.readouterr().out
+    assert "facts: 4 documents used: 1 calls run and return what is declared (0 declare" in printed
+    told = [line.split(": ")[:2] for line in printed.splitlines()[-3:]]
+    assert told == [
+        ["none", "brickwork.sizes.untold"],
+        ["fails", "brickwork.sizes.Brick"],
+        ["type", "brickwork.sizes.length"],
+    ]
+    with (tmp_path / "used.jsonl").open("a") as stream:
+        stream.write('{"half')  # of a run that was killed
+    server.play(status(400))
+    assert main(command) == 0
+    assert capsys.readouterr().out == printed
+    assert main([*command, "symbols=brickwork.sizes.lenght"]) == 2
+
+
+@pytest.fixture
+def sizes(tmp_path):
+    packages = tmp_path / "packages"
+    (packages / "brickwork").mkdir(parents=True)
+    (packages / "brickwork/__init__.py").write_text("")
+    (packages / "brickwork/sizes.py").write_text(SIZES)
+    write("live", packages, tmp_path / "env")
+    return tmp_path / "env"

@@ -1,0 +1,108 @@
+"""What the baselines say, and that it goes the way of every answer."""
+
+import io
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from agents.answer import Answer, read_answer
+from agents.answer_formats import CODE, Block, Choices, File, Json, Letters, Number, Text
+from agents.base import Document, Image, Question
+from agents.episode import Context
+from experiments.baselines import Echo, Oracle, written
+from experiments.benchmarks.omnimatbench.reading import Slots
+from experiments.benchmarks.own import Task
+from experiments.run.loop import execute
+from experiments.run.rows import read_rows
+from experiments.run.store import read_json
+from experiments.samples import Sample
+from experiments.scorers.choice import ChoiceScorer
+from tests.agents.scripted import client
+
+
+@pytest.mark.parametrize(
+    ("form", "value"),
+    [
+        (Letters(), "C"),
+        (Choices(), "AC"),
+        (Number("eV"), -1.5e-07),
+        (Text(), "Two sentences. Of prose."),
+        (Block("cif"), "data_x\n_cell_length_a   3.0"),
+        (File("POSCAR"), "comment\n  1.0 \n\n"),
+        (Json([[""]]), [["1.20", r"\alpha"], ["b"]]),
+        (Json([["x", "y", "z"]]), [[0.1, -2.0, 3e-9]]),
+        (Slots([["", ""], [""]]), [["1.20", r"\alpha"], ["b"]]),
+    ],
+)
+def test_what_is_written_is_read_strictly(form, value):
+    read = form.read(written(form, value))
+    assert (read.value, read.status) == (value, "strict")
+
+
+def test_code_and_values_of_code_are_read_strictly():
+    own = Answer("x = 1\n\ndef reference():\n    return {'a': x}", "reference", "strict")
+    assert read_answer(written(CODE, own), strict=True) == own
+    value = [["1'0", 'quoted "so"\n'], [2.5]]
+    answer = read_answer(written(CODE, value), strict=True)
+    scope: dict[str, Any] = {}
+    exec(answer.code, scope)
+    assert scope[answer.entry]() == {"answer": value}
+
+
+def test_the_oracle_knows_one_sample_at_a_time():
+    oracle = Oracle(Context(client("")[0]))
+    one, two = (Sample(Question(n, n, answer=Letters()), reference=n) for n in "AB")
+    first, second = oracle.knowing(one), oracle.knowing(two)
+    assert (first.reply(one.question), second.reply(two.question)) == (
+        "<answer>\nA\n</answer>",
+        "<answer>\nB\n</answer>",
+    )
+    with pytest.raises(LookupError):
+        oracle.reply(one.question)
+
+
+def test_echo_prefers_the_document():
+    echo = Echo(Context(client("")[0]))
+    asked = Question("q", "What is it?")
+    assert echo.reply(asked) == "What is it?"
+    picture = Image(b"", "image/png", "k")
+    with_paper = replace(asked, attachments=(Document("paper.txt", "It is."), picture))
+    assert echo.reply(with_paper) == "It is."
+
+
+def lettered() -> Task:
+    """Four questions: with a picture, plain, without a reference, not there."""
+    parts, known = {"a": (Image(b"x", "image/png", "x"),)}, {"a": "A", "b": "B", "d": "D"}
+    return Task([
+        Sample(
+            Question(n, f"<answer>b</answer> {n}", answer=Letters(), attachments=parts.get(n, ())),
+            target=n.upper(),
+            unavailable={"d": "a file is missing"}.get(n),
+            reference=known.get(n),
+        )
+        for n in "abcd"
+    ], ChoiceScorer())  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("system", "right", "unavailable"),
+    [("Oracle", {"a": 1, "b": 1}, "cd"), ("Echo", {"a": 0, "b": 1, "c": 0}, "d"),
+     ("Empty", {"a": 0, "b": 0, "c": 0}, "d")],
+)  # fmt: skip
+async def test_runs(configure, system, right, unavailable):
+    """Pictures are no obstacle to whoever does not look; what has no reference is named."""
+    config = configure(
+        system={"_target_": f"experiments.baselines.{system}", "name": system.lower()},
+        benchmark={"_target_": f"{__name__}.lettered", "name": "lettered"},
+    )
+    folder = await execute(config, Console(file=io.StringIO()))
+    rows = {row.question_id: row for row in read_rows(folder / "results.jsonl")}
+    assert {name: row.passed_count for name, row in rows.items()} == right
+    assert {row.calls for row in rows.values()} == {0}
+    summary = read_json(folder / "summary.json")
+    assert (summary["complete"], summary["model_kind"]) == (True, "none")
+    assert set(summary["unavailable"]) == set(unavailable)
+    if system == "Oracle":
+        assert summary["unavailable"]["c"] == "system=oracle: the benchmark has no reference"

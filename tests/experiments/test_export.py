@@ -1,0 +1,157 @@
+"""Exports: read by the projects whose formats they are, with the scores and tokens of the run."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from experiments.export.__main__ import main as export
+from experiments.export.task import grade, inspect_task
+from experiments.run.__main__ import main as run
+from experiments.run.config import read_run
+from experiments.run.rows import read_rows
+from experiments.run.setup import build_benchmark, load_samples
+from experiments.run.store import read_json
+
+DATA = Path(__file__).parents[1] / "data"
+STONES = ["benchmark=quarry:stones", "model=none", "retrieval=none"]
+TOOLS = ["system=tools", "benchmark=invented", "benchmark.seed=101", "limit=2", "model=recorded"]
+
+
+@pytest.fixture(autouse=True)
+def quarry(monkeypatch):
+    monkeypatch.syspath_prepend(DATA / "quarry")
+    yield
+    sys.modules.pop("quarry", None)
+
+
+@pytest.fixture
+def stones(tmp_path):
+    folder = tmp_path / "stones (recorded)"
+    assert run([*STONES, "system=quarry:Stubborn", f"out={folder}"]) == 0
+    return folder
+
+
+def exported(folder, form):
+    assert export([str(folder), "--to", form]) == 0
+    return sorted((folder / "export").rglob("*.json*"))
+
+
+def test_every_format_holds_the_scores_of_a_run(stones):
+    (log,) = exported(stones, "inspect")
+    samples = {sample["id"]: sample for sample in read_json(log)["samples"]}
+    assert {name: s["scores"]["score"]["value"] for name, s in samples.items()} == {
+        "board": 1.0, "stone": 0.0
+    }  # fmt: skip
+    assert [m["content"] for m in samples["board"]["messages"]][-1] == "<answer>A</answer>"
+    trajectory = read_json(exported(stones, "atif")[0])
+    assert trajectory["final_metrics"]["extra"]["scores"] == {"score": 1.0}
+    _, *files, lines = [f for f in exported(stones, "every-eval-ever") if f.parent.name == "none"]
+    record = read_json(next(f for f in (_, *files) if f.suffix == ".json"))
+    assert record["evaluation_results"][0]["score_details"]["score"] == 0.5
+    scored = [json.loads(line)["evaluation"]["score"] for line in lines.read_text().splitlines()]
+    assert scored == [1.0, 0.0]
+
+
+async def test_a_reply_is_graded_by_the_benchmark_itself():
+    config = read_run([*STONES, "system=empty"])
+    board, stone = load_samples(build_benchmark(config), config)
+    assert await grade(config, board, "<answer>A</answer>") == {"score": 1.0}
+    assert await grade(config, stone, "a plant") == {"score": 0.0}
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """A run with tool calls, tokens and code, without an endpoint."""
+    folder = tmp_path_factory.mktemp("recorded") / "run"
+    assert run([*TOOLS, f"out={folder}"]) == 0
+    rows = {row.question_id: row for row in read_rows(folder / "results.jsonl")}
+    assert all(row.prompt_tokens for row in rows.values())
+    return folder, rows, read_json(folder / "summary.json")
+
+
+@pytest.mark.long
+def test_inspect_reads_the_log(recorded):
+    pytest.importorskip("inspect_ai", reason="the extra 'interop' is not installed")
+    from inspect_ai.log import list_eval_logs, read_eval_log
+
+    folder, rows, summary = recorded
+    (path,) = exported(folder, "inspect")
+    assert len(list_eval_logs(str(path.parent))) == 1
+    log = read_eval_log(str(path))
+    assert log.status == "success"
+    for metric, result in zip(summary["metrics"], log.results.scores, strict=True):
+        assert result.metrics["share"].value == metric["sum"] / metric["total"]
+    usage = log.stats.model_usage[summary["model"]]
+    counted = (summary["prompt_tokens"], summary["completion_tokens"])
+    assert (usage.input_tokens, usage.output_tokens) == counted
+    for sample in log.samples:
+        row = rows[sample.id]
+        assert sample.output.usage.input_tokens == row.prompt_tokens
+        assert sample.scores["parts"].as_float() == row.passed_count / row.parts
+        calls = [
+            call
+            for message in sample.messages
+            for call in getattr(message, "tool_calls", None) or ()
+        ]
+        results = [message for message in sample.messages if message.role == "tool"]
+        assert {call.id for call in calls} == {message.tool_call_id for message in results}
+        assert len(calls) == len(results) > 0
+
+
+@pytest.mark.long
+def test_harbor_reads_the_trajectories(recorded):
+    validator = pytest.importorskip("harbor.utils.trajectory_validator", reason="no harbor here")
+    folder, rows, _ = recorded
+    for path in exported(folder, "atif"):
+        if path.parent.name != "atif":
+            continue
+        checked = validator.TrajectoryValidator()
+        assert checked.validate(path), checked.errors
+        found = validator.Trajectory.model_validate(read_json(path))
+        row = rows[found.extra["question"]]
+        totals = found.final_metrics
+        assert (totals.total_prompt_tokens, totals.total_completion_tokens) == (
+            row.prompt_tokens, row.completion_tokens
+        )  # fmt: skip
+        assert sum(s.metrics.prompt_tokens for s in found.steps if s.metrics) == row.prompt_tokens
+        assert totals.extra["scores"]["parts"] == row.passed_count / row.parts
+
+
+@pytest.mark.long
+def test_every_eval_ever_validates_the_records(recorded, monkeypatch):
+    core = pytest.importorskip("every_eval_ever.validator.validation_core", reason="not installed")
+    folder, rows, summary = recorded
+    exported(folder, "every-eval-ever")
+    monkeypatch.chdir(folder / "export")
+    files = sorted(path for path in Path("data").rglob("*") if path.is_file())
+    for path in files:
+        report = core.validate_file(
+            path, repo_path=path.as_posix(), available_files={f.as_posix() for f in files},
+            read_repo_file=lambda name: Path(name).read_text(), run_semantic_checks=True,
+        )  # fmt: skip
+        assert (report.valid, report.errors, report.warnings) == (True, [], [])
+    results = {r["evaluation_result_id"]: r for r in read_json(files[0])["evaluation_results"]}
+    for metric in summary["metrics"]:
+        assert results[metric["name"]]["score_details"]["score"] == metric["sum"] / metric["total"]
+    for record in map(json.loads, files[1].read_text().splitlines()):
+        row = rows[record["sample_id"].rpartition("/")[0]]
+        assert record["token_usage"]["input_tokens"] == row.prompt_tokens
+        assert record["evaluation"]["is_correct"] == row.all_correct
+
+
+@pytest.mark.long
+def test_a_benchmark_of_ours_is_a_task_of_inspect(tmp_path):
+    inspect_ai = pytest.importorskip("inspect_ai", reason="the extra 'interop' is not installed")
+    from tests.experiments.interop import said
+
+    replies = {"picture": "It is <answer>A</answer>", "gabbro": "<answer>A</answer>"}
+    task = inspect_task("benchmark=quarry:stones")
+    (log,) = inspect_ai.eval(task, model=said(replies), display="none", log_dir=str(tmp_path))
+    assert log.status == "success", log.error
+    scores = {sample.id: sample.scores["verdict"].value["score"] for sample in log.samples}
+    assert scores == {"board": 1.0, "stone": 0.0}
+    (image,) = [part for part in log.samples[0].messages[-2].content if part.type == "image"]
+    shown = log.samples[0].attachments[image.image.removeprefix("attachment://")]
+    assert shown.startswith("data:image/png;base64,")

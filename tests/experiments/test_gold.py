@@ -1,0 +1,180 @@
+import json
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from docgen.sources import read_sources
+from docgen.usage import CodeResolver
+from experiments.benchmarks import question_gold
+from experiments.benchmarks.folder.benchmark import FolderBenchmark
+from experiments.benchmarks.live.benchmark import LiveBenchmark
+from experiments.benchmarks.mattools.benchmark import MatToolsBenchmark
+from experiments.benchmarks.mattools.gold import mattools_gold
+from experiments.benchmarks.question_format import QUESTIONS, question_folders
+from indexes.chunks import code_corpus, official_doc_corpus
+from indexes.llm_doc import Writer, llm_doc_corpus
+from retrieval.gold import benchmark_sources, queries
+from retrieval.leaks import audit
+from sandbox.base import Execution, Outcome, SandboxError
+from tests.docgen.conftest import write_package
+from tests.docgen.models import DocModel
+
+SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "mattools_dev"
+
+
+def recorded(task, code, outcome):
+    return {"task": task, "code": dedent(code), "replayed": {"outcome": outcome}}
+
+
+def test_gold_is_what_most_right_solutions_share(package, tmp_path):
+    wall = "from brickwork import build\ndef f():\n    return build(1).volume()\n"
+    brick = "from brickwork import build, Brick\ndef f():\n    return Brick(1).volume, build(1)\n"
+    wrong = "from brickwork import Mortar\ndef f():\n    return Mortar(1)\n"
+    rows = [
+        recorded("a", wall, "all_correct"),
+        recorded("a", wall, "all_correct"),
+        recorded("a", brick, "all_correct"),
+        recorded("a", wrong, "some_wrong"),
+        recorded("b", wrong, "not_runnable"),
+    ]
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (tmp_path / "recorded_round1.jsonl").write_text(lines)
+    usage = CodeResolver(read_sources(["brickwork"], package))
+    assert mattools_gold(usage, tmp_path / "recorded_round1.jsonl") == {
+        "a": {"brickwork.wall.build": "function", "brickwork.wall.Wall.volume": "method"}
+    }
+
+
+def test_the_tracer_sees_the_solutions_own_calls_only(tmp_path):
+    """Run as the sandbox runs it, on harmless code of our own."""
+    code = """
+from fractions import Fraction
+import textwrap
+
+def reference():
+    return Fraction(1, 3).limit_denominator(2), textwrap.dedent(" a")
+"""
+    path = tmp_path / "solution.py"
+    path.write_text(code + question_gold.TRACER)
+    namespace: dict[str, object] = {"__name__": "solution"}
+    exec(compile(path.read_text(), str(path), "exec"), namespace)
+    traced = namespace["_traced_calls"]
+    assert callable(traced)
+    calls = traced()
+    assert "fractions.Fraction.limit_denominator" in calls
+    assert "textwrap.dedent" in calls
+    assert not [name for name in calls if name.startswith("re.")]  # called by textwrap, not by us
+
+
+def test_secrets_are_what_verifies_and_what_is_asked():
+    secrets = LiveBenchmark("goal").gold().secrets()
+    kinds = {name.partition("/")[2] for name in secrets}
+    assert kinds == {"reference", "gold", "prompt"}
+    assert all(text.strip() for text in secrets.values())
+    assert len(secrets) == 3 * len(question_folders(QUESTIONS))
+
+
+def test_the_questions_that_chose_the_weights_and_the_others_are_all():
+    parts = [
+        set(LiveBenchmark().gold(split=split).prompts()) for split in ("chosen", "later", "all")
+    ]
+    assert len(parts[0]) == 53
+    assert parts[0] | parts[1] == parts[2]
+    assert not parts[0] & parts[1]
+
+
+async def test_a_reference_that_does_not_run_is_an_error(tmp_path):
+    class Broken:
+        tier = "none"
+
+        async def run(self, *_: object, **__: object) -> Execution:
+            return Execution(Outcome.EXCEPTION, error="ValueError: no")
+
+        async def close(self) -> None: ...
+
+    (tmp_path / "reference.py").write_text("def reference(): ...\n")
+    with pytest.raises(SandboxError, match=r"did not run.*ValueError: no"):
+        await question_gold.trace(Broken(), [tmp_path])
+
+
+@pytest.mark.long
+def test_gold_of_a_benchmark_by_its_name_is_made_once(tmp_path, monkeypatch):
+    """Three questions of ``live``, resolved by ``ast`` and traced in the sandbox."""
+    few = question_folders(QUESTIONS)[:3]
+    monkeypatch.setattr("experiments.benchmarks.question_format.question_folders", lambda _: few)
+    folder = question_gold.environments.cache_folder()
+    before = set((folder / "gold").glob("*"))
+    (source,) = benchmark_sources(["live"], {"level": ["goal"]})
+    try:
+        asked = queries(source, "api")
+        assert [query.id for query in asked] == [f.name for f in few]
+        assert all(query.gold for query in asked)
+        assert source.name == "live goal"
+        monkeypatch.setattr(question_gold, "trace", None)  # would be needed to make it again
+        (again,) = benchmark_sources(["live"], {"level": ["scaffold"]})
+        assert again.gold() == source.gold()
+        assert again.prompts() != source.prompts()
+    finally:
+        for path in set((folder / "gold").glob("*")) - before:
+            path.unlink()
+
+
+def test_a_folder_of_tasks_is_a_source(tmp_path, monkeypatch):
+    question = tmp_path / "questions" / "one"
+    question.mkdir(parents=True)
+    (question / "task.yaml").write_text(
+        "area: walls\nproperties:\n- {name: a, description: The volume of a wall in litres., "
+        "format: int, compare: equal}\nscaffold: |\n  ```python\n  x = 1  # and so on, and so on\n"
+        "  ```\n"
+    )
+    (question / "gold.json").write_text('{"properties": {"a": 3}}')
+    (question / "reference.py").write_text("from brickwork import build\ndef reference(): build(1)")
+    (tmp_path / "benchmark.yaml").write_text(
+        "package: brickwork\npackages: [brickwork]\nenvironment: live\n"
+        "versions: {}\nwriter: rules\n"
+    )
+    site = write_package(tmp_path / "site")
+    monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(question_gold.environments, "site_packages", lambda _: site)
+    source = FolderBenchmark(tmp_path).gold(trace=False)
+    assert FolderBenchmark(tmp_path).packages == source.packages == ("brickwork",)
+    assert source.gold() == {"one": {"brickwork.wall.build": "function"}}
+    assert "volume of a wall" in source.prompts()["one"]
+
+
+@pytest.mark.long
+def test_recorded_split():
+    if not SHARED.is_dir():
+        pytest.skip("the development split of MatTools is not beside the repository")
+    gold = MatToolsBenchmark(str(SHARED), environment="live").gold().gold()
+    assert "pymatgen.analysis.defects.recombination.pchip_eval" in gold["test_pchip_eval"]
+    kinds = {kind for symbols in gold.values() for kind in symbols.values()}
+    assert kinds <= {"class", "function", "method", "property"}
+
+
+@pytest.mark.long
+async def test_no_corpus_holds_reference_code_or_golds(tmp_path):
+    """The leakage audit over the installed pymatgen, every source that is made from it."""
+    import pymatgen.core
+
+    folder = Path(pymatgen.core.__file__).parents[2]
+    secrets = {
+        k: v for k, v in LiveBenchmark().gold().secrets().items() if not k.endswith("/prompt")
+    }
+    documented = await llm_doc_corpus(
+        ["pymatgen"],
+        folder,
+        writer=Writer(DocModel()),
+        cache=tmp_path,
+        show_progress=False,
+    )
+    corpora = [
+        documented,
+        code_corpus(["pymatgen"], folder, cache=tmp_path),
+        official_doc_corpus(["pymatgen"], folder, cache=tmp_path),
+    ]
+    for corpus in corpora:
+        worst = audit(corpus.documents, secrets)[0]
+        # a few common import lines in a row are no leak
+        assert worst.shared < 0.05 * worst.total, (corpus.name, worst)

@@ -1,0 +1,158 @@
+"""A library in one command: learnt, asked for by name, noticed when it changes, forgotten."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from agents.assistant.config import read_config
+from experiments.learn import _compiled, _what, library, main
+from experiments.run.__main__ import main as run
+from matsmith.core.errors import UsageError
+from sandbox import libraries
+
+NAME = f"grove{os.getpid()}"  # of this process: several learn at once
+ORCHARD = Path(__file__).parents[1] / "data" / "orchard"
+pytestmark = pytest.mark.timeout(600)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A copy of the orchard with a file that is no Python, learnt with a skill."""
+    folder = tmp_path_factory.mktemp("learn")
+    copy = Path(shutil.copytree(ORCHARD, folder / "orchard"))
+    (copy / "src" / "orchard" / "broken.py").write_text("def (:\n")
+    trees = copy / "src" / "orchard" / "trees.py"
+    trees.write_text(trees.read_text() + '\n\ndef twice(x: int) -> int:\n    """Twice as many.'
+        "\n\n    >>> from orchard.trees import twice\n    >>> twice(2)\n    4\n"
+        '    """\n    return 2 * x\n')  # fmt: skip
+    assert main([str(copy), f"name={NAME}", f"--skill={folder / 'project'}"]) == 0
+    yield copy
+    assert library(["forget", NAME]) == 0
+
+
+@pytest.mark.long
+def test_what_is_learnt(project):
+    found = libraries.learnt(NAME)
+    assert found.packages == ("orchard",)
+    assert found.symbols > 15
+    assert found.questions == 9
+    assert [line.partition(":")[0] for line in found.unread] == ["orchard/broken.py"]
+
+
+@pytest.mark.long
+def test_its_questions_run_by_name(project, tmp_path):
+    out = tmp_path / "run"
+    words = ["benchmark=folder", f"benchmark.library={NAME}", "system=oracle", f"out={out}"]
+    assert run(words) == 0
+    rows = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
+    assert len(rows) == 9
+    assert all(all(row["passed"].values()) for row in rows)
+
+
+@pytest.mark.long
+def test_the_assistant_knows_it(project):
+    config = read_config([f"library={NAME}"])
+    assert config.packages == ("orchard",)
+    assert config.env == libraries.learnt(NAME).env
+
+
+@pytest.mark.long
+def test_the_skill(project, capsys):
+    root = project.parent / "project"
+    skill = root / ".agents" / "skills" / NAME
+    text = (skill / "SKILL.md").read_text()
+    assert len(text.encode()) <= 8192
+    assert "`picking_days(orchard: Orchard, pickers: int, *, rate: float = 310.0) -> float`" in text
+    assert "Example (has run)" in (skill / "references" / "orchard.trees.md").read_text()
+    assert "Example" not in (skill / "references" / "orchard.picking.md").read_text()
+    (root / "AGENTS.md").write_text("Ours.\n" + (root / "AGENTS.md").read_text() + "Below.\n")
+    assert main([NAME, "--check", str(root)]) == 0
+    facts = json.loads((skill / "symbols.json").read_text())
+    facts["orchard.gone"] = ["gone()", ""]
+    facts["orchard.trees.twice"][0] = "twice(y)"
+    (skill / "symbols.json").write_text(json.dumps(facts))
+    capsys.readouterr()
+    assert main([NAME, "--check", str(root)]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said == [
+        "gone: orchard.gone",
+        "changed: orchard.trees.twice: twice(y) -> twice(x: int) -> int",
+    ]
+
+
+@pytest.mark.long
+def test_a_changed_source(project, capsys):
+    assert library(["refresh", NAME]) == 0
+    assert "nothing has changed" in capsys.readouterr().out
+    picking = project / "src" / "orchard" / "picking.py"
+    picking.write_text(picking.read_text() + '\n\nLADDERS = 3\n"""How many there are."""\n')
+    assert library([]) == 0
+    assert f"{NAME}: " in (said := capsys.readouterr().out)
+    assert f"changed since: matsmith library refresh {NAME}" in said
+    before = libraries.learnt(NAME).symbols
+    shutil.rmtree(project / "tests")
+    assert library(["refresh", NAME]) == 0
+    found = libraries.learnt(NAME)
+    assert (found.symbols, found.questions) == (before + 1, 0)
+    assert not found.changed
+    assert not found.tasks.exists()
+
+
+@pytest.mark.long
+def test_tests_of_ones_own_are_found_from_anywhere(project):
+    shutil.copytree(ORCHARD / "tests", project / "checks")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(project)
+        assert main([".", f"name={NAME}", "tests=checks"]) == 0
+    assert libraries.learnt(NAME).tests == str(project / "checks")
+
+
+@pytest.mark.parametrize("name", ["../../elsewhere", "..", "", "a/b", "a\nb", ".a", "é"])
+def test_a_project_named_like_a_path_is_refused(name, tmp_path, capsys):
+    (tmp_path / "pyproject.toml").write_text(f"[project]\nname = {json.dumps(name)}\n")
+    assert main([str(tmp_path)]) == 2
+    assert "not the name of a distribution" in capsys.readouterr().err
+    for use in (libraries.folder_of, libraries.learnt):
+        with pytest.raises(UsageError, match="not the name"):
+            use(name)
+
+
+def test_a_version_belongs_to_the_name_and_what_fails_leaves_nothing(monkeypatch, capsys):
+    def refused(requirement, out, **_):
+        out.mkdir(parents=True)
+        raise UsageError(f"{requirement} is not to be had")
+
+    monkeypatch.setattr("experiments.learn.own.require", refused)
+    assert main(["ase==0.0.1", f"name=un{NAME}"]) == 2
+    assert capsys.readouterr().err.endswith("error: ase==0.0.1 is not to be had\n")
+    assert not libraries.folder_of(f"un{NAME}").exists()
+
+
+@pytest.mark.parametrize("given", ["ase==1\n--index-url=x", "ase>\r1"])
+def test_a_requirement_is_one_line(given):
+    with pytest.raises(UsageError):
+        _what(given)
+
+
+def test_the_digest_is_of_the_sources_alone(tmp_path):
+    (tmp_path / "a.py").write_text("")
+    before = libraries.digest_of(tmp_path)
+    for name in (".venv", "x.egg-info", "src/build"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "b.py").write_text("")
+    assert libraries.digest_of(tmp_path) == before
+    (tmp_path / "src" / "b.py").write_text("")
+    assert libraries.digest_of(tmp_path) != before
+
+
+def test_compiled_modules_are_named(tmp_path):
+    (tmp_path / "kilns").mkdir()
+    assert _compiled(["kilns"], tmp_path) == []
+    for n in range(7):
+        (tmp_path / "kilns" / f"_f{n}.so").touch()
+    (line,) = _compiled(["kilns"], tmp_path)
+    assert line.startswith("compiled modules: kilns/_f0.so, ")
+    assert line.endswith("kilns/_f4.so, 2 more")

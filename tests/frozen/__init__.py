@@ -1,0 +1,1 @@
+"""Behaviour that a rebuilt house must keep; see `tests.frozen.__main__`."""

@@ -1,0 +1,74 @@
+"""Arguments of a command in every spelling, and how a command ends when it is interrupted."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+from pydantic import BaseModel, Field
+
+from matsmith.core.command import Word, guarded, read_options
+from matsmith.core.errors import UsageError
+
+
+class Options(BaseModel, extra="forbid"):
+    run: Annotated[tuple[Path, ...], Word()] = ()
+    to: str = ""
+    json_: bool = Field(False, alias="json")
+
+
+@pytest.mark.parametrize(
+    ("words", "run", "to", "json"),
+    [
+        (["a (b)", "to=x"], ["a (b)"], "x", False),
+        (["a", "--to", "x y"], ["a"], "x y", False),
+        (["--to=x=y", "a", "b"], ["a", "b"], "x=y", False),
+        (["--json", "a"], ["a"], "", True),
+        (["--json=false", "--to", "--json"], [], "--json", False),
+        (["--", "--to", "x"], ["--to", "x"], "", False),
+    ],
+)
+def test_spellings(words, run, to, json):
+    found = read_options(words, Options)
+    assert (list(map(str, found.run)), found.to, found.json_) == (run, to, json)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--to"], "--to: a value must follow"),
+        (["--two=x"], "--two=x: no such option"),
+        (["-t", "x"], "keys: run, to, json"),
+    ],
+)
+def test_mistakes(words, said):
+    with pytest.raises(UsageError, match=said):
+        read_options(words, Options)
+
+
+def test_term_ends_a_command_and_nothing_after_it():
+    before = signal.getsignal(signal.SIGTERM)
+
+    def work():
+        signal.raise_signal(signal.SIGTERM)
+        return 0
+
+    assert guarded(work) == 143
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_an_interrupt_while_the_program_is_loaded_is_quiet():
+    code = """
+import sys
+class Interrupts:
+    def find_spec(self, name, *_):
+        if name in {"typer", "pydantic", "omegaconf"}:
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupts())
+from matsmith.__main__ import main
+sys.exit(main(["cache"]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "")

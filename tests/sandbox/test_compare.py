@@ -1,0 +1,203 @@
+"""The comparator: what passes, what fails, and in which words."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pymatgen.core import Composition, Element, Lattice, Species, Structure
+
+from experiments.samples import Property
+from experiments.scorers.properties import verify_here
+from sandbox.inside import compare
+from sandbox.inside.tagged import dumps
+from tests.sandbox.test_tagged import json_values, numpy_scalars, scalars
+
+
+def wanted(gold, form="", compare="equal", rtol=1e-3, atol=0.0):
+    return Property("x", "", form, dumps(gold), compare, rtol, atol)
+
+
+def reason(gold, answer, form="", compare="equal", **tolerance):
+    passed, why = verify_here(
+        [wanted(gold, form, compare, **tolerance)], dumps({"x": answer, "other": 1})
+    )["x"]
+    assert passed == (why == "")
+    return why
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer"),
+    [
+        (True, np.bool_(True)),
+        (3, np.int64(3)),
+        (3, np.uint8(3)),
+        (3.0, 3),
+        (0.5, np.float32(0.5)),
+        ([1, 2], (1, 2)),
+        ([1, 2], np.array([1, 2])),
+        ([(4, 12), (3, 8)], [[4, 12], [3, 8]]),
+        ((3, 3), [3, 3]),
+        (np.eye(2), [[1, 0], [0, 1]]),
+        (np.array(2.5), 2.5),
+        (np.array(["Ga", "N2"]), ["Ga", "N2"]),
+        ({"a", "b"}, frozenset({"b", "a"})),
+        ({Element("Ga"): -1}, {Element("Ga"): -1}),
+        ({1: "a", "b": None}, {"b": None, 1: "a"}),
+        (Species("Fe", 3), Species("Fe", 3)),
+        (1 + 2j, np.complex128(1 + 2j)),
+        (np.longdouble("0.1"), 0.1),
+        pytest.param(10**5000, 10**5000, id="5000 digits"),
+        (None, None),
+        (b"ab", b"ab"),
+    ],
+)
+def test_the_same_value_in_another_dress_is_equal(gold, answer):
+    if isinstance(gold, np.longdouble):
+        assert reason(gold, answer, compare="close", rtol=1e-12) == ""
+    else:
+        assert reason(gold, answer) == ""
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer", "why"),
+    [
+        (1, True, "expected a number, got True"),
+        (True, 1, "expected True, got 1"),
+        (True, "True", "expected True, got 'True'"),
+        (3, 4, "expected 3, got 4"),
+        (3, None, "None"),
+        (3, "3", "expected a number, got '3'"),
+        ("Ga", Element("Ga"), "expected 'Ga', got Element"),
+        ([1, 2, 3], [1, 2], "expected list of 3, got 2"),
+        ([1, [2, 3]], [1, [2, 4]], "[1][1]: expected 3, got 4"),
+        ([1], 1, "expected list of 1, got 1"),
+        ([], {}, "expected list of 0, got dict of 0"),
+        ({"a": 1}, {"b": 1}, "['a'] is missing"),
+        ({"a": 1}, {"a": 1, "b": 1}, "['b'] is unexpected"),
+        ({"a": [1]}, {"a": [2]}, "['a'][0]: expected 1, got 2"),
+        ({1, 2}, {1, 3}, "the set lacks 2"),
+        ({1, 2}, [1, 2], "expected a set of 2, got list of 2"),
+        (math.inf, -math.inf, "expected inf, got -inf"),
+        (1.0, math.nan, "expected 1.0, got nan"),
+        (Element("Ga"), Element("N"), "Element expected 'Ga', got 'N'"),
+        (Composition("Fe2O3"), Composition("FeO"), None),
+        (Element("Ga"), object(), "expected Element, got object"),
+        (3, object(), "expected a number, got object"),
+        ([], None, "None"),
+    ],
+)
+def test_another_value_fails_in_words(gold, answer, why):
+    given = reason(gold, answer)
+    assert given
+    assert why is None or given == why
+
+
+def test_tolerances():
+    assert reason(200.0, 200.1, compare="close", rtol=1e-3) == ""
+    assert reason(200.0, 206.4, compare="close", rtol=1e-3) == "off by 3.2 % (tolerance 0.1 %)"
+    assert reason(0.0, 0.5, compare="close", rtol=1e-3, atol=1e-8) == "off by 0.5 (tolerance 1e-08)"
+    assert reason(0.0, 1e-9, compare="close", rtol=1e-3, atol=1e-8) == ""
+    assert reason(1.0, 1000.0, compare="close") == "off by a factor of 1e+03 (tolerance 0.1 %)"
+    assert reason(200.0, 200.1) == "expected 200.0, got 200.1"
+    assert reason(math.nan, 1.0, compare="close")
+
+
+@pytest.mark.parametrize(
+    ("form", "gold", "answer", "why"),
+    [
+        ("int", 3, 3.0, "expected int, got float"),
+        ("list[int]", [1, 2], [1, 2.0], "[1]: expected int, got float"),
+        ("dict[str, int]", {"a": 1}, {1: 1}, "key 1: expected str, got int"),
+        ("int | str", 1, 1.0, "expected int | str, got float"),
+        ("tuple[int, int]", (1, 2), (1, 2, 3), "expected tuple of 2, got 3"),
+        ("tuple", (3, 3), [3, 3], ""),
+        ("np.allclose", 1.0, 1.0, ""),
+        ("a float in eV", 1.0, 1, ""),
+    ],
+)
+def test_another_format_in_words(form, gold, answer, why):
+    assert reason(gold, answer, form) == why
+
+
+def test_a_missing_key_and_a_repeated_key():
+    assert verify_here([wanted(1)], dumps({"y": 1}))["x"] == (False, "missing key")
+    forged = '{"$":"dict","v":[["x",2],["x",1]]}'
+    assert verify_here([wanted(1)], forged)["x"][0] is False
+
+
+def test_a_structure_is_compared_by_its_data():
+    def salt(a):
+        return Structure.from_spacegroup(
+            "Fm-3m", Lattice.cubic(a), ["Na", "Cl"], [[0, 0, 0], [0.5, 0.5, 0.5]]
+        )
+
+    assert reason(salt(5.6), salt(5.6), compare="close") == ""
+    assert "off by" in reason(salt(5.6), salt(5.8), compare="close")
+
+
+def test_a_broken_gold_is_our_fault_and_raises():
+    broken = Property("x", "", "", '{"$":"nonsense"}')
+    with pytest.raises(ValueError, match="nonsense"):
+        verify_here([broken], dumps({"x": 1}))
+
+
+values = st.recursive(
+    scalars | numpy_scalars | st.sampled_from([Element("Ga"), Species("O", -2)]),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.lists(inner, max_size=4).map(tuple),
+        st.dictionaries(st.text() | st.integers() | st.just(Element("N")), inner, max_size=4),
+        st.sets(st.text() | st.integers() | st.just(Element("N")), max_size=4),
+    ),
+    max_leaves=12,
+)
+
+
+@given(values, st.sampled_from(["equal", "close"]))
+def test_every_gold_passes_itself(gold, compare):
+    assert reason(gold, gold, compare=compare) == ""
+
+
+@given(values)
+def test_none_passes_only_for_none(gold):
+    assert (reason(gold, None) == "") == (gold is None)
+
+
+numbers = st.floats(min_value=1e-6, max_value=1e6).flatmap(
+    lambda value: st.sampled_from([value, -value])
+)
+
+
+@given(st.recursive(numbers, lambda inner: st.lists(inner, min_size=1, max_size=4), max_leaves=8))
+def test_zero_empty_and_perturbed_numbers_fail(gold):
+    def change(value, one):
+        return [change(item, one) for item in value] if isinstance(value, list) else one(value)
+
+    assert reason(gold, change(gold, lambda v: v * (1 + 5e-4)), compare="close") == ""
+    assert reason(gold, change(gold, lambda v: v * 1.01), compare="close")
+    assert reason(gold, change(gold, lambda _: 0.0), compare="close")
+    assert reason(gold, [], compare="close")
+    assert reason(gold, {}, compare="close")
+
+
+@given(st.text(max_size=30))
+def test_any_text_as_a_format_is_read_without_error(form):
+    verdicts = verify_here([wanted(1, form)], dumps({"x": 1}))
+    assert set(verdicts) == {"x"}
+
+
+@given(json_values)
+def test_any_json_is_judged(tree):
+    passed, _ = verify_here([wanted("no such text")], json.dumps(tree))["x"]
+    assert passed is False
+
+
+def test_reasons_are_bounded():
+    payload = json.dumps({"x": {"$": "opaque", "class": "y" * 10**6, "v": ""}})
+    for form in ("int", ""):
+        passed, why = verify_here([wanted(1, form)], payload)["x"]
+        assert not passed
+        assert 0 < len(why) <= compare.REASON

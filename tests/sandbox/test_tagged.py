@@ -1,0 +1,309 @@
+"""Results: what goes in comes out, and no bytes whatever do harm."""
+
+import base64
+import enum
+import json
+import math
+import string
+import time
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+from pymatgen.analysis.defects.core import Substitution, Vacancy
+from pymatgen.core import Composition, Element, Lattice, PeriodicSite, Species, Structure
+from pymatgen.electronic_structure.core import Spin
+
+from agents.checks import show
+from sandbox.inside import tagged
+from sandbox.inside.representation import represent
+from sandbox.inside.tagged import UnencodableError, WireError, decode, dumps
+from sandbox.inside.values import Element as Symbol
+from sandbox.inside.values import (
+    EnumMember,
+    Members,
+    Msonable,
+    Opaque,
+    Pairs,
+)
+from sandbox.inside.values import Species as Ion
+
+SLOW = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def same(one, two):
+    """Equal in value and in type, NaN equal to NaN; what is not hashed holds the same items."""
+    if isinstance(one, Pairs):
+        return same(list(map(list, one.pairs)), list(map(list, two.items())))
+    if isinstance(one, Members):
+        return isinstance(two, frozenset) == one.frozen and one.items == tuple(two)
+    if type(one) is not type(two):
+        return False
+    if isinstance(one, np.ndarray):
+        if one.dtype != two.dtype or one.shape != two.shape:
+            return False
+        if one.dtype == object:
+            return all(same(a, b) for a, b in zip(one.ravel(), two.ravel(), strict=True))
+        return one.tobytes() == two.tobytes()
+    if isinstance(one, np.generic):
+        return one.dtype == two.dtype and (one == two or (one != one and two != two))
+    if isinstance(one, float | complex):
+        return repr(one) == repr(two)  # NaN, and the sign of zero
+    if isinstance(one, list | tuple):
+        return len(one) == len(two) and all(map(same, one, two))
+    if isinstance(one, dict):
+        return same(list(one.items()), list(two.items()))
+    return bool(one == two)
+
+
+scalars = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.binary(),
+    st.complex_numbers(),
+)  # fmt: skip
+keys = st.one_of(
+    st.none(), st.integers(), st.text(), st.floats(allow_nan=False), st.binary(),
+    st.tuples(st.integers(), st.text()), st.just("$"),
+)  # fmt: skip
+kinds = st.one_of(
+    npst.boolean_dtypes(), npst.integer_dtypes(), npst.unsigned_integer_dtypes(),
+    npst.floating_dtypes(), npst.complex_number_dtypes(), npst.unicode_string_dtypes(),
+    npst.byte_string_dtypes(), npst.datetime64_dtypes(), npst.timedelta64_dtypes(),
+)  # fmt: skip
+arrays = kinds.flatmap(lambda kind: npst.arrays(kind, npst.array_shapes(min_side=0, max_side=4)))
+numpy_scalars = st.one_of(
+    npst.boolean_dtypes(), npst.integer_dtypes(), npst.unsigned_integer_dtypes(),
+    npst.floating_dtypes(), npst.complex_number_dtypes(),
+).flatmap(npst.from_dtype)  # fmt: skip
+values = st.recursive(
+    st.one_of(scalars, arrays, numpy_scalars),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.lists(inner, max_size=4).map(tuple),
+        st.dictionaries(keys, inner, max_size=4),
+        st.dictionaries(st.text(), inner, max_size=4),
+    ),
+    max_leaves=12,
+)
+
+
+@SLOW
+@given(values)
+def test_values_come_back_exactly(value):
+    assert same(decode(dumps(value)), value)
+
+
+@SLOW
+@given(st.sets(st.one_of(st.integers(), st.text(), st.tuples(st.integers(), st.binary()))))
+def test_sets_come_back(value):
+    assert same(decode(dumps(value)), value)
+    assert same(decode(dumps(frozenset(value))), frozenset(value))
+
+
+def decodes_or_says_why(data):
+    """Any other exception, or an error without a text, fails the test; a value can be shown."""
+    try:
+        value = decode(data)
+    except WireError as error:
+        return bool(str(error))
+    return len((represent(value, 1000) + show(value, 1000)).encode()) > 0
+
+
+@SLOW
+@given(st.one_of(st.binary(), st.text()))
+def test_any_bytes_are_a_value_or_an_error(data):
+    assert decodes_or_says_why(data)
+
+
+DTYPES = ["<f8", "<U0", "<U1", "<M8[s]", "<f16", "O", "V8", "<i4", "f8,f8", "(2,)f8", "x"]
+json_values = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text()),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.dictionaries(st.sampled_from(list("$vax")), inner),
+        st.fixed_dictionaries(
+            {"$": st.sampled_from(sorted([*tagged._DECODERS, "zzz"])), "v": inner},
+            optional={
+                "raw": st.text(string.ascii_letters + "+/="),
+                "dtype": st.sampled_from(DTYPES),
+                "shape": st.lists(st.integers(-1, 2**62), max_size=40),
+                "class": inner,
+                "name": inner,
+            },
+        ),
+    ),
+    max_leaves=10,
+)
+
+
+@settings(deadline=None, max_examples=500, suppress_health_check=[HealthCheck.too_slow])
+@given(json_values)
+def test_any_json_with_tags_is_a_value_or_an_error(value):
+    assert decodes_or_says_why(json.dumps(value))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 200_000, '{"a":' * 200_000, "9" * 100_000, "1e999", "-Infinity", "NaN",
+        '{"a": 1, "a": 2}', '{"$": "tuple"}', '{"$": "nothing", "v": 1}', '{"$": 5}', "", "nul",
+        b'"\xff\xfe"', "[" + "0," * 1_100_000 + "0]", '"' + "x" * (17 << 20) + '"',
+        '{"$": "float", "v": "1.0"}', '{"$": "complex", "v": [1, 2]}',
+        '{"$": "scalar", "dtype": "<f8", "v": "1"}', '{"$": "scalar", "dtype": "<i8", "v": 1e3}',
+        '{"$": "scalar", "dtype": "|i1", "v": 1000}',
+        '{"$": "array", "dtype": "|O", "shape": [1], "raw": "AAAAAAAAAAA="}',
+        '{"$": "array", "dtype": "<f8", "shape": [-1], "raw": ""}',
+        '{"$": "array", "dtype": "<f8", "shape": [2], "raw": "AAAA"}',
+        '{"$": "array", "dtype": "object", "shape": [3], "v": [1]}',
+        '{"$": "array", "dtype": "<U1", "shape": [1], "raw": "AAARAA=="}',
+        '{"$": "array", "dtype": ">U1", "shape": [1], "raw": "ABEAAA=="}',
+        '{"$": "scalar", "dtype": "<U1", "raw": "/////w=="}',
+        '{"$": "array", "dtype": "(9,)f8", "shape": [], "raw": ""}',
+        '{"$": "enum", "class": "a", "name": "b", "v": ' * 250 + "1" + "}" * 250,
+        '{"$": "dict", "v": [1]}',
+        '{"$": "bytes", "v": "a"}', '{"$": "int", "v": "zz"}', '{"$": "msonable", "class": "a"}',
+    ],
+    ids=lambda text: repr(text[:40]),
+)  # fmt: skip
+def test_hostile_results_are_refused(text):
+    with pytest.raises(WireError):
+        decode(text)
+
+
+def test_an_empty_array_of_any_shape_takes_no_memory():
+    empty = {"$": "array", "dtype": "<U0", "shape": [10**6, 10**6], "raw": ""}
+    assert decode(json.dumps(empty)).size <= 1
+
+
+def test_materials_objects_keep_their_class_and_fields():
+    structure = Structure(Lattice.cubic(4.2), ["Mg2+", "O2-"], [[0, 0, 0], [0.5, 0.5, 0.5]])
+    for value in (structure, structure.lattice, structure[0], Composition("Fe2O3")):
+        back = decode(dumps(value))
+        assert isinstance(back, Msonable)
+        assert back.class_name.rpartition(".")[2] == type(value).__name__
+        assert type(value).from_dict(back.fields) == value
+    vacancy = Vacancy(structure, structure[0])
+    back = decode(dumps({"defects": [vacancy]}))["defects"][0]
+    assert back.class_name == "pymatgen.analysis.defects.core.Vacancy"
+    assert back.fields["structure"]["lattice"]["a"] == pytest.approx(4.2)
+    site = PeriodicSite("Ca", [0, 0, 0], structure.lattice)
+    assert decode(dumps(Substitution(structure, site))).fields["site"]["label"] == "Ca"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Structure(Lattice.cubic(5.6), ["Na"], [[0, 0, 0]]), Composition("Fe2O3"), Spin.up,
+        {(1, 2): {Element("Ga")}, Species("Fe", 3): object()}, frozenset({(1, Spin.up)}),
+        [np.eye(2), np.longdouble(1), np.array([None, {"$": 1}])], 10**5000, math.nan, b"a", 1j,
+    ],
+    ids=lambda value: type(value).__name__,
+)  # fmt: skip
+def test_what_was_decoded_is_encoded_to_the_same_text(value):
+    text = dumps(value)
+    assert dumps(decode(text)) == text
+
+
+def test_elements_species_and_enums():
+    value = {Element("Fe"): [Species("Fe", 3, spin=5)], "up": Spin.up, "d": Element("D")}
+    back = decode(dumps(value))
+    assert back[Symbol("Fe")] == [Ion("Fe3+,spin=5")]
+    assert back["up"] == EnumMember("pymatgen.electronic_structure.core.Spin", "up", 1)
+    assert back["d"] == Symbol("D")
+
+
+def test_compositions_and_species_in_sets_and_as_keys():
+    back = decode(dumps({Composition("NaCl"), Composition("KCl")}))
+    assert isinstance(back, Members)
+    assert {item.fields["Cl"] for item in back} == {1.0}
+    assert len(back) == 2
+    keyed = decode(dumps({Composition("NaCl"): 1}))
+    assert keyed == Pairs(((decode(dumps(Composition("NaCl"))), 1),))
+    assert keyed[decode(dumps(Composition("NaCl")))] == 1
+    assert "NaCl" not in keyed
+
+
+MODULUS = 2**61 - 1  # integers that differ by it hash alike
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        [{"$": "int", "v": hex(i * MODULUS)} for i in range(60_000)],
+        [{"$": "complex", "v": [-1000003.0 * i, float(i)]} for i in range(40_000)],
+        [{"$": "tuple", "v": [{"$": "int", "v": hex(i * MODULUS)}]} for i in range(60_000)],
+        [{"$": "msonable", "class": "C", "v": {"a": i}} for i in range(60_000)],
+        [{"$": "enum", "class": "C", "name": "n", "v": i} for i in range(60_000)],
+        [{"$": "scalar", "dtype": "<i8", "v": i << 40} for i in range(60_000)],
+        [i << 45 for i in range(60_000)],
+    ],
+    ids=["int", "complex", "tuple", "objects", "enum", "numpy", "small"],
+)
+def test_equal_hashes_cost_nothing(items):
+    """In a hash table these take minutes; the bound only tells minutes from seconds."""
+    started = time.process_time()
+    members = decode(json.dumps({"$": "set", "v": items}))
+    pairs = decode(json.dumps({"$": "dict", "v": [[item, 1] for item in items]}))
+    assert len(members) == len(pairs) == len(items)
+    assert time.process_time() - started < 20
+
+
+def test_decoding_has_a_limit_of_time(monkeypatch):
+    monkeypatch.setattr(tagged, "MAX_SECONDS", -1.0)
+    with pytest.raises(WireError, match="longer"):
+        decode("[1]")
+
+
+class Celsius(float):
+    """A float of a library."""
+
+
+class Colour(enum.IntEnum):
+    """An int of a library."""
+
+    RED = 1
+
+
+def test_subclasses_and_unknown_objects():
+    assert same(decode(dumps(Celsius(1.5))), 1.5)
+    assert decode(dumps(Colour.RED)).name == "RED"
+    back = decode(dumps([object(), range(3), lambda: 1, Structure]))
+    assert all(isinstance(item, Opaque) for item in back)
+    assert back[1] == Opaque("builtins.range", "range(0, 3)")
+
+    class Mute:
+        def __repr__(self):
+            raise RuntimeError
+
+    assert "failed" in decode(dumps(Mute())).text
+    assert (
+        len(decode(dumps(type("Long", (), {"__repr__": lambda self: "x" * 10**6})())).text) == 2000
+    )
+
+
+def test_arrays_of_objects_and_of_extended_floats():
+    mixed = np.array([1, "a", None, (1, 2)], dtype=object).reshape(2, 2)
+    assert same(decode(dumps(mixed)), mixed)
+    extended = np.array([1 / 3, 2], dtype=np.longdouble)
+    assert same(decode(dumps(extended)), extended)
+    assert decode(dumps(np.longdouble("0.1"))) == np.longdouble("0.1")
+    assert isinstance(decode(dumps(np.ma.masked_array([1, 2], [0, 1]))), Opaque)
+    assert isinstance(decode(dumps(np.zeros(2, dtype="f8,i4"))), Opaque)
+
+
+def test_what_cannot_be_sent_says_why():
+    deep = []
+    for _ in range(200):
+        deep = [deep]
+    with pytest.raises(UnencodableError, match="deeper"):
+        dumps(deep)
+    with pytest.raises(UnencodableError, match="larger"):
+        dumps("x" * (17 << 20))
+
+
+def test_a_payload_is_json_that_other_tools_can_read():
+    text = dumps({"a": (1, np.float64(2.5)), "b": np.arange(2, dtype="<i4")})
+    plain = json.loads(text)
+    assert plain["a"] == {"$": "tuple", "v": [1, {"$": "scalar", "dtype": "<f8", "v": 2.5}]}
+    assert base64.b64decode(plain["b"]["raw"]) == b"\0\0\0\0\1\0\0\0"
