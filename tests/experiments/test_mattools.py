@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from pymatgen.core import Element
 
-from experiments.benchmarks.mattools.benchmark import FILES_INSIDE, MatToolsBenchmark, MatToolsError
+from experiments.benchmarks.mattools.benchmark import MatToolsBenchmark, MatToolsError
+from experiments.benchmarks.mattools.inputs import FILES_INSIDE
 from experiments.benchmarks.mattools.unit_tests import load, verdict
 from sandbox.inside.tagged import dumps
 from tests.experiments.checkouts import DEV, needs_dev
@@ -58,6 +59,8 @@ def test_the_expected_values_of_the_dev_split_pass_and_nothing_else_does(tmp_pat
     tasks = MatToolsBenchmark(path=str(DEV)).load()
     assert (len(tasks), sum(len(task.properties) for task in tasks)) == (16, 36)
     assert all(task.unavailable is None for task in tasks)
+    marked = {prop.name for task in tasks for prop in task.properties if prop.erratum}
+    assert marked == {"SRH_Coefficient", "antisite_defect_names", "vacancy_oxidation_state"}
     scope = {"np": np, "array": np.array, "nan": np.nan, "inf": np.inf, "Element": Element}
     for task in tasks:
         test = load(task.target, task.question.id)

@@ -9,8 +9,8 @@ from agents.answer_formats import Reading
 from experiments.benchmarks.novelapi.benchmark import (
     Completion,
     NovelApiBenchmark,
-    NovelApiError,
 )
+from experiments.benchmarks.release import ReleaseError
 from experiments.run.__main__ import main
 from tests.endpoint import Endpoint, text
 
@@ -186,13 +186,13 @@ def test_what_is_chosen_and_shown(checkout):
     ],
 )
 def test_a_mistake_is_named(checkout, keys, said):
-    with pytest.raises(NovelApiError, match=said):
+    with pytest.raises(ReleaseError, match=said):
         NovelApiBenchmark(**{"path": str(checkout), "libraries": ("statistics",), **keys}).load()
 
 
 def test_a_broken_line_is_named(checkout):
     (checkout / "data/benchmark/tasks.jsonl").write_text('{"task_id": "a"}\n')
-    with pytest.raises(NovelApiError, match=r"tasks.jsonl:1, api_name"):
+    with pytest.raises(ReleaseError, match=r"tasks.jsonl:1: an entry lacks api_name"):
         NovelApiBenchmark(str(checkout)).load()
 
 

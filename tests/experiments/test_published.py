@@ -26,11 +26,6 @@ from sandbox.inside.tagged import decode, dumps
         ("{'a': 1, 'b': [True, None]}", {"a": 1, "b": [True, None]}),
         ("{Element Ga: -1}", {Element("Ga"): -1}),
         ("{'x': [Element('Mg'), Element(\"O\")]}", {"x": [Element("Mg"), Element("O")]}),
-        ("{'x': (1, 2), 'y': {3}}", {"x": (1, 2), "y": {3}}),
-        (
-            "{'x': {'y': [Element Ga, {Element N: 1}]}}",
-            {"x": {"y": [Element("Ga"), {Element("N"): 1}]}},
-        ),
         ("{'x': (Element Ga,)}", {"x": ("__KEPT_0__",)}),
         ("{(1, 2): {True: b'x', 2j: ...}}", {(1, 2): {True: b"x", 2j: ...}}),
     ],
@@ -48,14 +43,6 @@ def test_arrays_are_evaluated_and_restored_where_the_rule_says():
     assert np.array_equal(found["a"], [[1, 2], [3, 4]])
     assert np.array_equal(found["b"][0], [1, 2])
     assert found["c"].dtype == np.float64
-    kinds = (
-        "{'u': array(['a'], dtype='<U1'), 'b': array([ True]), 'o': array([1, None], dtype=object)}"
-    )
-    assert {k: v.dtype.kind for k, v in read_literal(kinds).items()} == {
-        "u": "U",
-        "b": "b",
-        "o": "O",
-    }
     assert read_literal("{'e': array([Element('Ga')], dtype=object)}")["e"][0] == Element("Ga")
     inside_tuple = read_literal("{'t': (array([1]),)}")["t"][0]
     assert isinstance(inside_tuple, str)
@@ -67,16 +54,13 @@ def test_arrays_are_evaluated_and_restored_where_the_rule_says():
         "{'a': np.float64(1.5)}",  # numpy 2
         "Calculating...\n{'a': 1}",
         "{'a': nan}",
-        "{'a': array([nan])}",
         # Only `np` and `Element` mean something inside an array.
         "{'a': array([array([1, 2]), array([3])], dtype=object)}",
         "{'a': array([1.], dtype=float32)}",
         "{'a': array([Element Ga], dtype=object)}",
-        "{'a': inf}",
         "{'a': array([1, 2}",
         "{'a': Element Qq}",
         "{'note': 'Element N at site 0'}",  # the placeholder breaks the string
-        "__import__('os').getcwd()",
         "{'a': __import__('os').getcwd()}",
     ],
 )
@@ -160,12 +144,8 @@ def test_a_table_counts_one_error_per_fault():
     assert found["errors"][0] == "flag: expected bool, got int"
     found = judged({"flag": True, "count": 2})
     assert found["errors"] == ["length not found in input properties"]
-
-
-def test_an_exception_in_the_comparison_is_reported_as_such():
-    assert (
-        "ValueError" in judged({"flag": True, "count": 2, "length": [1.0, 2.0, 3.0]})["exception"]
-    )
+    odd = {"flag": True, "count": 2, "length": [1.0, 2.0, 3.0]}
+    assert "ValueError" in judged(odd)["exception"]
 
 
 def test_a_mistake_in_a_table_is_no_fault_of_an_answer():

@@ -11,7 +11,8 @@ from dataclasses import replace
 import pytest
 
 from agents.base import Trajectory, Usage
-from experiments.benchmarks.mattools.benchmark import FILES_INSIDE, MatToolsBenchmark
+from experiments.benchmarks.mattools.benchmark import MatToolsBenchmark
+from experiments.benchmarks.mattools.inputs import FILES_INSIDE
 from experiments.benchmarks.mattools.published import VERDICT, PrintedScorer
 from experiments.scorers.base import Tools
 from sandbox.base import SandboxConfig, SandboxError
@@ -29,19 +30,8 @@ CASES = {
     # The whole of stdout is read.
     "print in the function": (f"def f():\n    print('hm')\n    return {RIGHT}", NOT,
                               "unparsable_stdout"),
-    "print at the top": (f"print('start')\n{DEF}", NOT, "unparsable_stdout"),
-    "calls itself and prints": (f"{DEF}\nprint(f())", NOT, "unparsable_stdout"),
     "calls itself, silently": (f"{DEF}\nresult = f()", ALL, ""),
     "main block prints": (f"{DEF}\nif __name__ == '__main__':\n    print(f())", NOT,
-                          "unparsable_stdout"),
-    "only in the main block": (f"if __name__ == '__main__':\n    def f():\n        return {RIGHT}",
-                               ALL, ""),
-    "main block raises": (f"{DEF}\nif __name__ == '__main__':\n    raise ValueError('no')", NOT,
-                          "exception"),
-    "empty lines around": (f"def f():\n    return {RIGHT}\nprint()\n", ALL, ""),
-    "warning to stderr": (f"import warnings\n{DEF}\nwarnings.warn('x')", ALL, ""),
-    "warning to stdout": (f"import logging, sys\nlogging.basicConfig(stream=sys.stdout)\n"
-                          f"def f():\n    logging.warning('x')\n    return {RIGHT}", NOT,
                           "unparsable_stdout"),
     "a thread prints late": ("import threading, time\ndef f():\n"
                              "    threading.Thread(target=lambda: (time.sleep(.2), print('x')))"
@@ -52,9 +42,6 @@ CASES = {
     "written below Python": (f"import os\ndef f():\n    os.write(1, b'x')\n    return {RIGHT}", NOT,
                              "unparsable_stdout"),
     "print is replaced": (f"def print(*_):\n    pass\n{DEF}", NOT, "no_output"),
-    "stdout is redirected": (f"import contextlib, io\ndef f():\n"
-                             f"    with contextlib.redirect_stdout(io.StringIO()):\n"
-                             f"        print('hm')\n    return {RIGHT}", ALL, ""),
     "stdout stays redirected": (f"import sys, io\ndef f():\n    sys.stdout = io.StringIO()\n"
                                 f"    return {RIGHT}", NOT, "no_output"),
     # What was printed counts, whatever came after.
@@ -66,55 +53,23 @@ CASES = {
     # No dict.
     "raises": ("def f():\n    raise ValueError('no')", NOT, "exception"),
     "syntax error": ("def f(:\n    pass", NOT, "exception"),
-    "markdown": (f"```python\n{DEF}```", NOT, "exception"),
-    "indented": (f"    {DEF}", NOT, "exception"),
-    "needs an argument": ("def f(x):\n    return {}", NOT, "exception"),
-    "another name": (f"def g():\n    return {RIGHT}", NOT, "exception"),
     "exits": ("import sys\ndef f():\n    sys.exit('bye')", NOT, "no_output"),
-    "quit": ("def f():\n    quit()", NOT, "no_output"),
     "dies": ("import os\ndef f():\n    os._exit(0)", NOT, "no_output"),
     "killed": ("import os, signal\ndef f():\n    os.kill(os.getpid(), signal.SIGABRT)", NOT,
                "killed"),
-    "recursion": ("def f():\n    return f()", NOT, "exception"),
     "nested deep": ("def f():\n    x = []\n    for _ in range(300):\n        x = [x]\n"
                     "    return {'volume': x}", NOT, "unparsable_stdout"),
     "empty dict": ("def f():\n    return {}", NOT, "empty_dict"),
     "list": ("def f():\n    return [1]", NOT, "no_dict"),
     "text of a dict": (f"def f():\n    return {RIGHT!r}", ALL, ""),
-    "JSON": (f"import json\ndef f():\n    return json.dumps({RIGHT})", NOT, "unparsable_stdout"),
-    "None": ("def f():\n    pass", NOT, "no_dict"),
-    "coroutine": (f"async def f():\n    return {RIGHT}", NOT, "unparsable_stdout"),
-    "asks": ("def f():\n    return {'volume': input()}", NOT, "exception"),
     # Values.
     "OrderedDict": (f"from collections import OrderedDict as D\ndef f():\n    return D({RIGHT})",
                     NOT, "unparsable_stdout"),
-    "defaultdict": (f"from collections import defaultdict\ndef f():\n"
-                    f"    return defaultdict(list, {RIGHT})", NOT, "unparsable_stdout"),
     "own dict": (f"class D(dict):\n    pass\ndef f():\n    return D({RIGHT})", ALL, ""),
-    "None values": ("def f():\n    return {'volume': None, 'cubic': None}", NOT, "unit_test"),
     "nan": ("def f():\n    return {'volume': float('nan'), 'cubic': True}", NOT,
             "unparsable_stdout"),
-    "inf": ("def f():\n    return {'volume': float('inf'), 'cubic': True}", NOT,
-            "unparsable_stdout"),
-    "an object": ("def f():\n    return {'volume': 64.0, 'cubic': True, 'more': object()}", NOT,
-                  "unparsable_stdout"),
-    "scalars of numpy": ("import numpy as np\ndef f():\n"
-                         "    return {'volume': np.float64(64), 'cubic': np.bool_(True)}",
-                         ALL, ""),
     "array": ("import numpy as np\ndef f():\n"
               "    return {'volume': np.full((2, 3), 64.0), 'cubic': True}", ALL, ""),
-    "array with a type": ("import numpy as np\ndef f():\n"
-                          "    return {'volume': np.array([64], dtype=object), 'cubic': True,"
-                          " 'l': [np.array([1, 2])]}", NOT, "unit_test"),
-    "float128": ("import numpy as np\ndef f():\n"
-                 "    return {'volume': np.full(2, 64, dtype=np.float128), 'cubic': True}",
-                 ALL, ""),
-    "float32": ("import numpy as np\ndef f():\n"
-                "    return {'volume': np.full(2, 64, dtype=np.float32), 'cubic': True}",
-                NOT, "unparsable_stdout"),
-    "array with nan": ("import numpy as np\ndef f():\n"
-                       "    return {'volume': np.array([64, np.nan]), 'cubic': True}",
-                       NOT, "unparsable_stdout"),
     "long array": ("import numpy as np\ndef f():\n"
                    "    return {'volume': np.full(2000, 64.0), 'cubic': True}",
                    NOT, "unit_test"),
@@ -122,11 +77,6 @@ CASES = {
                        "    return {'volume': 64.0, 'cubic': True,"
                        " 'x': {Element('N'): [Element('O')]}}",
                        ALL, ""),
-    "Species": ("from pymatgen.core import Species\ndef f():\n"
-                "    return {'volume': 64.0, 'cubic': True, 'x': {Species('Ga', 3): 1}}",
-                NOT, "unparsable_stdout"),
-    "many lines": ("def f():\n    print('{', '\\n\\n', sep='')\n    print(\"'volume': 64.0,\")\n"
-                   "    print(\"'cubic': True}\")\n    raise SystemExit", ALL, ""),
     "long text": (f"def f():\n    return {{**{RIGHT}, 'log': 'x' * 3_000_000}}", ALL, ""),
     "flood": ("def f():\n    while True:\n        print('x' * 1000)", NOT, "exception"),
     # Surroundings.
@@ -147,13 +97,8 @@ CASES = {
                      f"    os.makedirs('tool_source_code/results')\n    return {RIGHT}",
                      ALL, ""),
     "byte order mark": (f"\ufeff{DEF}", ALL, ""),
-    "future import": (f"from __future__ import annotations\n{DEF}", ALL, ""),
-    "ends in a comment": (f"{DEF}# end", ALL, ""),
-    "windows lines": (DEF.replace("\n", "\r\n"), ALL, ""),
     "a lone surrogate": (f"x = '\ud800'\n{DEF}", ALL, ""),
     "null byte": (f"x = '\0'\n{DEF}", NOT, "exception"),
-    "plots": (f"import matplotlib.pyplot as plt\ndef f():\n    plt.plot([1])\n    plt.show()\n"
-              f"    plt.savefig('a.png')\n    return {RIGHT}", ALL, ""),
     "a window": (f"import matplotlib\nmatplotlib.use('TkAgg')\n"
                  f"import matplotlib.pyplot as plt\nplt.figure()\n{DEF}", NOT, "exception"),
     "network": ("from mp_api.client import MPRester\ndef f():\n"
@@ -230,26 +175,12 @@ def counting(body):
 UNIT_TESTS = {
     "ok": (counting("    return 'ok'"), ALL, "", 0),
     "ok in a sentence": (counting("    return 'all ok!'"), ALL, "", 0),
+    "a word with ok in it": (counting("    return ['cubic is broken', 1, 2]"), SOME, "wrong_value",
+                             1),
     "ok in a list": (counting("    return ['ok']"), ALL, "", 0),
     "prints": (counting("    print('checking', properties)\n    return 'ok'"), ALL, "", 0),
     "a list": (counting("    return ['cubic: no', 1, 2]"), SOME, "wrong_value", 1),
-    "a word with ok in it": (counting("    return ['cubic is broken', 1, 2]"), SOME, "wrong_value",
-                             1),
     "a tuple": (counting("    return ('cubic: no', 1, 2)"), SOME, "wrong_value", 1),
-    "several messages of one": (counting("    return ['cubic a', 'cubic b', 2, 2]"), SOME,
-                                "wrong_value", 2),
-    "counts of numpy": (counting("    import numpy as np\n"
-                                 "    return ['cubic: no', np.int64(1), np.int64(2)]"), SOME,
-                        "wrong_value", 1),
-    "name inside the message": (counting("    return ['Error in cubic!', 1, 2]"), SOME,
-                                "wrong_value", 1),
-    "no names": ("def test_cell(p):\n    import numpy as np\n    bad = []\n"
-                 "    if 'volume' not in p or not np.allclose(p['volume'], 1.0):\n"
-                 "        bad.append('first is off')\n"
-                 "    if 'cubic' not in p or p['cubic'] is not True:\n"
-                 "        bad.append('second is off')\n"
-                 "    return [*bad, len(bad), 2] if bad else 'ok'", SOME, "wrong_value", 1),
-    "raises": (counting("    raise KeyError('x')"), NOT, "unit_test", None),
     "raises on one value": ("def test_cell(p):\n    import numpy as np\n    bad = []\n"
                             "    if 'volume' not in p: bad.append('volume is missing')\n"
                             "    else: np.allclose(p['volume'], [[1, 2], [3]])\n"
@@ -257,20 +188,11 @@ UNIT_TESTS = {
                             "    return [*bad, len(bad), 2] if bad else 'ok'",
                             NOT, "unit_test", None),
     "exits": (counting("    raise SystemExit('x')"), NOT, "unit_test", None),
-    "nothing": (counting("    pass"), NOT, "unit_test", None),
-    "odd list": (counting("    return [1]"), NOT, "unit_test", None),
     "list in a list": (counting("    return [['cubic: no', 1, 2]]"), NOT, "unit_test", None),
-    "asserts": (counting("    assert properties['volume'] == 1.0"), NOT, "unit_test", None),
     "reads a file": (counting(f"    open('{FILES_INSIDE}/POSCAR').close()\n    return 'ok'"),
                      ALL, "", 0),
-    "future import": ("from __future__ import annotations\n" + counting("    return 'ok'"), ALL,
-                      "", 0),
     "names of ours": ("class json: pass\ndef verdict(*a): raise ValueError\nrevive = load = None\n"
                       "import sys\n" + counting("    return 'ok'"), ALL, "", 0),
-    "helpers and a main block": ("def right(x):\n    return x == 64.0\n"
-                                 + counting("    return 'ok' * right(properties['volume'])")
-                                 + "\nif __name__ == '__main__':\n    raise ValueError", ALL, "",
-                                 0),
     "named by its file": (counting("    import inspect\n    assert 'inspect' in inspect.getsource("
                                    "test_cell)\n    return 'ok'"), ALL, "", 0),
 }  # fmt: skip

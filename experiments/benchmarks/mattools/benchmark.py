@@ -31,8 +31,6 @@ from experiments.benchmarks.mattools.published import MatToolsScorer, PrintedSco
 from experiments.samples import Property, Sample
 from matsmith.core.faults import describe
 
-__all__ = ["FILES_INSIDE", "MatToolsBenchmark", "MatToolsError"]
-
 #: What the expected values of a ``tasks.jsonl`` are written with, as `unit_tests.by_table` has it.
 _REFERENCE = """\
 def reference():

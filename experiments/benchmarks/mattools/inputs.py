@@ -7,7 +7,7 @@ unit test name in full.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path, PurePosixPath
 
@@ -53,22 +53,15 @@ def _is_there(files: Path, path: str) -> bool:
 
 def _input_files(folder: Path, root: Path) -> Path | None:
     """The folder ``test_files``: of the library's sources next to the questions, or as such."""
-    places = (parent / name for parent in _above(folder, root)
-              for name in (FILES_INSIDE, "test_files"))  # fmt: skip
+    top = root.resolve().parent
+    above = [parent for parent in folder.resolve().parents if parent.is_relative_to(top)]
+    places = (parent / name for parent in above for name in (FILES_INSIDE, "test_files"))
     return next(filter(Path.is_dir, places), None) or _elsewhere(root.resolve())
-
-
-def _above(folder: Path, root: Path) -> Iterator[Path]:
-    """The folders from a question up to the one that holds ``root``."""
-    for parent in folder.resolve().parents:
-        yield parent
-        if parent == root.resolve().parent:
-            return
 
 
 @cache
 def _elsewhere(root: Path) -> Path | None:
     """The input files of a checkout that has them in a branch of its own."""
-    top, *inner = FILES_INSIDE.parts
-    found = (place.joinpath(*inner) for place in sorted(root.rglob(top)))
+    first, *inner = FILES_INSIDE.parts
+    found = (place.joinpath(*inner) for place in sorted(root.rglob(first)))
     return next((place for place in found if place.is_dir()), None)

@@ -12,15 +12,12 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
-
-from pydantic import BaseModel, BeforeValidator, ValidationError
+from typing import Any
 
 from agents.base import Question
 from experiments.benchmarks.mattools.inputs import find_inputs
 from experiments.samples import Property, Sample, data_of
 from matsmith.core.errors import UsageError
-from matsmith.core.faults import describe
 
 UNIT_TEST = "new_unit_test.py"
 QUESTION = "question.txt"
@@ -32,36 +29,28 @@ class MatToolsError(UsageError, ValueError):
     """The data are missing or wrong; names the file and line."""
 
 
-def _plain_keys(given: Any) -> Any:
-    """Keys are read in any case."""
-    if not isinstance(given, dict):
-        return given
+def _properties(plain: Any) -> list[Property]:
+    """Those of a ``properties.json``: by name or with it, keys in any case."""
+    listed = _plain_keys(plain)["properties"]
+    if isinstance(listed, list):
+        listed = {entry["name"]: entry for entry in listed}
+    return [
+        Property(
+            name,
+            _text_of(entry.get("description")),
+            _text_of(entry.get("format")),
+            json.dumps(repr(entry.get("value"))),
+        )
+        for name, entry in ((name, _plain_keys(entry)) for name, entry in listed.items())
+    ]
+
+
+def _plain_keys(given: Any) -> dict[str, Any]:
     return {str(key).strip().lower(): value for key, value in given.items()}
 
 
 def _text_of(given: Any) -> str:
     return " or ".join(map(str, given)) if isinstance(given, list) else str(given or "")
-
-
-def _by_name(given: Any) -> Any:
-    if isinstance(given, list) and all(isinstance(p, dict) and "name" in p for p in given):
-        return {entry["name"]: entry for entry in given}
-    return given
-
-
-class PublishedProperty(BaseModel):
-    """An entry of ``properties.json``."""
-
-    description: Annotated[str, BeforeValidator(_text_of)] = ""
-    format: Annotated[str, BeforeValidator(_text_of)] = ""
-    value: Any = None
-
-
-class _PropertiesFile(BaseModel):
-    properties: Annotated[
-        dict[str, Annotated[PublishedProperty, BeforeValidator(_plain_keys)]],
-        BeforeValidator(_by_name),
-    ]
 
 
 def question_folders(root: Path) -> list[Path]:
@@ -95,19 +84,14 @@ def read_question(folder: Path, root: Path, environment: str) -> Sample:
     prompt, plain, source = (_text(folder / name) for name in (QUESTION, PROPERTIES, UNIT_TEST))
     unit_test = _with_name(source, folder)
     try:
-        properties = _PropertiesFile.model_validate(_plain_keys(json.loads(plain))).properties
-    except ValidationError as error:
-        raise MatToolsError(f"{folder / PROPERTIES}, {describe(error)}") from error
-    except ValueError as error:
-        raise MatToolsError(f"{folder / PROPERTIES}: {error}") from error
+        properties = _properties(json.loads(plain))
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise MatToolsError(f"{folder / PROPERTIES}: {type(error).__name__}: {error}") from error
     mounts, missing = find_inputs(folder.name, (prompt, unit_test), folder, root)
     return make_sample(
         folder.name,
         prompt,
-        [
-            Property(name, prop.description, prop.format, json.dumps(repr(prop.value)))
-            for name, prop in properties.items()
-        ],
+        properties,
         unit_test=unit_test,
         environment=environment,
         mounts=mounts,

@@ -19,24 +19,14 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ValidationError
-
 from experiments.samples import data_of
 from matsmith.core.errors import UsageError
-from matsmith.core.faults import describe
 
 PUBLISHED_NAME = "function_generation_results.jsonl"
 
 
 class RecordedError(UsageError, ValueError):
     """A recording cannot be read; names file and line."""
-
-
-class RecordedOutcome(BaseModel, extra="ignore", frozen=True):
-    """What an earlier replay found."""
-
-    outcome: str
-    wrong: int | None = None
 
 
 @dataclass(frozen=True)
@@ -49,7 +39,7 @@ class Recorded:
     question_id: str
     code: str  # of the function, as its name empty when the model gave none
     entry: str
-    outcome: RecordedOutcome | None  # what is recorded about it, None when nothing is
+    outcome: str | None  # recorded verdict, as in `.published.VERDICT` (or without its number)
 
 
 def question_of(path: str, known: Collection[str]) -> str:
@@ -103,7 +93,6 @@ def _read_file(file: Path, root: Path, ids: frozenset[str]) -> Iterator[Recorded
                 yield _row(plain, f"{name}:{number}", run, run_key, ids)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
-                reason = describe(error) if isinstance(error, ValidationError) else reason
                 where = f"{file}, line {number}"
                 raise RecordedError(f"{where}: is not a generation ({reason})") from error
 
@@ -121,12 +110,13 @@ def _row(
             run_key = RunKey(**{**told, "round": int(told["round"])})  # type: ignore[arg-type]
     # A model may have given nothing (null) or something that is not text.
     code, entry = ("" if text is None else str(text) for text in (code, plain.get("function_name")))
-    found = plain.get("replayed")
-    outcome = None if found is None else RecordedOutcome.model_validate(found)
+    outcome = None
+    if (found := plain.get("replayed")) is not None:
+        outcome = str(found["outcome"])
+        if outcome != "not_runnable" and found.get("wrong") is not None:
+            outcome += f" {found['wrong']}"
     return Recorded(key, run, run_key, question_of(str(question), ids), code, entry, outcome)
 
-
-QUESTIONS, PROPERTIES = 49, 138
 
 #: Folder of the authors' repository to the name of the system in their tables.
 SYSTEMS = {

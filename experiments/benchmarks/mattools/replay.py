@@ -4,8 +4,7 @@ usage: python -m experiments.benchmarks.mattools.replay recorded=PATH [KEY=VALUE
 
 Every recorded run becomes a run with system=recorded and benchmark.rules=published; the same
 command resumes. Beside each stand the paper's figures. The last line is `agree N/M`: how many of
-M recorded outcomes were found again; where none is recorded, how many of M published values
-(runnable functions and properties of each run) the replay accounts for.
+M recorded outcomes were found again.
 
 keys [default]:
   recorded         JSONL file, or folder with function_generation_results.jsonl files below it
@@ -20,7 +19,7 @@ import json
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,8 +28,6 @@ from rich.table import Table
 
 from experiments.benchmarks.mattools.published import VERDICT
 from experiments.benchmarks.mattools.recorded import (
-    QUESTIONS,
-    Figures,
     Recorded,
     RecordedError,
     RunKey,
@@ -47,6 +44,7 @@ from matsmith.core.command import asks_help, guarded, tell
 from matsmith.core.errors import UsageError
 
 _OWN = ("recorded", "out")
+QUESTIONS = 49  # of a run whose figures the paper has
 #: Differences that are listed one by one.
 _LISTED = 60
 
@@ -58,39 +56,15 @@ class Replayed:
     name: str
     recorded: Mapping[str, Recorded]
     rows: Mapping[str, Row]  # none for a question whose input files are missing
-    samples: Mapping[str, Sample]
 
     @property
     def key(self) -> RunKey | None:
         """The run of the paper that this is, where its labels or folders tell."""
-        keys = {row.run_key for row in self.recorded.values()}
-        return keys.pop() if len(keys) == 1 else None
+        return next(iter(self.recorded.values())).run_key
 
-    @property
-    def figures(self) -> tuple[Figures, Figures, Figures | None]:
-        """Found again, missing with their input files, and published of the same questions."""
-        values = [row.values for row in self.rows.values()]
-        found = (sum(v.get(name) or 0 for v in values) for name in ("runnable", "published"))
-        absent = [self.samples[name] for name in self.recorded if name not in self.rows]
-        missing = Figures(len(absent), sum(len(sample.properties) for sample in absent))
-        key = self.key if len(self.recorded) == QUESTIONS else None
-        return Figures(*map(int, found)), missing, published().get(key) if key else None
-
-    @property
-    def pairs(self) -> Iterator[tuple[Recorded, str, str]]:
-        """Recorded rows with an outcome, that outcome, and the one found again."""
-        for name, row in self.recorded.items():
-            if row.outcome is not None and name in self.rows:
-                outcome, _, wrong = self.rows[name].artefacts.get(VERDICT, "unknown").partition(" ")
-                counted = row.outcome.outcome != "not_runnable" and row.outcome.wrong is not None
-                old = f"{row.outcome.outcome} {row.outcome.wrong if counted else ''}"
-                yield row, old.strip(), f"{outcome} {wrong if counted else ''}".strip()
-
-
-def inside(found: Figures, paper: Figures, missing: Figures) -> tuple[bool, ...]:
-    """Whether each published value lies between the replay and that plus what is missing."""
-    bounds = zip(found, paper, missing, strict=True)
-    return tuple(low <= value <= low + more for low, value, more in bounds)
+    def verdict(self, question: str) -> str:
+        """See `VERDICT`."""
+        return self.rows[question].artefacts.get(VERDICT, "unknown")
 
 
 def replay(recorded: Path, out: Path, rest: Sequence[str]) -> int:
@@ -115,7 +89,7 @@ def replay(recorded: Path, out: Path, rest: Sequence[str]) -> int:
     for name, folder in folders.items():
         rows = read_rows(folder / "results.jsonl")
         scored = {row.question_id: row for row in rows if row.scored}
-        found.append(Replayed(name, runs[name], scored, samples))
+        found.append(Replayed(name, runs[name], scored))
     _write_outcomes(out / "outcomes.jsonl", found)
     if strangers:
         console.print(f"left out, because benchmark.path lacks them: {', '.join(strangers)}")
@@ -153,8 +127,8 @@ def _write_outcomes(path: Path, found: Sequence[Replayed]) -> None:
     lines = []
     for run in found:
         label = {"system": run.name} if run.key is None else run.key._asdict()
-        for name, row in run.rows.items():
-            outcome, _, wrong = row.artefacts.get(VERDICT, "unknown").partition(" ")
+        for name in run.rows:
+            outcome, _, wrong = run.verdict(name).partition(" ")
             again = {"outcome": outcome, "wrong": int(wrong) if wrong else None}
             recorded = run.recorded[name]
             lines.append({**label, "task": name, "function_name": recorded.entry,
@@ -165,26 +139,27 @@ def _write_outcomes(path: Path, found: Sequence[Replayed]) -> None:
 def _print(runs: Sequence[Replayed], console: Console) -> None:
     """Print the runs beside the paper, what differs, and ``agree N/M`` at the end."""
     shown = Table(title="runnable functions | properties")
-    for name in ("run", "questions", "files missing", "replayed", "paper", "paper's lies"):
+    for name in ("run", "questions", "files missing", "replayed", "paper"):
         shown.add_column(name, justify="left" if name == "run" else "right", overflow="fold")
-    within: list[bool] = []
+    total, different = 0, []
     for run in runs:
-        found, missing, paper = run.figures
-        lies = () if paper is None else inside(found, paper, missing)
-        within += lies
-        where = ("inside" if all(lies) else "outside") if lies else ""
-        texts = (f"{one.runnable} | {one.properties}" if one else "" for one in (found, paper))
-        shown.add_row(run.name, str(len(run.recorded)), str(missing.runnable or ""), *texts, where)
+        values = [row.values for row in run.rows.values()]
+        sums = (sum(v.get(name) or 0 for v in values) for name in ("runnable", "published"))
+        asked, missing = len(run.recorded), len(run.recorded) - len(run.rows)
+        paper = published().get(run.key, ()) if run.key and asked == QUESTIONS else ()
+        figures = (" | ".join(f"{value:.0f}" for value in pair) for pair in (sums, paper))
+        shown.add_row(run.name, str(asked), str(missing or ""), *figures)
+        for name, row in run.recorded.items():
+            if row.outcome is not None and name in run.rows:
+                total += 1
+                again = run.verdict(name)
+                if row.outcome not in {again, again.partition(" ")[0]}:
+                    place = f"{run.name} {name} ({row.key})"
+                    different.append(f"differs: {place}: recorded {row.outcome}, now {again}")
     console.print(shown)
-    pairs = [(run.name, *pair) for run in runs for pair in run.pairs]
-    different = [pair for pair in pairs if pair[2] != pair[3]]
-    for name, row, old, new in different[:_LISTED]:
-        text = f"differs: {name} {row.question_id} ({row.key}): recorded {old}, now {new}"
+    for text in different[:_LISTED]:
         console.print(text, markup=False, highlight=False)
-    agree, total = len(pairs) - len(different), len(pairs)
-    if not pairs:
-        agree, total = sum(within), len(within)
-    console.print(f"agree {agree}/{total}", highlight=False)
+    console.print(f"agree {total - len(different)}/{total}", highlight=False)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

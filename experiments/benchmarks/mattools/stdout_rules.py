@@ -33,17 +33,9 @@ _ELEMENTS = (re.compile(r"Element\(['\"](\w+)['\"]\)"), re.compile(r"Element\s+(
 def run_and_read(script: str) -> dict[str, Any]:
     """Run a script as ``main.py`` and read its whole stdout as one dict.
 
-    Parameters
-    ----------
-    script
-        The code under test; its last line prints the result of a call.
-
-    Returns
-    -------
-    dict
-        ``answer`` (the dict, ``None`` when not runnable), ``reason`` (``exception``,
-        ``killed``, ``no_output``, ``unparsable_stdout``, ``no_dict``, ``empty_dict`` or
-        ``None``), ``stdout`` (its beginning) and ``error`` (last line of the traceback).
+    Returns ``answer`` (the dict, ``None`` when not runnable), ``reason`` (``exception``,
+    ``killed``, ``no_output``, ``unparsable_stdout``, ``no_dict``, ``empty_dict`` or ``None``),
+    ``stdout`` (its beginning) and ``error`` (last line of the traceback).
     """
     source = script.encode("utf-8", "backslashreplace")
     Path("main.py").write_bytes(source)
@@ -122,10 +114,7 @@ def _become_script(source: bytes, output: IO[bytes], faults: int) -> NoReturn:
 def read_literal(text: str) -> Any:
     """Read the text of a printed value: one Python literal with arrays and Elements in it.
 
-    Raises
-    ------
-    Exception
-        Of many kinds, when it is anything else.
+    Anything else raises exceptions of many kinds.
     """
     known: dict[str, Any] = {}
 

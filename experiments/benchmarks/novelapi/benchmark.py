@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import ast
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
-
-from pydantic import BaseModel, ValidationError
+from typing import Any, Literal
 
 from agents.answer_formats import Reading
 from agents.base import Question, Trajectory
 from docgen.reading import fences, spoken
 from experiments.benchmarks.novelapi import check
-from experiments.samples import Sample, json_entries
+from experiments.benchmarks.release import ReleaseError, entries
+from experiments.samples import Sample
 from experiments.scorers.base import PARTS, Metric, Score, Tools
 from experiments.scorers.grading import given
 from experiments.scorers.properties import ANSWERS_FAULT
@@ -28,7 +27,6 @@ from sandbox.base import Outcome, SandboxError
 Knowledge = Literal[
     "none", "S_name", "S", "E", "M", "C", "S+M", "S+E", "S+C", "S+M+C", "S+E+C", "Full"
 ]
-Line = TypeVar("Line", bound=BaseModel)
 MAX_COMPLETION = 100_000  # characters
 _PYTHON = frozenset({"py", "py3", "python", "python3"})
 
@@ -44,79 +42,26 @@ Reply with the missing lines in one block of Python, without those above. They m
 define what they need."""
 
 
-class NovelApiError(ValueError):
-    """The checkout is not where or what it should be, or a key is wrong."""
+def shown(bundle: Mapping[str, Any], knowledge: Knowledge) -> str:
+    """The parts of what there is to know of an API that a condition gives, in the paper's order."""
+    wanted = {"S", "E", "M", "C"} if knowledge == "Full" else set(knowledge.split("+"))
+    parts = [f"Name: {bundle['s_name']}"] if wanted & {"S", "S_name"} else []
+    if "S" in wanted and bundle.get("s_param"):
+        parts.append("\n".join(["Parameters:", *map(_parameter, bundle["s_param"])]))
+    if "E" in wanted:
+        examples = bundle.get("examples") or []
+        parts += [f"Example:\n```python\n{each['code']}\n```" for each in examples]
+    if "M" in wanted and (text := (bundle.get("mechanism") or {}).get("text")):
+        parts.append(f"How it works: {text}")
+    if "C" in wanted and bundle.get("implementation"):
+        parts.append(f"Source:\n```python\n{bundle['implementation']}\n```")
+    return "\n\n".join(parts)
 
 
-class Harness(BaseModel):
-    """The tests of a task."""
-
-    setup_code: str = ""
-    execution_test: str = ""
-
-
-class Task(BaseModel):
-    """A line of ``tasks.jsonl``, as far as it is read."""
-
-    task_id: str
-    api_name: str
-    library: str
-    domain: str = ""
-    difficulty: str = ""
-    description: str
-    context_code: str = ""
-    masked_region: str = ""
-    reference_solution: str = ""
-    test_harness: Harness
-
-
-class Recorded(BaseModel):
-    """A line of ``expected_calls.jsonl``."""
-
-    task_id: str
-    status: str
-    expected: list[dict[str, Any]] = []
-    reference_source: Literal["masked_region", "reference_solution"] = "masked_region"
-
-
-class Parameter(BaseModel):
-    """A parameter of a bundle."""
-
-    name: str
-    type: str | None = None
-    default: Any = None
-    description: str = ""
-
-
-class Bundle(BaseModel):
-    """A line of ``bundles.jsonl``: what there is to know of an API."""
-
-    api_name: str
-    s_name: str
-    s_param: list[Parameter] = []
-    examples: list[dict[str, str]] = []
-    mechanism: dict[str, Any] = {}
-    implementation: str | None = None
-    is_modified: bool = False
-
-    def shown(self, knowledge: Knowledge) -> str:
-        """The parts that a condition of the paper gives, in its order."""
-        wanted = {"S", "E", "M", "C"} if knowledge == "Full" else set(knowledge.split("+"))
-        parts = [f"Name: {self.s_name}"] if wanted & {"S", "S_name"} else []
-        if "S" in wanted and self.s_param:
-            parts.append("\n".join(["Parameters:", *map(_parameter, self.s_param)]))
-        if "E" in wanted:
-            parts += [f"Example:\n```python\n{each['code']}\n```" for each in self.examples]
-        if "M" in wanted and self.mechanism.get("text"):
-            parts.append(f"How it works: {self.mechanism['text']}")
-        if "C" in wanted and self.implementation:
-            parts.append(f"Source:\n```python\n{self.implementation}\n```")
-        return "\n\n".join(parts)
-
-
-def _parameter(one: Parameter) -> str:
-    default = "" if one.default is None else f" = {one.default}"
-    return f"- {one.name}{f': {one.type}' if one.type else ''}{default}: {one.description}"
+def _parameter(one: Mapping[str, Any]) -> str:
+    kind = f": {one['type']}" if one.get("type") else ""
+    default = "" if one.get("default") is None else f" = {one['default']}"
+    return f"- {one['name']}{kind}{default}: {one.get('description') or ''}"
 
 
 @dataclass(frozen=True)
@@ -146,15 +91,9 @@ def _parses(code: str) -> bool:
 
 @dataclass(frozen=True)
 class NovelApiScorer:
-    """Runs a completion between the task's own code and its tests.
+    """Runs a completion between the task's own code and its tests."""
 
-    Attributes
-    ----------
-    modules
-        Source of what is run of the checkout, by module.
-    """
-
-    modules: Mapping[str, str]
+    modules: Mapping[str, str]  # source of what is run of the checkout, by module
     metrics: Sequence[Metric] = (
         Metric(PARTS, "pass@1", "completions that run, call the target as the reference does, and "
                "pass the task's tests"),
@@ -218,58 +157,68 @@ class NovelApiBenchmark:
     def load(self) -> list[Sample]:
         """The tasks of the libraries, without those that the authors took out, in their order."""
         data = self._root() / "data" / "benchmark"
-        tasks = list(_lines(data / "tasks.jsonl", Task))
-        known = {task.library for task in tasks}
+        needed = {"task_id", "api_name", "library", "description", "test_harness"}
+        tasks = entries(data / "tasks.jsonl", needed)
+        known = {task["library"] for task in tasks}
         for library in self.libraries:
             if library not in known:
-                raise NovelApiError(
-                    f"libraries: no {library}; there are {', '.join(sorted(known))}"
-                )
+                raise ReleaseError(f"libraries: no {library}; there are {', '.join(sorted(known))}")
         excluded = csv.DictReader(_text(data / "excluded_tasks.tsv").splitlines(), delimiter="\t")
         out = {row["task_id"] for row in excluded}
         if self.instance is not None:
-            out |= {task.task_id for task in tasks} - self._instance(data / "instances")
-        chosen = [t for t in tasks if t.library in self.libraries and t.task_id not in out]
-        records = {each.task_id: each for each in _lines(data / "expected_calls.jsonl", Recorded)}
-        bundles = {each.api_name: each for each in _lines(data / "bundles.jsonl", Bundle)}
-        return [self._sample(t, records.get(t.task_id), bundles.get(t.api_name)) for t in chosen]
+            out |= {task["task_id"] for task in tasks} - self._instance(data / "instances")
+        records = entries(data / "expected_calls.jsonl", {"task_id", "status"})
+        bundles = entries(data / "bundles.jsonl", {"api_name", "s_name"})
+        record_of = {each["task_id"]: each for each in records}
+        bundle_of = {each["api_name"]: each for each in bundles}
+        return [
+            self._sample(task, record_of.get(task["task_id"], {}), bundle_of.get(task["api_name"]))
+            for task in tasks
+            if task["library"] in self.libraries and task["task_id"] not in out
+        ]
 
-    def _sample(self, task: Task, record: Recorded | None, bundle: Bundle | None) -> Sample:
-        prompt = _PROMPT.format(context=task.context_code.strip(), task=task.description.strip())
+    def _sample(
+        self, task: Mapping[str, Any], record: Mapping[str, Any], bundle: Mapping[str, Any] | None
+    ) -> Sample:
+        context, api = task.get("context_code", ""), task["api_name"]
+        prompt = _PROMPT.format(context=context.strip(), task=task["description"].strip())
         unavailable = None
-        if self.calls and (record is None or record.status != "ok"):
+        if self.calls and record.get("status") != "ok":
             unavailable = "the calls of its reference are not on record"
         if self.knowledge != "none":
             if bundle is None:
-                unavailable = f"there is no bundle of {task.api_name}"
+                unavailable = f"there is no bundle of {api}"
             else:
-                prompt = f"{bundle.shown(self.knowledge)}\n\n---\n\n{prompt}"
-        novelty = "" if bundle is None else "changed" if bundle.is_modified else "new"
-        labels = {"library": task.library, "domain": task.domain, "difficulty": task.difficulty,
-                  "novelty": novelty}  # fmt: skip
-        source = "masked_region" if record is None else record.reference_source
-        run = {"api_name": task.api_name, "context_code": task.context_code,
-               **task.test_harness.model_dump()}  # fmt: skip
+                prompt = f"{shown(bundle, self.knowledge)}\n\n---\n\n{prompt}"
+        novelty = "" if bundle is None else "changed" if bundle.get("is_modified") else "new"
+        labels = {name: task.get(name, "") for name in ("library", "domain", "difficulty")}
+        harness = {name: task["test_harness"].get(name, "")
+                   for name in ("setup_code", "execution_test")}  # fmt: skip
+        calls = record.get("expected", []) if self.calls and record else None
+        right = task.get(record.get("reference_source", "masked_region"), "")
         return Sample(
-            Question(task.task_id, prompt, search=task.description, answer=Completion()),
-            environment=self.environment, labels=labels, cluster=task.api_name,
-            target={"task": run, "calls": record.expected if self.calls and record else None},
-            unavailable=unavailable, reference=f"```python\n{getattr(task, source)}\n```",
-        )  # fmt: skip
+            Question(task["task_id"], prompt, search=task["description"], answer=Completion()),
+            environment=self.environment,
+            labels={**labels, "novelty": novelty},
+            cluster=api,
+            target={"task": {"api_name": api, "context_code": context, **harness}, "calls": calls},
+            unavailable=unavailable,
+            reference=f"```python\n{right}\n```",
+        )
 
     def _root(self) -> Path:
         if self.path is None:
-            raise NovelApiError("path=CHECKOUT of github.com/MAPS-research/NovelAPIBench is needed")
+            raise ReleaseError("path=CHECKOUT of github.com/MAPS-research/NovelAPIBench is needed")
         root = Path(self.path).expanduser()
         if not (root / "data" / "benchmark" / "tasks.jsonl").is_file():
-            raise NovelApiError(f"{self.path}: has no data/benchmark/tasks.jsonl")
+            raise ReleaseError(f"{self.path}: has no data/benchmark/tasks.jsonl")
         return root
 
     def _instance(self, folder: Path) -> set[str]:
         file = folder / f"{self.instance}.txt"
         if not file.is_file() or file.parent != folder:
             there = ", ".join(sorted(each.stem for each in folder.glob("*.txt")))
-            raise NovelApiError(f"instance={self.instance}: choose one of {there}")
+            raise ReleaseError(f"instance={self.instance}: choose one of {there}")
         return set(_text(file).split())
 
 
@@ -277,18 +226,4 @@ def _text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except OSError as error:
-        raise NovelApiError(f"{file}: {error.strerror}") from error
-
-
-def _lines(file: Path, kind: type[Line]) -> Iterator[Line]:
-    try:
-        entries = list(json_entries(file))
-    except (OSError, ValueError) as error:
-        raise NovelApiError(str(error)) from error
-    for where, entry in entries:
-        try:
-            yield kind.model_validate(entry)
-        except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(map(str, first["loc"]))
-            raise NovelApiError(f"{where}, {place}: {first['msg']}") from error
+        raise ReleaseError(f"{file}: {error.strerror}") from error

@@ -102,6 +102,6 @@ def answering_prompt(question: QAQuestion) -> str:
 
 
 def _lettered(question: QAQuestion, letter: str) -> str:
-    """Published choices carry their letter in the text; it is not put there twice."""
+    """Published choices have their letter in the text already."""
     text = question.choices[letter]
     return text if text[:1] == letter and text[1:2] in {".", ")", ":"} else f"{letter}. {text}"
