@@ -23,7 +23,7 @@ def configure(tmp_path):
             "retrieval": {"name": "none"},
             "model": {"provider": "none", "name": "none"},
             "embedding": {"name": "none"},
-            "sandbox": {"backend": "auto", "timeout": 3},
+            "sandbox": {"backend": "auto", "timeout": 3} | changes.pop("sandbox", {}),
             "out": str(tmp_path / "run"),
         }
         return validate(plain | changes)
