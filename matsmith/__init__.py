@@ -12,11 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from matsmith.assistant import Assistant, ask
+    from matsmith.assistant import Assistant, ask, open  # noqa: A004 -- reads as `matsmith.open`
     from matsmith.notebook import load_ipython_extension
     from matsmith.parts import Sandbox, get_retriever
-
-    open = Assistant  # noqa: A001 -- reads as `matsmith.open(...)`
 
 __all__ = ["Assistant", "Sandbox", "ask", "get_retriever", "load_ipython_extension", "open"]
 
@@ -33,16 +31,13 @@ if _PACKAGES.is_dir() and str(_PACKAGES) not in sys.path:
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is used: ``matsmith.core`` lies below every package."""
+    part: Any
     if name in {"Assistant", "ask", "open"}:
-        from matsmith import assistant  # noqa: PLC0415
-
-        return assistant.Assistant if name == "open" else getattr(assistant, name)
-    if name in {"Sandbox", "get_retriever"}:
-        from matsmith import parts  # noqa: PLC0415
-
-        return getattr(parts, name)
-    if name == "load_ipython_extension":
-        from matsmith import notebook  # noqa: PLC0415
-
-        return notebook.load_ipython_extension
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from matsmith import assistant as part  # noqa: PLC0415
+    elif name in {"Sandbox", "get_retriever"}:
+        from matsmith import parts as part  # noqa: PLC0415
+    elif name == "load_ipython_extension":
+        from matsmith import notebook as part  # noqa: PLC0415
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(part, name)

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from functools import cache, partial
 from pathlib import Path
 
-from agents.assistant import Answer, AssistantConfig, Event, Session, open_assistant
+from agents.assistant import Answer, Event, Session, open_assistant
 from agents.assistant import Assistant as Parts
 from agents.assistant.config import needs_model
 from agents.base import Usage
@@ -30,10 +30,8 @@ class Assistant(Opened[Parts]):
     ...     answer["density"]
     """
 
+    _checked = staticmethod(needs_model)
     _session: Session | None = None
-
-    def _checked(self, config: AssistantConfig) -> AssistantConfig:
-        return needs_model(config)
 
     def _open(self) -> AbstractAsyncContextManager[Parts]:
         return open_assistant(self._config, say=self._say)
@@ -82,6 +80,9 @@ class Assistant(Opened[Parts]):
         """Stop the sandbox and close connections; the conversation is forgotten. Idempotent."""
         super().close()
         self._session = None
+
+
+open = Assistant  # noqa: A001 -- reads as `matsmith.open(...)`
 
 
 @cache

@@ -15,7 +15,6 @@ from contextlib import AbstractAsyncContextManager, ExitStack
 from functools import cache
 from typing import Generic, Self, TypeVar
 
-from anyio import to_thread
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from agents.assistant import AssistantConfig, Event, read_config
@@ -36,15 +35,14 @@ def portal() -> BlockingPortal:
 
 
 def wait(
-    future: Future[T], cancel: Callable[[], object], events: queue.SimpleQueue[Event] | None = None,
-    listen: Listen | None = None,
+    future: Future[T], cancel: Callable[[], object],
+    heard: queue.SimpleQueue[Event], listen: Listen | None,
 ) -> T:  # fmt: skip
     """The result of what runs on the loop; its events are passed on in this thread.
 
     Ctrl-C (or a notebook's interrupt) calls ``cancel`` on the loop, and is raised when the work has
     ended.
     """
-    heard = events or queue.SimpleQueue()
     try:
         while not future.done() or not heard.empty():
             try:
@@ -74,7 +72,8 @@ class Opened(Generic[Made]):
         self._stack = ExitStack()
         self._made: Made | None = None
 
-    def _checked(self, config: AssistantConfig) -> AssistantConfig:
+    @staticmethod
+    def _checked(config: AssistantConfig) -> AssistantConfig:
         return config
 
     def _open(self) -> AbstractAsyncContextManager[Made]:
@@ -99,12 +98,6 @@ class Opened(Generic[Made]):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await to_thread.run_sync(self.close)
 
     def __repr__(self) -> str:
         return f"matsmith.{type(self).__name__}({', '.join(map(repr, self.settings))})"

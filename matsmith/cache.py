@@ -7,31 +7,21 @@ documentation that a model wrote) is shown as well, but never removed.
 from __future__ import annotations
 
 import shutil
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, Field, NonNegativeFloat
 
-from matsmith.core.command import Command, Commas, Nothing, run_one_of
-from matsmith.core.errors import UsageError
+from matsmith.core.command import Command, Nothing, run_one_of
 from matsmith.core.terminal import printable
 from sandbox import environments
 from sandbox.base import SandboxError
 
-#: Folders of the cache whose entries can be built again, and what they hold.
-KINDS = {
-    "envs": "environments of the sandbox",
-    "overlays": "packages in front of an environment",
-    "corpora": "documents",
-    "indexes": "indexes of documents",
-    "invented": "invented packages",
-    "gold": "expected values",
-}
+#: Folders of the cache whose entries can be built again.
+KINDS = ("envs", "overlays", "corpora", "indexes", "invented", "gold")
 #: Below one of these folders, but not of its kind: texts that may have cost money.
 _KEPT = frozenset({"written"})
 _DAY = 86_400.0
@@ -39,18 +29,12 @@ _DAY = 86_400.0
 
 @dataclass(frozen=True)
 class Item:
-    """Something that was built.
+    """Something that was built."""
 
-    Bytes on the disk, of a file that several names lead to, once; when it was last read or written,
-    seconds since the epoch (some systems note reading once a day); whether the installed version of
-    matsmith uses it by itself.
-    """
-
-    kind: str
     path: Path
-    bytes: int
-    used: float
-    needed: bool
+    bytes: int  # on the disk; of a file that several names lead to, once
+    used: float  # seconds since the epoch; some systems note reading once a day
+    needed: bool  # by the installed version of matsmith itself
 
     @property
     def days(self) -> float:
@@ -61,13 +45,7 @@ class Item:
 class Prune(BaseModel, extra="forbid"):
     """What is removed."""
 
-    days: NonNegativeFloat | None = Field(None, description="what nobody used for so long")
-    gigabytes: NonNegativeFloat | None = Field(
-        None, description="what was used longest ago, until no more than this is left"
-    )
-    kinds: Annotated[tuple[str, ...], Commas] = Field(
-        tuple(KINDS), description="only of these kinds"
-    )
+    days: NonNegativeFloat = Field(description="what nobody used for so long")
     dry: bool = Field(False, description="only say what would be removed")
 
 
@@ -76,7 +54,7 @@ def items(cache: Path) -> list[Item]:
     needed = {environments.folder(name) for name in environments.names()}
     seen: set[tuple[int, int]] = set()
     found = [
-        Item(kind, path, *_measure(path, seen), path in needed)
+        Item(path, *_measure(path, seen), path in needed)
         for kind in KINDS
         for path in sorted((cache / kind).glob("*"))
         if path.name not in _KEPT and path.suffix != ".lock" and not path.name.startswith(".")
@@ -97,21 +75,6 @@ def _measure(path: Path, seen: set[tuple[int, int]]) -> tuple[int, float]:
             seen.add((facts.st_dev, facts.st_ino))
             total += facts.st_blocks * 512
     return total, used
-
-
-def chosen(found: Sequence[Item], options: Prune) -> list[Item]:
-    """What is to be removed of ``found``, which is sorted by age."""
-    left = sum(item.bytes for item in found)
-    removed = []
-    for item in found:
-        if item.kind not in options.kinds or item.needed:
-            continue
-        old = options.days is not None and item.days >= options.days
-        large = options.gigabytes is not None and left > options.gigabytes * 1e9
-        if old or large:
-            removed.append(item)
-            left -= item.bytes
-    return removed
 
 
 def remove(item: Item) -> bool:
@@ -140,11 +103,6 @@ def _list(_: Nothing) -> int:
         note = ", used by this version" if item.needed else ""
         name = printable(item.path.relative_to(cache).as_posix())
         print(f"{item.bytes / 1e6:9.1f} MB  {item.days:6.1f} days  {name}{note}")
-    for kind, about in KINDS.items():
-        own = [item for item in found if item.kind == kind]
-        if own:
-            total = sum(item.bytes for item in own)
-            print(f"{total / 1e6:9.1f} MB  {kind}: {len(own)} ({about})")
     kept = [cache / "replies.sqlite", cache / "written", cache / "corpora" / "written"]
     paid = sum(_measure(path, set())[0] for path in kept if path.exists())
     print(f"{paid / 1e6:9.1f} MB  replies and documentation of models, never removed")
@@ -154,13 +112,10 @@ def _list(_: Nothing) -> int:
 
 
 def _prune(options: Prune) -> int:
-    unknown = [kind for kind in options.kinds if kind not in KINDS]
-    if unknown:
-        raise UsageError(f"kinds={unknown[0]}: no such kind; there are: {', '.join(KINDS)}")
-    if options.days is None and options.gigabytes is None:
-        raise UsageError("say what to remove: days=30, gigabytes=10, or both")
     freed = 0
-    for item in chosen(items(environments.cache_folder()), options):
+    for item in items(environments.cache_folder()):
+        if item.needed or item.days < options.days:
+            continue
         done = options.dry or remove(item)
         said = "would remove" if options.dry else "removed" if done else "in use, left"
         print(printable(f"{said}: {item.path} ({item.bytes / 1e6:.1f} MB, {item.days:.1f} days)"))
@@ -169,15 +124,10 @@ def _prune(options: Prune) -> int:
     return 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Command line; see ``--help``."""
     commands: dict[str, Callable[[Sequence[str]], int]] = {
         "list": Command("matsmith cache list", "Lists what is there, by age.", Nothing, _list),
         "prune": Command("matsmith cache prune", "Removes what is built again.", Prune, _prune),
     }
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    return run_one_of("matsmith cache", str(__doc__), commands, given or ["list"])
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return run_one_of("matsmith cache", str(__doc__), commands, arguments or ["list"])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import queue
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agents.assistant.config import open_documents
+from agents.assistant.config import AssistantConfig, packages
 from agents.assistant.files import attach
 from matsmith.background import Opened, portal, wait
 from matsmith.core.errors import UsageError
@@ -54,12 +55,6 @@ class Sandbox(Opened[Runs]):
         done: Execution = _done(work)
         return done
 
-    async def run_async(
-        self, code: str, entry: str = "", *, timeout: float = 60.0, files: Sequence[str | Path] = ()
-    ) -> Execution:
-        """`run` for ``async`` code."""
-        return await asyncio.to_thread(self.run, code, entry, timeout=timeout, files=files)
-
 
 class Retriever(Opened[Finder]):
     """Finds documents as ``retrieval=`` and its keys choose them (default: the assistant's).
@@ -70,22 +65,27 @@ class Retriever(Opened[Finder]):
     ... # doctest: +SKIP
     """
 
-    def __init__(self, *settings: str, say: Callable[[str], None] = lambda _: None) -> None:
-        super().__init__(*settings, say=say)
-        if self._config.retrieval.source == "none":
+    @staticmethod
+    def _checked(config: AssistantConfig) -> AssistantConfig:
+        if config.retrieval.source == "none":
             raise UsageError("retrieval=none: there are no documents to search; choose another")
+        return config
 
-    def _open(self) -> AbstractAsyncContextManager[Finder]:
-        return open_documents(self._config, say=self._say)
+    @asynccontextmanager
+    async def _open(self) -> AsyncIterator[Finder]:
+        from agents.runtime import open_retriever  # noqa: PLC0415 -- slow to import
+
+        config = self._config
+        there = await asyncio.to_thread(packages, config, self._say)
+        limits = config.sandbox.model_copy(update={"env": config.env})
+        made = await open_retriever(config, there, limits, writer=None)
+        assert made is not None
+        yield made
 
     def search(self, query: str, k: int = 5) -> Sequence[Document]:
         """The ``k`` best documents, best first."""
         found: Sequence[Document] = _done(partial(self._opened().search, query, k=k))
         return found
-
-    async def search_async(self, query: str, k: int = 5) -> Sequence[Document]:
-        """`search` for ``async`` code."""
-        return await asyncio.to_thread(self.search, query, k)
 
     def lookup(self, name: str) -> Document | None:
         """The document of one symbol by its name, ``None`` where there is none."""
@@ -95,7 +95,7 @@ class Retriever(Opened[Finder]):
 
 def _done(work: Callable[[], Any]) -> Any:
     future = portal().start_task_soon(work)
-    return wait(future, future.cancel)
+    return wait(future, future.cancel, queue.SimpleQueue(), None)
 
 
 get_retriever = Retriever

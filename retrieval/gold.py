@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from matsmith.core.command import read_group
+from matsmith.core.command import Group
 from matsmith.core.errors import UsageError
 
 API = frozenset({"class", "function"})
@@ -173,7 +173,7 @@ def benchmark_sources(
 
 def _benchmark(name: str) -> tuple[Callable[..., Any], set[str], set[str]]:
     """What makes a benchmark, what it takes, and what its ``gold`` takes."""
-    config = {k: v for k, v in read_group("benchmark", name, {}).items() if k != "defaults"}
+    config = {k: v for k, v in Group(name).read("benchmark").items() if k != "defaults"}
     target = str(config.pop("_target_", ""))
     module, _, attribute = target.rpartition(".")
     try:

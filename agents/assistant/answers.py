@@ -130,11 +130,6 @@ class Answer:
         return self.kind == "answered"
 
     @property
-    def needs_input(self) -> str | None:
-        """What is missing that only the user can give."""
-        return self.text if self.kind == "needs_input" else None
-
-    @property
     def returned(self) -> str:
         """The values as text, one a line."""
         return "\n".join(f"{value.name!r}: {value.text}" for value in self.values)

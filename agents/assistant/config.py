@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 from pydantic import Field
@@ -14,7 +12,6 @@ from agents.composition import compose, overrides
 from agents.config import RuntimeConfig, validate
 from matsmith.core.command import Commas
 from matsmith.core.errors import UsageError
-from retrieval.base import Retriever
 from sandbox import environments, libraries
 
 #: Import names that are documented where an environment has them.
@@ -62,20 +59,6 @@ def needs_model(config: AssistantConfig) -> AssistantConfig:
     if config.model.provider == "recorded" and config.model.recordings is None:
         raise UsageError(NO_MODEL)
     return config
-
-
-@asynccontextmanager
-async def open_documents(
-    config: AssistantConfig, *, say: Callable[[str], None]
-) -> AsyncIterator[Retriever]:
-    """The documents by themselves."""
-    from agents.runtime import open_retriever  # noqa: PLC0415 -- slow to import
-
-    there = await asyncio.to_thread(packages, config, say)
-    limits = config.sandbox.model_copy(update={"env": config.env})
-    made = await open_retriever(config, there, limits, writer=None)
-    assert made is not None
-    yield made
 
 
 def packages(config: AssistantConfig, say: Callable[[str], None]) -> list[str]:

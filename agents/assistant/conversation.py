@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from agents.assistant import store
 from agents.assistant.answers import Answer
@@ -23,6 +22,7 @@ from agents.assistant.files import attach, mentioned
 from agents.assistant.session import Session
 from agents.assistant.show import print_answer, safe, spent
 from matsmith.core.errors import UsageError
+from matsmith.core.progress import saying
 
 #: Exit codes besides 0 (answered) and those of every command.
 FAILED, NEEDS_INPUT = 1, 3
@@ -74,15 +74,14 @@ class Terminal:
 @contextlib.contextmanager
 def watching(console: Console) -> Iterator[Callable[[Event], None]]:
     """Tell what happens: what has ended as a line, what goes on with a spinner and its time."""
-    columns = SpinnerColumn(), TextColumn("[dim]{task.description}[/dim]"), TimeElapsedColumn()
-    with Progress(*columns, console=console, transient=True) as progress:
-        doing = progress.add_task("beginning", total=None)
+    with saying("", console) as say:
+        say("beginning")
 
         def listen(event: Event) -> None:
             if event.done:
                 console.print(f"[dim]{safe(event.text)}[/dim]", highlight=False)
             else:
-                progress.update(doing, description=safe(event.text))
+                say(event.text)
 
         yield listen
 

@@ -205,8 +205,6 @@ def print_answer(answer: Answer, console: Console, folder: Path | None = None) -
 
 
 WEB = Path(__file__).parent / "web"
-#: Kinds that cannot run anything in an ``<img>``.
-PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/svg+xml"})
 
 
 @cache
@@ -221,8 +219,7 @@ def answer_html(answer: Answer) -> Markup:
     shown = list(blocks(answer))
     kinds = [block.kind for block in shown]
     first = next((n for n, kind in enumerate(kinds) if kind in {"files", "code"}), len(kinds))
-    figures = [figure for figure in answer.figures if figure.mime in PICTURES]
-    html = _template().render(blocks=shown, figures=figures, first=first)
+    html = _template().render(blocks=shown, figures=answer.figures, first=first)
     return Markup(html)  # noqa: S704 -- the template escapes all that it is given
 
 

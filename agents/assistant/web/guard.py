@@ -11,9 +11,10 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import JSONResponse
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp
 
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": (
@@ -28,46 +29,39 @@ HEADERS: Mapping[str, str] = {
 }
 
 
-class Guard:
+class Guard(BaseHTTPMiddleware):
     """Refuses what does not come from our page; adds `HEADERS` to every response.
 
     Requests below ``/api/`` must carry the token.
     """
 
     def __init__(self, app: ASGIApp, *, port: int, token: str) -> None:
-        self.app = app
+        super().__init__(app)
         self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
         self.token = token
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
         """Pass a request on, or refuse it."""
-        if scope["type"] == "lifespan":
-            await self.app(scope, receive, send)
-            return
+        why = self._refused(request)
+        if why is None:
+            response = await call_next(request)
+        else:
+            response = JSONResponse({"error": why[1]}, status_code=why[0])
+        response.headers.update(HEADERS)
+        return response
 
-        async def answer(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
-            await send(message)
-
-        why = self._refused(scope)
-        app = self.app if why is None else JSONResponse({"error": why[1]}, status_code=why[0])
-        await app(scope, receive, answer)
-
-    def _refused(self, scope: Scope) -> tuple[int, str] | None:
-        if scope["type"] != "http":
-            return 403, "there is nothing but HTTP here"
-        headers = Headers(scope=scope)
+    def _refused(self, request: Request) -> tuple[int, str] | None:
+        headers, path = request.headers, request.scope["path"]
         host, origin = headers.get("host", ""), headers.get("origin")
         if host not in self.hosts:
             return 403, "this is not the host that was asked for"
         if origin is not None and origin != f"http://{host}":
             return 403, "requests of other pages are refused"
         # The page itself holds nothing: a file or a link may lead to it (`serve --open`).
-        leads = scope["path"] == "/" and headers.get("sec-fetch-mode") == "navigate"
+        leads = path == "/" and headers.get("sec-fetch-mode") == "navigate"
         if not leads and headers.get("sec-fetch-site", "none") not in {"none", "same-origin"}:
             return 403, "requests of other pages are refused"
-        if scope["path"].startswith("/api/"):
+        if path.startswith("/api/"):
             given = headers.get("authorization", "").removeprefix("Bearer ")
             if not secrets.compare_digest(given.encode(), self.token.encode()):
                 return 401, "open the address that `matsmith serve` printed: it has the token"

@@ -81,7 +81,7 @@ async def test_files_and_figures_come_back_and_are_kept(converse, tmp_path: Path
 async def test_none_for_what_is_missing_is_one_draft(converse):
     session, chat = converse(code_reply("return {'gap_eV': None, 'needs_input': 'a structure'}"))
     answer = await session.ask("What is its gap?")
-    assert (answer.kind, answer.needs_input) == ("needs_input", "a structure")
+    assert (answer.kind, answer.text) == ("needs_input", "a structure")
     assert len(chat.prompts) == 1
     partly, chat = converse(code_reply("return {'gap_eV': None, 'edge_A': 4.2}"))
     assert (await partly.ask("Gap and edge?")).works
@@ -141,7 +141,7 @@ ANSWER = Answer(
 
 
 def test_a_script_runs_again_and_holds_its_circumstances(tmp_path: Path):
-    store.write_script(ANSWER, tmp_path / "a.py")
+    store.deliver(ANSWER, tmp_path / "a.py")
     done = subprocess.run(
         [sys.executable, "a.py"], cwd=tmp_path, capture_output=True, text=True, check=True, env={}
     )
@@ -159,8 +159,6 @@ def test_a_folder_holds_all_of_an_answer(tmp_path: Path):
     whole = dataclasses.replace(ANSWER, files=(OutputFile("a/b.png", "image/png", 1, "", b"x"),))
     written = store.deliver(whole, tmp_path / "result")
     assert written == [tmp_path / "result/answer.py", tmp_path / "result/a/b.png"]
-    with pytest.raises(UsageError, match="no code"):
-        store.write_script(Answer("q", "no_code"), tmp_path / "x.py")
 
 
 def test_a_damaged_session_is_one_line(tmp_path: Path):
