@@ -109,11 +109,12 @@ def test_words_of_the_command(tmp_path, monkeypatch):
         (["E=mc2", "of", "what?"], "E=mc2 of what?", [], []),
         (["-5 degrees: which phase?"], "-5 degrees: which phase?", [], []),
         (["model.name=m", "Fe@C60, a@b"], "Fe@C60, a@b", ["model.name=m"], []),
-        (["--", "model.name=m"], "model.name=m", [], []),
+        (["model=openai", "--", "model.name=m", "--help"], "model.name=m --help",
+         ["model=openai"], []),
         (["--file", "a.cif", "b.cif", "longest bond?"], "longest bond?", [], ["a.cif", "b.cif"]),
         (["x", "--file=*.cif"], "x", [], ["*.cif"]),
         (["x", "--sytem"], "x", ["--sytem"], []),
-    ]:
+    ]:  # fmt: skip
         asked = read_command(words, options)
         assert (" ".join(asked.words), asked.overrides, asked.files) == (
             question, overrides, files

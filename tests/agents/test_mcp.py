@@ -3,8 +3,6 @@
 import json
 import os
 import sys
-from contextlib import suppress
-from pathlib import Path
 
 import pytest
 from mcp import Client
@@ -110,31 +108,6 @@ async def test_every_tool_with_good_and_bad_arguments(tmp_path):
         assert not solved["works"]
         assert solved["model"] == "none"
         assert "there is no model to ask" in solved["message"]
-
-
-async def test_a_lookup_starts_no_sandbox():
-    before = sandboxes()  # of other tests
-    async with Client(server("model=none", "sandbox=bubblewrap")) as client:
-        assert "EwaldSummation" in await call(client, "lookup", names=["EwaldSummation"])
-        assert sandboxes() == before
-        assert "outcome: ok" in await call(client, "run", code="print(1)")
-        assert sandboxes() > before
-
-
-def sandboxes():
-    """Processes below this one whose program is bubblewrap."""
-    parents: dict[int, tuple[int, str]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            head, _, rest = stat.read_text().rpartition(")")
-            parents[int(stat.parent.name)] = (int(rest.split()[1]), head.partition("(")[2])
-
-    def below(pid):
-        while pid in parents and pid != os.getpid():
-            pid = parents[pid][0]
-        return pid == os.getpid()
-
-    return {pid for pid, (_, name) in parents.items() if name == "bwrap" and below(pid)}
 
 
 async def test_a_question_is_solved_with_an_endpoint_and_its_steps_are_reported(httpserver):

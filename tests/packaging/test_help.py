@@ -5,7 +5,6 @@ import sys
 
 import pytest
 
-from agents.assistant.command import read_command
 from matsmith.__main__ import COMMANDS, main
 
 HEAVY = ("openai", "langsmith", "sklearn", "chromadb", "lightrag", "pymatgen", "networkx")
@@ -51,9 +50,3 @@ def test_who_stops_reading_causes_no_traceback(module):
     )
     assert done.stderr == ""
     assert done.stdout.count("\n") == 1
-
-
-def test_a_question_that_begins_with_a_dash():
-    asked = read_command(["model=openai", "--", "-5 K in C?", "--help"])
-    assert asked.words == ["-5 K in C?", "--help"]
-    assert asked.overrides == ["model=openai"]

@@ -6,7 +6,6 @@ import shlex
 
 import pytest
 
-from experiments.benchmarks.invented.knobs import Knobs
 from matsmith.__main__ import main
 from tests.docgen.conftest import FILES as BRICKWORK
 from tests.docgen.conftest import write_package
@@ -33,7 +32,6 @@ FILES = {
     "tests/test_a.py": "def test_a():\n    assert len('a') == 1\n",
     "a.csv": "question,name,mark\nq,n,1\n",
     "columns.csv": "a,b\n1,2\n",
-    "word.csv": "question,name,mark\nq,n,good\n",
     "nan.csv": "question,name,mark\nq,n,nan\n",
     "nothing.csv": "question,name,mark\n",
     "other.csv": "question,name,mark\nother,n,1\n",
@@ -56,15 +54,15 @@ MISTAKES = [
     ("ask x model.name=gpt-4o retrieval=none", "OPENAI_API_KEY"),
     ("ask x model=none env=nowhere retrieval=none", "no environment 'nowhere'"),
     ("ask x model=none packages=[pymatgen,nopackage]", "nopackage: is not installed in 'live'"),
-    ("ask x model.name=m model.temprature=1", "model.temprature: no such key"),
-    ("ask x model=magic", "choose from anthropic"),
     ("ask x model=none sandbox.backend=lost retrieval=none", "no backend 'lost'"),
     ("ask x sandbox.env=live", "sandbox.env: no such key"),
     ("ask x --system rag", "--system: no such option"),
+    ("serve --port 99999", "--port 99999: a number from 0"),
+    ("serve --host=0.0.0.0", "--host=0.0.0.0: no such option"),
+    ("serve model=magic", "choose from"),
     ("answer x", "No such command 'answer'"),
     # run: groups, keys, values
     ("run system=foo", "system=foo", "choose from", "reflect"),
-    ("run -m system=rag,foo", "system=foo", "choose from"),
     ("run sytem=rag", "sytem", "did you mean system?", "benchmark"),
     ("run +sead=1", "sead", "seeds"),
     ("run out=\\'unfinished", "out='unfinished", "KEY=VALUE"),
@@ -73,23 +71,17 @@ MISTAKES = [
     ("run system=no_such:Thing", "system._target_=no_such:Thing", "imported"),
     ("run system=tests.experiments.tiny:TinyBenchmark", "does not derive from agents.base"),
     ("run seeds=0", "seeds=0", "at least 1"),
-    ("run seeds=true", "seeds", "count"),
     ("run seeds=[1,1]", "seeds", "distinct"),
     ("run limit=-1", "limit=-1", "greater than 0"),
-    ("run limit=many", "limit=many", "integer"),
     ("run system.max_iteration=2", "did you mean system.max_iterations?"),
-    ("run system.max_iterations=many", "system.max_iterations=many", "integer"),
     ("run system.retrieve_next=maybe", "system.retrieve_next=maybe", "'critic'", "'off'"),
-    ("run benchmark.level=expert", "benchmark.level=expert", "'scaffold' or 'goal'"),
     ("run benchmark._target_=no.Such", "benchmark._target_=no.Such", "imported"),
     ("run system._target_=agents.systems.single.prompts", "is neither a class nor a function"),
     ("run model=openai model.temperature=9", "model.temperature=9", "2"),
     ("run retrieval.mode=magic", "retrieval.mode=magic", "lexical"),
     ("run sandbox.workers=0", "sandbox.workers=0"),
     ("run budget.dollars=1", "budget.dollars", "budget.cost_usd"),
-    ("run seeds.x=1", "seeds", "tuple"),
     ("run system=single,rag", "add -m"),
-    ("run --foo", "--foo", "--help"),
     ("run nonsense", "nonsense", "KEY=VALUE"),
     ("run name=a/b", "name", "file name"),
     ("run out=${nowhere}", "nowhere"),
@@ -98,7 +90,6 @@ MISTAKES = [
     (f"{TINY} ids=[cubics]", "ids=cubics: no such question of 6; near: cubic"),
     # run: benchmarks
     ("run benchmark=atomworld benchmark.arm=x", "benchmark.arm=x", "'direct'"),
-    ("run benchmark=atomworld benchmark.family=x", "benchmark.family=x: ", "'cif_gen'"),
     (AUTHORS, "path=CHECKOUT"),
     (f"{AUTHORS} benchmark.path=none", "CHECKOUT of AtomWorldBench"),
     (f"{AUTHORS} benchmark.family=pointworld benchmark.path=x", "generated questions only"),
@@ -108,16 +99,12 @@ MISTAKES = [
     ("run benchmark=atomworld benchmark.structures=nowhere", "holds no files"),
     ("run benchmark=atomworld benchmark.arm=file system=single", "system=single: sees no files"),
     ("run benchmark=curie benchmark.source=published", "source=published needs path=CHECKOUT"),
-    ("run benchmark=omnimatbench benchmark.arm=x", "benchmark.arm=x", "'direct'"),
     ("run benchmark=omnimatbench benchmark.source=published", "needs path=RELEASE"),
     ("run benchmark=omnimatbench benchmark.subset=[x]", "subset: no x; there are"),
-    ("run benchmark=omnimatbench benchmark.prose=x", "benchmark.prose=x", "'published'"),
     ("run benchmark=omnimatbench benchmark.source=published benchmark.path=nowhere",
      "nowhere: no folder or zip"),
     ("run benchmark=omnimatbench benchmark.source=published benchmark.path=empty",
      "empty: no folder or zip"),
-    ("run benchmark=qmbench benchmark.arm=x", "benchmark.arm=x", "'tool'"),
-    ("run benchmark=qmbench benchmark.mix=x", "benchmark.mix=x", "'even'"),
     ("run benchmark=qmbench benchmark.templates=[x]", "templates: no x; there are operations"),
     ("run benchmark=qmbench benchmark.private=true", "private=true needs path=FOLDER"),
     ("run benchmark=qmbench benchmark.path=none", "no problem files"),
@@ -126,20 +113,15 @@ MISTAKES = [
     ("run benchmark=invented benchmark.level=2 benchmark.depth=9", "depth=9: level=2 has 2"),
     ("run benchmark=invented benchmark.gap=3", "gap=3"),
     ("run benchmark=invented benchmark.docs=none", "benchmark.docs=none", "'outdated'"),
-    ("run benchmark=invented benchmark.seed=-1", "seed=-1"),
-    ("run benchmark=invented benchmark.docs=true", "docs=True"),
     ("run benchmark=mattools_qa benchmark.path=nowhere.jsonl", "nowhere.jsonl: cannot be read"),
     ("run benchmark=mattools_qa benchmark.path=empty", "contains no question"),
     ("run benchmark=mattools_qa system=reflect", "system=reflect: writes and runs code"),
     ("run benchmark=mattools_qa ids=[400]", "ids=400: no such question"),
     ("run benchmark=mattools_qa benchmark.pth=x", "did you mean benchmark.path"),
-    ("run benchmark=mattools_qa benchmark.packages=pymatgen", "benchmark.packages"),
-    ("run benchmark=mattools_qa model=openai", "OPENAI_API_KEY"),
     # grids, and what becomes of runs
     ("report .", "is not a run folder"),
     ("export --to atif", "run=...: must be given"),
     ("export runs --to csv", "to=csv: input should be 'inspect', 'atif' or 'every-eval-ever'"),
-    ("export nowhere --to atif", "nowhere: is not a run folder"),
     (ATOMS, "answers=FILE"),
     (f"{ATOMS} answers=nowhere", "no such file"),
     (f"{ATOMS} answers=empty", "no answers in it"),
@@ -149,10 +131,7 @@ MISTAKES = [
     ("replay", "recorded=PATH: is required"),
     ("replay recorded=absent", "absent: no such file"),
     ("replay recorded=recorded.json benchmark.path=/nowhere", "no such folder"),
-    ("replay recorded=recorded.json benchmark=live", "benchmark"),
-    ("replay recorded=recorded.json bench=1", "bench"),
     ("agreement a.csv columns.csv", "needs the columns"),
-    ("agreement a.csv word.csv", "needs the columns"),
     ("agreement a.csv nan.csv", "line 2: the mark"),
     ("agreement a.csv nothing.csv", "no marks"),
     ("agreement a.csv other.csv", "no mark in common"),
@@ -160,17 +139,14 @@ MISTAKES = [
     # documents
     ("docs package=absent folder=site out=x", "no Python source under"),
     ("docs package=brickwork folder=site out=x model=magic", "no such choice; choose from"),
-    ("docs package=brickwork folder=site out=x model=openai", "OPENAI_API_KEY"),
     (f"{WALL} gold=absent.jsonl", "gold=absent.jsonl"),
     (f"{WALL} retrieval=llm_doc", "benchmark=NAME or gold=FILE must be given"),
-    (f"{WALL} benchmark=absent", "benchmark=absent: no such choice; choose from"),
     (f"{WALL} benchmark=mattools", "benchmark=mattools: path=FOLDER"),
     (f"{WALL} benchmark=mattools benchmark.level=goal", "benchmark.level: not known"),
     (f"{WALL} benchmark=live benchmark.level=word", "benchmark.level=word: choose one"),
     (f"{WALL} benchmark=live benchmark.split=half", "benchmark=live: split=half: choose one of"),
     (f"{WALL} gold=gold.jsonl retrieval=magic", "retrieval=magic: no such choice; choose from"),
     (f"{WALL} gold=gold.jsonl retrieval=none", "retrieves nothing"),
-    ("evaluate site_packages=site gold=gold.jsonl packages=absent", "no Python source under"),
     (f"{WALL} gold=broken.jsonl", "line 1: not a query"),
     # questions
     ("questions tests=absent package=orchard out=full", "no test_*.py there"),
@@ -184,15 +160,11 @@ MISTAKES = [
      "package: Field required; colour: Extra inputs are not permitted"),
     ("folder check bare", "questions: no folder with a task.yaml in it"),
     ("folder check mine ids=absent", "has heights"),
-    ("folder check mine colour=red", "colour: no such key"),
     *((f"folder check over{n}", "would see the golds") for n in range(3)),
     ("folder check over3", "packages: no package in there"),
     ("live check ids=nonsense", "ids=nonsense: not there"),
-    ("live check colour=red", "colour: no such key"),
     ("live prove", "there are: check"),
     ("live", ""),
-    ("invented size=60", "out=...: must be given"),
-    ("invented out=x deep=4", "deep"),
     ("invented out=x depth=0", "depth=0: give a whole number from 1 to 10"),
     ("invented out=none", "exists already"),
     ("qmbench check none", "no problem files"),
@@ -202,7 +174,6 @@ MISTAKES = [
     # models
     ("endpoint modle=openai", "modle: no such key"),
     ("endpoint model=nosuch", "no such choice"),
-    ("endpoint model=openai model.temprature=1", "model.temprature: no such key"),
     ("endpoint model=openai model.temperature=hot", "model.temperature"),
     ("endpoint model=recorded", "no endpoint"),
     ("endpoint model=openai model.provider=nosuch model.base_url=http://127.0.0.1:9/v1",
@@ -227,16 +198,3 @@ def test_a_mistake_is_one_line(row, tmp_path, monkeypatch, capsys):
     assert [word for word in words if word not in said] == []
     assert not (tmp_path / "out").exists()
     assert (tmp_path / "full" / "thesis.txt").read_text() == "keep me"
-
-
-#: Who builds the classes in Python passes by the command line's own check of choices.
-OPTIONS = [
-    (Knobs, {"docs": "none"}, "docs=none: choose one of full, outdated"),
-    (Knobs, {"docs": True}, "docs=True"),
-]
-
-
-@pytest.mark.parametrize(("benchmark", "options", "said"), OPTIONS)
-def test_an_option_that_there_is_not_is_refused(benchmark, options, said):
-    with pytest.raises(ValueError, match=said):
-        benchmark(**options).load()

@@ -2,14 +2,14 @@
 
 ``python -m tests.agents.assistant.acceptance model.name=NAME model.base_url=URL``: what is shown
 for each, and in how many calls and tokens; with ``model.record=TRAFFIC.jsonl`` it can be played
-again. The files are made in memory; what a right answer holds follows from what they are made
-from. It is a check that a set-up works, no benchmark.
+again. It is a check that a set-up works, no benchmark.
 """
 
 from __future__ import annotations
 
 import contextlib
 import math
+import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -31,10 +31,10 @@ from agents.base import Usage
 from agents.models import ModelClient, Reply
 from agents.models.reply import Sent, read
 from matsmith.core.command import guarded
-from tests.agents.assistant import acceptance_files as made
 from tests.agents.scripted import code_reply
 
 SECONDS = 600.0  # for one question
+FILES = Path(__file__).with_name("acceptance_files")
 
 
 class Case(BaseModel):
@@ -45,7 +45,7 @@ class Case(BaseModel):
     name: str
     question: str
     kinds: tuple[str, ...] = ("answered",)
-    value: str | None = None
+    value: int | float | str | None = None
     file: str = ""
     follows: bool = False
     warned: bool = False
@@ -56,8 +56,7 @@ class Case(BaseModel):
 def cases() -> list[Case]:
     """The questions, which name their files as seen from the folder that holds them."""
     text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
-    read_ = TypeAdapter(list[Case]).validate_python(yaml.safe_load(text))
-    return [case.model_copy(update={"question": case.question.format(made)}) for case in read_]
+    return TypeAdapter(list[Case]).validate_python(yaml.safe_load(text))
 
 
 class Drafted:
@@ -87,8 +86,8 @@ def faults(case: Case, answer: Answer) -> list[str]:
     if not answer.works:
         return []
     found = []
-    if case.value and not any(_holds(v.value, made.RIGHT[case.value]) for v in answer.values):
-        found.append(f"no value is {made.RIGHT[case.value]}")
+    if case.value and not any(_holds(v.value, case.value) for v in answer.values):
+        found.append(f"no value is {case.value}")
     if case.file and not any(file.name.endswith(case.file) for file in answer.files):
         found.append(f"no {case.file} file")
     worked_out = any(value.value is not None for value in answer.values)
@@ -117,9 +116,7 @@ async def accept(config: AssistantConfig) -> int:
         assistant = await stack.enter_async_context(open_assistant(config, say=progress.print))
         drafted = Drafted(assistant.runtime.model)
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="matsmith-acceptance-"))
-        for path, text in made.files().items():
-            (Path(folder) / path).parent.mkdir(exist_ok=True)
-            (Path(folder) / path).write_text(text, encoding="utf-8")
+        shutil.copytree(FILES, folder, dirs_exist_ok=True)
         stack.enter_context(contextlib.chdir(folder))
         for case in cases():
             if not case.follows:

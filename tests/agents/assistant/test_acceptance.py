@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from agents.assistant.answers import Answer, Value
@@ -34,25 +36,16 @@ def test_a_language_model_as_recorded(
         assert said in shown
 
 
+ANSWERED = Answer("q", "answered", values=(Value("v", {"inner": [2.01]}, "2.01"),))
+WRONG: list[tuple[dict[str, Any], Answer, str]] = [
+    ({}, Answer("q", "failed"), "failed instead of answered"),
+    ({"file": ".png"}, ANSWERED, "no .png file"),
+    ({"value": 225}, ANSWERED, "no value is 225"),
+    ({"warned": True}, ANSWERED, "values without a warning"),
+    ({"drafts": ("1",)}, ANSWERED, "the failed draft is not told"),
+]
+
+
 def test_what_is_wrong_is_said():
-    value = Value("v", {"inner": [2.01]}, "2.01")
-    for case, answer, wrong in (
-        (Case(name="c", question="q"), Answer("q", "failed"), "failed instead of answered"),
-        (Case(name="c", question="q", file=".png"), Answer("q", "answered"), "no .png file"),
-        (
-            Case(name="c", question="q", value="number"),
-            Answer("q", "answered", values=(value,)),
-            "no value is 225",
-        ),
-        (
-            Case(name="c", question="q", warned=True),
-            Answer("q", "answered", values=(value,)),
-            "values without a warning",
-        ),
-        (
-            Case(name="c", question="q", drafts=("1",)),
-            Answer("q", "answered"),
-            "the failed draft is not told",
-        ),
-    ):
-        assert faults(case, answer) == [wrong]
+    for given, answer, wrong in WRONG:
+        assert faults(Case(name="c", question="q", **given), answer) == [wrong]

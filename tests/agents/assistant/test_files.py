@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from agents.assistant import Answer, OutputFile, Value, store
 from agents.assistant.files import attach, look, mentioned
 from matsmith.core.errors import UsageError
 from sandbox.base import Sandbox
-from tests.agents.assistant import acceptance_files
+from tests.agents.assistant.acceptance import FILES
 from tests.agents.scripted import code_reply
 
 PLOT = code_reply("""\
@@ -28,9 +30,7 @@ return {"cell": cell, "volume_A3": cell.volume, "nothing": None}""")
 
 
 async def test_what_is_in_a_file_is_said(live_sandbox: Sandbox, tmp_path: Path):
-    for name, text in acceptance_files.files().items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
+    shutil.copytree(FILES, tmp_path, dirs_exist_ok=True)
     (tmp_path / "broken.cif").write_text("data_x\nnothing\x1b[2J here")
     (tmp_path / "blob.bin").write_bytes(b"\0\1\2")
     (tmp_path / "entry.json").write_text(json.dumps({"@module": "m", "@class": "C", "energy": 1}))
@@ -154,9 +154,7 @@ def test_a_script_runs_again_and_holds_its_circumstances(tmp_path: Path):
 
 
 def test_a_folder_holds_all_of_an_answer(tmp_path: Path):
-    import dataclasses
-
-    whole = dataclasses.replace(ANSWER, files=(OutputFile("a/b.png", "image/png", 1, "", b"x"),))
+    whole = replace(ANSWER, files=(OutputFile("a/b.png", "image/png", 1, "", b"x"),))
     written = store.deliver(whole, tmp_path / "result")
     assert written == [tmp_path / "result/answer.py", tmp_path / "result/a/b.png"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 import yaml
 
 from sandbox.base import Sandbox
-from tests.agents.assistant import acceptance_files as made
+from tests.agents.assistant.acceptance import FILES
 from tests.agents.assistant.test_provenance import answered
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.long]
@@ -31,17 +32,15 @@ def _poscar(title: str, a: float, c: float, counts: Mapping[str, int], sites: st
 
 
 def _files() -> dict[str, str]:
-    """Those of the acceptance questions, and further ones."""
-    found = made.files()
+    """Besides those of the acceptance questions."""
     u, v = 0.305, 0.805
     rutile = f"0 0 0\n.5 .5 .5\n{u} {u} 0\n{1 - u} {1 - u} 0\n{v} {1 - v} .5\n{1 - v} {v} .5"
     perovskite = "0 .5 .5\n.5 0 .5\n.5 .5 0\n.5 .5 .5\n0 0 0"
     counts = {"O": 3, "Ti": 1, "Sr": 1}
     lines = "\n".join(f"{t},{4.2117 * (1 + 1.2e-5 * (t - 300)):.5f}" for t in range(300, 1501, 100))
-    strong = 2 * math.degrees(math.asin(1.54184 / made.EDGES["MgO"]))  # the (200) reflection
+    strong = 2 * math.degrees(math.asin(1.54184 / 4.21))  # the (200) reflection
     return {
-        **found,
-        "MgO.cif": found["oxides/MgO.cif"],
+        "MgO.cif": (FILES / "oxides/MgO.cif").read_text(encoding="utf-8"),
         "rutile.vasp": _poscar("TiO2", 4.594, 2.959, {"Ti": 2, "O": 4}, rutile),
         "SrTiO3.vasp": _poscar("SrTiO3", 3.905, 3.905, counts, perovskite),
         "relaxed.vasp": _poscar("SrTiO3", 3.938, 3.938, counts, perovskite),
@@ -54,8 +53,8 @@ def _files() -> dict[str, str]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made_at = tmp_path_factory.mktemp("planted")
+    shutil.copytree(FILES, made_at, dirs_exist_ok=True)
     for name, text in _files().items():
-        (made_at / name).parent.mkdir(exist_ok=True)
         (made_at / name).write_text(text, encoding="utf-8")
     return made_at
 

@@ -18,7 +18,6 @@ from agents.assistant.tracing import run_final
 from agents.base import Trajectory, Usage
 from sandbox import environments
 from sandbox.base import Mount, Outcome, Sandbox
-from tests.agents.assistant import acceptance_files
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -99,37 +98,23 @@ async def test_a_value_from_a_file_raises_no_alarm(live_sandbox: Sandbox, poscar
     assert "units: the model's word" in shown
 
 
-#: Code that is wrong about the density of MgO: a number by heart, another crystal, another file.
-DENSITIES = [
-    "s.make_supercell([1, 1, 2])\nreturn {'density_g_cm3': 2.16, 'n': len(s)}",
-    "return {'density': s.density * 0.603, 'units': {'density': 'g/cm^3'}}",
-    "return {'density': s.density * 603, 'units': {'density': 'kg/m^3'}}",
-    """from pymatgen.core import Lattice, Structure
-s = Structure.from_spacegroup('Fm-3m', Lattice.cubic(5.64), ['Na', 'Cl'], [[0, 0, 0], [.5, .5, .5]])
-return {'density_g_cm3': s.density}""",
-]
+CUBE = "from pymatgen.core import Lattice\nreturn {'of_cube': Lattice.cubic(5.6).volume}"
+DENSITY = """from pymatgen.core import Structure
+return {'density': Structure.from_file('POSCAR').density * 0.6, 'units': {'density': 'g/cm^3'}}"""
 
 
-@pytest.mark.parametrize("body", DENSITIES)
-async def test_mgo_at_2_16_is_contradicted(live_sandbox: Sandbox, tmp_path: Path, body: str):
-    (tmp_path / "MgO.cif").write_text(acceptance_files.files()["oxides/MgO.cif"])
-    read = "from pymatgen.core import Structure\ns = Structure.from_file('MgO.cif')\n"
-    start = read if "Lattice" not in body else ""
-    inputs = {"MgO.cif": tmp_path / "MgO.cif"}
-    found = await ask(live_sandbox, start + body, "How dense is MgO.cif?", inputs)
-    wrong = "stands in the code" if "supercell" in body else "computed independently from MgO.cif"
-    assert any(wrong in note for note in found.notes), found.notes
-
-
-async def test_a_forgotten_file_is_told(live_sandbox: Sandbox, poscar):
-    body = "from pymatgen.core import Lattice\nreturn {'of_cube': Lattice.cubic(5.6).volume}"
-    found = await ask(live_sandbox, body, "Volume of a cube of 5.6?", inputs=poscar)
-    assert found.notes == ("not read by the code: POSCAR",)
-
-
-async def test_code_without_the_library_is_told(live_sandbox: Sandbox):
-    found = await ask(live_sandbox, "import math\nreturn {'gap_eV': math.sqrt(1.25)}")
-    assert "calls no library function" in found.notes[0]
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (CUBE, "not read by the code: POSCAR"),
+        (DENSITY, "computed independently from POSCAR: it is 2.2104 g/cm^3"),
+        ("import math\nreturn {'gap_eV': math.sqrt(1.25)}", "calls no library function"),
+        ("open('POSCAR')\nreturn {'density_g_cm3': 2.16}", "stands in the code, line 3"),
+    ],
+)
+async def test_what_a_reader_must_know(live_sandbox: Sandbox, poscar, body: str, told: str):
+    found = await ask(live_sandbox, body, "Volume of a cube of 5.6, and of POSCAR?", poscar)
+    assert any(told in note for note in found.notes), found.notes
 
 
 async def test_noting_changes_nothing(live_sandbox: Sandbox):
@@ -171,12 +156,6 @@ async def test_an_exception_has_the_traceback_of_the_code(live_sandbox: Sandbox)
     assert done.outcome is Outcome.EXCEPTION
     assert 'main.py", line 3, in f' in (done.error or "")
     assert "tracer" not in (done.error or "")
-
-
-async def test_a_trace_that_the_code_replaced_is_none(live_sandbox: Sandbox):
-    code = "import builtins\ndef f():\n    del builtins.__called__\n    return {'x': len('ab')}\n"
-    done, trace = await run_final(live_sandbox, code, "f", timeout=30, mounts=[])
-    assert done.outcome is Outcome.EXCEPTION or trace.noted
 
 
 @pytest.mark.parametrize("code", ["x = " + "-" * 5000 + "1", "(" * 150 + "1.5" + ")" * 150, "def"])

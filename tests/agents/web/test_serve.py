@@ -17,7 +17,6 @@ import httpx
 import pytest
 from pytest_httpserver import HTTPServer
 
-from matsmith.__main__ import main
 from sandbox.factory import available
 from tests import chromium
 from tests.agents.scripted import code_reply
@@ -127,7 +126,7 @@ def test_a_question_with_a_file_from_upload_to_download(server: Server, httpserv
     assert server.http.post("api/open", json={"name": "none"}).status_code == 404
 
 
-def test_nobody_else_is_served(server: Server):
+def test_nobody_else_is_served_and_a_mistake_is_refused(server: Server):
     http, host = server.http, server.url.removeprefix("http://").rstrip("/")
     assert http.get("api/history").status_code == 200
     for name, value, status in (
@@ -151,6 +150,21 @@ def test_nobody_else_is_served(server: Server):
     assert page.headers["x-content-type-options"] == "nosniff"
     assert httpx.get(f"{server.url}page.js").status_code == 200
     assert httpx.get(f"{server.url}../guard.py").status_code == 404
+    bodies: list[tuple[dict[str, object], int, str]] = [
+        ({"question": ""}, 400, "question"),
+        ({"question": "x", "more": 1}, 400, "more"),
+        ({"question": "x", "files": [{"name": "../x", "data": ""}]}, 400, "name"),
+        ({"question": "x", "files": [{"name": ".x", "data": ""}]}, 400, "name"),
+        ({"question": "x", "files": [{"name": "x", "data": "?"}]}, 400, "base64"),
+        ({"question": "x" * 41_000_000}, 413, "40,000,000"),
+    ]
+    for body, status, says in bodies:
+        refused = server.http.post("api/ask", json=body)
+        assert refused.status_code == status
+        assert says in refused.json()["error"]
+    for turn in ("0", "-1", "9" * 5000, "0x0"):
+        assert server.http.get(f"api/files/{turn}/x").status_code == 404
+    assert server.http.get("api/history").json()["turns"] == []
 
 
 def test_the_token_stands_in_no_list_of_processes(tmp_path: Path):
@@ -178,24 +192,6 @@ def test_the_token_stands_in_no_list_of_processes(tmp_path: Path):
     assert mode == "600"
     assert any("matsmith.html" in line for line in listed)
     assert not any(token in line for line in listed)
-
-
-def test_a_mistake_is_refused(server: Server):
-    bodies: list[tuple[dict[str, object], int, str]] = [
-        ({"question": ""}, 400, "question"),
-        ({"question": "x", "more": 1}, 400, "more"),
-        ({"question": "x", "files": [{"name": "../x", "data": ""}]}, 400, "name"),
-        ({"question": "x", "files": [{"name": ".x", "data": ""}]}, 400, "name"),
-        ({"question": "x", "files": [{"name": "x", "data": "?"}]}, 400, "base64"),
-        ({"question": "x" * 41_000_000}, 413, "40,000,000"),
-    ]
-    for body, status, says in bodies:
-        refused = server.http.post("api/ask", json=body)
-        assert refused.status_code == status
-        assert says in refused.json()["error"]
-    for turn in ("0", "-1", "9" * 5000, "0x0"):
-        assert server.http.get(f"api/files/{turn}/x").status_code == 404
-    assert server.http.get("api/history").json()["turns"] == []
 
 
 def test_stop_ends_the_question_and_ctrl_c_the_server(server: Server, httpserver: HTTPServer):
@@ -253,19 +249,3 @@ def test_in_a_browser(server: Server, httpserver: HTTPServer, tmp_path: Path):
         assert tab.complaints() == []
         tab.open(f"{server.url}#wrong")
         assert "token" in tab.wait("document.getElementById('problem').textContent")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["--port", "99999"], "--port 99999: a number from 0"),
-        (["--port"], "--port: its value is missing"),
-        (["--host=0.0.0.0"], "--host=0.0.0.0: no such option"),
-        (["model=magic"], "choose from"),
-    ],
-)
-def test_a_mistake_of_the_command_is_one_line(
-    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
-):
-    assert main(["serve", *arguments]) == 2
-    assert says in capsys.readouterr().err
