@@ -37,7 +37,6 @@ LIMIT = 120.0
 ONE_REQUEST = 60.0
 TOGETHER = 4  # requests at once
 COUNTED = 200  # numbers in a long answer, about 600 tokens
-FEW_TOKENS = 16  # where a reply is cut off on purpose
 
 #: 32 x 32 pixels, red.
 RED = (
@@ -81,13 +80,7 @@ class Options(BaseModel):
 
 @dataclass
 class Probe:
-    """An endpoint under examination.
-
-    Attributes
-    ----------
-    settings
-        What a user should set, by key of the command line.
-    """
+    """An endpoint under examination; ``settings`` are what a user should set."""
 
     config: ModelConfig
     client: ModelClient
@@ -95,17 +88,13 @@ class Probe:
     settings: dict[str, str] = field(default_factory=dict)
 
     async def ask(
-        self, text: str, *, system: str = "", image: str = "", tools: Tools = (), tokens: int = 0
+        self, text: str, *, system: str = "", image: str = "", tools: Tools = ()
     ) -> Reply:
-        """The reply to a question; to one of ``tokens`` at most it is cut, and stays so."""
+        """The reply to a question."""
         block = {"type": "image", "mime_type": "image/png", "base64": image}
         asked = Message("user", [{"type": "text", "text": text}, block] if image else text)
-        client, config = self.client, self.config.model_copy(update={"max_tokens": tokens})
-        if tokens:
-            client = build_model(config)
-            client.adjustments = self.client.adjustments
         messages = [*([Message("system", system)] if system else []), asked]
-        self.replies.append(await client.ask(messages, sample="0", tools=tools))
+        self.replies.append(await self.client.ask(messages, sample="0", tools=tools))
         return self.replies[-1]
 
 
@@ -171,28 +160,7 @@ async def parallel(probe: Probe) -> tuple[Verdict, str]:
     if failed:
         probe.settings["concurrency"] = "1"
         return "fails", f"{len(failed)} of {TOGETHER} failed: {failed[0]}"
-    busy = sum(reply.seconds for reply in replies if isinstance(reply, Reply))
-    seconds = time.monotonic() - started
-    return "works", f"{TOGETHER} at once in {seconds:.1f} s ({busy:.1f} s added up)"
-
-
-async def length(probe: Probe) -> tuple[Verdict, str]:
-    """Whether a reply that is cut off says so."""
-    reply = await probe.ask(f"Write the integers from 1 to {COUNTED}.", tokens=FEW_TOKENS)
-    if reply.fault == "length":
-        return "works", f"cut at {FEW_TOKENS} tokens, and says so"
-    if len(reply.text) > 20 * FEW_TOKENS:
-        return "fails", "model.max_tokens has no effect"
-    return "fails", f"a cut reply is not marked as such (fault: {reply.fault})"
-
-
-async def reasoning(probe: Probe) -> tuple[Verdict, str]:
-    """Where a reasoning model puts its thoughts."""
-    if any(reply.reasoning for reply in probe.replies):
-        return "works", "in a field of its own; recorded, never parsed"
-    if any("</think" in reply.text or "<think" in reply.text for reply in probe.replies):
-        return "differs", "in the text, as <think> blocks"
-    return "not tried", "no reasoning was seen"
+    return "works", f"{TOGETHER} at once in {time.monotonic() - started:.1f} s"
 
 
 async def tool_calls(probe: Probe) -> tuple[Verdict, str]:
@@ -218,10 +186,8 @@ CHECKS: dict[str, Check] = {
     "system prompt": system_prompt,
     "temperature": temperature,
     "usage": usage,
-    "length behaviour": length,
     "parallel requests": parallel,
     "long answer": long_answer,
-    "reasoning": reasoning,
     "tool calls": tool_calls,
     "images": images,
 }

@@ -19,7 +19,6 @@ from agents.budget import Meter
 from agents.config import RuntimeConfig, load_system
 from agents.episode import Context
 from agents.models import ModelClient, ModelConfig, Scene, build_model, find_price
-from agents.models.config import Reserve
 from matsmith.core.errors import UsageError
 from retrieval.base import RetrievalError, Retriever
 from sandbox import environments
@@ -230,15 +229,12 @@ def open_client(
     *,
     concurrency: int = 8,
     role: str = "",
-    reserve: Reserve | None = None,
     scene: Scene = Scene(),  # noqa: B008 -- frozen
 ) -> ModelClient:
     """The client of a model, with the project's reply cache; ``role`` begins what is said of it."""
     try:
         cache = environments.cache_folder()
-        return build_model(
-            config, concurrency=concurrency, cache=cache, reserve=reserve, scene=scene
-        )
+        return build_model(config, concurrency=concurrency, cache=cache, scene=scene)
     except ValueError as error:
         raise UsageError(f"{role}{error}") from error
 

@@ -11,11 +11,10 @@ from typing import Any
 
 from agents.models.cache import ReplyCache, request_key
 from agents.models.calls import Message, Tools, as_text, wire
-from agents.models.config import ModelConfig, Price, Reserve, reserve_here
+from agents.models.config import ModelConfig, Price
 from agents.models.parameters import adjusted, overflows, refuses_logprobs, refuses_tools
 from agents.models.recordings import Place, Recorder, Recordings
 from agents.models.reply import (
-    CHARACTERS_PER_TOKEN,
     ContextError,
     ModelError,
     Reply,
@@ -33,8 +32,7 @@ Send = Callable[[dict[str, Any]], Awaitable[Any]]
 #: Keys of the configuration that do not change what a model answers to the same messages.
 NOT_IDENTITY = {
     "timeout", "max_retries", "price", "cache", "documents", "document_characters", "record",
-    "recordings", "strict", "tools", "context_tokens", "images", "requests_per_minute",
-    "tokens_per_minute",
+    "recordings", "strict", "tools", "context_tokens", "images",
 }  # fmt: skip
 
 
@@ -62,7 +60,6 @@ class ModelClient:
         record: Recorder | None = None,
         recordings: Recordings | None = None,
         concurrency: int = 8,
-        reserve: Reserve = reserve_here,
     ) -> None:
         self._send = send
         self.config = config
@@ -72,7 +69,6 @@ class ModelClient:
         self._cache = cache
         self._record = record
         self._slots = asyncio.Semaphore(concurrency)
-        self._reserve = reserve
         self.settings: Mapping[str, Any] = config.settings
         self.adjustments: list[str] = []
         self._tools_as_text = config.tools == "text"
@@ -116,7 +112,9 @@ class ModelClient:
         sent = self._cache.get(key) if self._cache is not None else None
         cached, started = sent is not None, time.monotonic()
         try:
-            sent = sent or await self._exchange(messages, tools, logprobs)
+            if sent is None:
+                async with self._slots:
+                    sent = await self._sent(messages, tools, logprobs)
         except ContextError as error:
             if self._record is not None and place is not None:
                 self._record.add(place, messages, tools, str(error))
@@ -145,25 +143,6 @@ class ModelClient:
             return reply
         cost = usage.prompt_tokens * price.prompt + usage.completion_tokens * price.completion
         return replace(reply, usage=replace(usage, cost_usd=cost / 1e6))
-
-    async def _exchange(self, messages: Sequence[Message], tools: Tools, logprobs: int) -> Sent:
-        """One request, counted against the limits per minute."""
-        async with self._slots:
-            expected = round(sum(len(m.text) for m in messages) / CHARACTERS_PER_TOKEN)
-            await asyncio.sleep(await self._room({"requests": 1, "tokens": expected}))
-            sent = await self._sent(messages, tools, logprobs)
-            spent = read(sent, messages, tools).usage.tokens
-            await self._room({"tokens": spent - expected})
-            return sent
-
-    async def _room(self, amounts: Mapping[str, int]) -> float:
-        """Count requests and tokens against the limits per minute; seconds to wait."""
-        if not (limits := self.config.limits):
-            return 0.0
-        try:
-            return await self._reserve(self.config.endpoint, limits, amounts)
-        except OSError as error:
-            raise ModelError(f"{self.name}: nobody counts the requests: {error}") from error
 
     async def _sent(self, messages: Sequence[Message], tools: Tools, logprobs: int) -> Sent:
         """What is sent, in the end without what the endpoint refuses."""

@@ -1,4 +1,4 @@
-"""The ``model`` group of the configuration: what models cost, and how often they may be asked.
+"""The ``model`` group of the configuration, and what models cost.
 
 Prices are those of the package ``genai-prices``, as bundled with its version: what one may have to
 pay at most, so that a budget is never overrun unseen. Of a price that depends on the length of a
@@ -8,9 +8,7 @@ request or on the hour the highest counts, and cached input costs as much as new
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -21,9 +19,6 @@ from matsmith.core.endpoint import OPENAI
 
 #: How the name of a model ends whose replies are played.
 MARK = " (recorded)"
-
-#: Asks for room for one request (endpoint, limits per minute, amounts): seconds to wait.
-Reserve = Callable[[str, Mapping[str, int], Mapping[str, int]], Awaitable[float]]
 
 
 class Price(BaseModel):
@@ -81,9 +76,6 @@ class ModelConfig(BaseModel):
         and the answer counts as wrong.
     images
         Whether the model takes pictures; else questions with a picture are listed as unavailable.
-    requests_per_minute, tokens_per_minute
-        What the endpoint allows this key; ``None`` is no limit. Holds for all questions of a run
-        together, on however many machines. What is tried again is not counted.
     options
         Further fields of a request; for ``provider=class``, arguments of the class.
     """
@@ -108,8 +100,6 @@ class ModelConfig(BaseModel):
     tools: Literal["auto", "native", "text"] = "auto"
     context_tokens: int | None = Field(default=None, ge=1000)
     images: bool = True
-    requests_per_minute: int | None = Field(default=None, gt=0)
-    tokens_per_minute: int | None = Field(default=None, gt=0)
     options: dict[str, Any] = Field(default_factory=dict)
 
     @field_validator("name")
@@ -117,12 +107,6 @@ class ModelConfig(BaseModel):
     def _marked(cls, name: str, info: ValidationInfo) -> str:
         played = info.data.get("provider") == "recorded" and not name.endswith(MARK)
         return f"{name}{MARK}" if played else name
-
-    @property
-    def limits(self) -> dict[str, int]:
-        """The limits per minute that are set."""
-        wanted = {"requests": self.requests_per_minute, "tokens": self.tokens_per_minute}
-        return {kind: limit for kind, limit in wanted.items() if limit is not None}
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -134,11 +118,6 @@ class ModelConfig(BaseModel):
         }
         set_here = {name: value for name, value in named.items() if value is not None}
         return set_here | (self.options if self.provider == "openai" else {})
-
-    @property
-    def endpoint(self) -> str:
-        """What a limit belongs to: a model at an address."""
-        return f"{self.provider} {self.base_url or ''} {self.name}"
 
 
 def read_config(values: Mapping[str, Any]) -> ModelConfig:
@@ -199,39 +178,3 @@ def _highest(price: Any) -> float:
     """The most that a price per million tokens, possibly in tiers, can be."""
     tiers = [tier.price for tier in getattr(price, "tiers", [])]
     return float(max([getattr(price, "base", price), *tiers]))
-
-
-@dataclass
-class Paces:
-    """Who may send when, by endpoint: requests are spread evenly over the minute."""
-
-    clock: Callable[[], float] = time.monotonic
-    _free: dict[tuple[str, str], float] = field(default_factory=dict)
-
-    def reserve(
-        self, endpoint: str, limits: Mapping[str, int], amounts: Mapping[str, int]
-    ) -> float:
-        """Make room; returns the seconds to wait before sending.
-
-        ``limits`` are per minute, by kind (``requests``, ``tokens``); of the ``amounts`` that are
-        about to be sent one is negative for what was reserved and not used.
-        """
-        now = self.clock()
-        start = now
-        for kind, amount in amounts.items():
-            if limits.get(kind):
-                key = (endpoint, kind)
-                free = self._free.get(key, now)
-                if amount > 0:  # what was not used in the past is no credit
-                    free = max(free, now)
-                    start = max(start, free)
-                self._free[key] = free + amount * 60.0 / limits[kind]
-        return start - now
-
-
-_HERE = Paces()
-
-
-async def reserve_here(*asked: Any) -> float:
-    """`Reserve` among all models of this process."""
-    return _HERE.reserve(*asked)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agents.models.cache import ReplyCache
 from agents.models.client import ModelClient, Send
-from agents.models.config import ModelConfig, Reserve, address, find_price, reserve_here
+from agents.models.config import ModelConfig, address, find_price
 from agents.models.recordings import Recorder, Recordings, Scene
 from matsmith.core.endpoint import OPENAI, Endpoint
 
@@ -18,7 +18,6 @@ def build_model(
     *,
     concurrency: int = 8,
     cache: Path | None = None,
-    reserve: Reserve | None = None,
     scene: Scene = Scene(),  # noqa: B008 -- frozen
 ) -> ModelClient:
     """The client of the model that ``config`` describes, with recordings by ``scene``.
@@ -39,7 +38,6 @@ def build_model(
         cache=ReplyCache(cache / "replies.sqlite") if cache is not None and config.cache else None,
         record=Recorder(config.record, scene, config.name) if config.record else None,
         concurrency=concurrency,
-        reserve=reserve or reserve_here,
     )
 
 

@@ -15,7 +15,6 @@ from agents.base import INFRASTRUCTURE, Trajectory, Usage
 from agents.budget import Meter
 from agents.episode import without_data
 from agents.models import ModelClient, ModelError
-from agents.models.config import Reserve
 from agents.runtime import Runtime, open_client, open_runtime, open_writer
 from experiments.baselines import Baseline
 from experiments.benchmarks import Benchmark
@@ -162,18 +161,12 @@ def machine() -> str:
     return sha256(f"{platform.node()}\0{os.name}".encode()).hexdigest()[:8]
 
 
-def open_models(
-    config: RunConfig, *, concurrency: int | None = None, reserve: Reserve | None = None
-) -> Models:
+def open_models(config: RunConfig, *, concurrency: int | None = None) -> Models:
     """Make the clients of a configuration.
 
-    ``concurrency`` is of model calls in flight, where it is not that of the configuration;
-    ``reserve`` where requests are counted if not in this process (`agents.models.config`).
+    ``concurrency`` is of model calls in flight, where it is not that of the configuration.
     """
-    make = partial(
-        open_client, concurrency=concurrency or config.concurrency, reserve=reserve,
-        scene=config.scene,
-    )  # fmt: skip
+    make = partial(open_client, concurrency=concurrency or config.concurrency, scene=config.scene)
     client = make(config.model)
     return client, make(config.judge, role="judge: ") if config.judge is not None else None
 

@@ -126,9 +126,6 @@ def slurm_cluster(launcher: LauncherConfig, threads: int) -> Any:
 async def _watched(
     client: Client, launcher: LauncherConfig, console: Console
 ) -> AsyncIterator[Workers]:
-    from experiments.run.cluster_worker import NAME, Rates  # noqa: PLC0415 - an optional extra
-
-    await client.register_plugin(Rates(), name=NAME)
     workers = Workers(client, launcher, console)
     watching = asyncio.create_task(workers.watch())
     try:

@@ -17,11 +17,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from distributed import Scheduler, Worker, get_worker
-from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
+from distributed import Worker, get_worker
+from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.utils import sync
 
-from agents.models.config import Paces
 from experiments.run.answering import Answerer, Job, Plan, open_answerer, open_models
 from experiments.run.config import validate
 from experiments.run.setup import build_benchmark, load_samples
@@ -31,9 +30,8 @@ from matsmith.core.errors import UsageError
 from retrieval.base import RetrievalError
 from sandbox.base import SandboxError
 
-#: Name of the plugins, and of what the scheduler is asked.
+#: Name of the plugin.
 NAME = "matsmith"
-RESERVE = "matsmith_reserve"
 #: Configurations that a worker keeps warm: those of a sweep come one after the other.
 WARM = 3
 
@@ -41,22 +39,6 @@ WARM = 3
 _FIRST = threading.Lock()
 _LOG = logging.getLogger(__name__)
 Asked = Mapping[str, Any]
-
-
-class Rates(SchedulerPlugin):
-    """The limits of endpoints, counted where all workers ask: on the scheduler."""
-
-    name = NAME
-    idempotent = True  # several runs may use one cluster
-
-    async def start(self, scheduler: Scheduler) -> None:
-        """Answer requests for room from now on."""
-        paces = Paces()
-
-        def reserve(endpoint: str, limits: Mapping[str, int], amounts: Mapping[str, int]) -> float:
-            return paces.reserve(endpoint, limits, amounts)
-
-        scheduler.handlers.setdefault(RESERVE, reserve)
 
 
 class Unfit(Exception):  # noqa: N818 -- what a worker is, not an error of the run
@@ -81,8 +63,7 @@ class Site(WorkerPlugin):
 
     def setup(self, worker: Worker) -> None:
         """Start the event loop of the answers."""
-        self._worker = worker
-        self._dask = asyncio.get_running_loop()
+        del worker
         self._loop = asyncio.new_event_loop()
         self._warm: dict[str, asyncio.Task[_Warm]] = {}
         threading.Thread(target=self._loop.run_forever, name=NAME, daemon=True).start()
@@ -141,7 +122,7 @@ class Site(WorkerPlugin):
                 f"benchmark={config.benchmark.name}: has other questions or another version of "
                 "matsmith than the machine that the run was started on"
             )
-        models = open_models(config, concurrency=asked["threads"], reserve=self._reserve)
+        models = open_models(config, concurrency=asked["threads"])
         stack = AsyncExitStack()
         plan = Plan(
             config,
@@ -160,17 +141,6 @@ class Site(WorkerPlugin):
                 await (await task).stack.aclose()
             except Exception as error:  # noqa: BLE001 -- it is leaving: nothing depends on it
                 _LOG.warning("while closing: %s", error)
-
-    async def _reserve(self, *asked: Any) -> float:
-        """`agents.models.config.Reserve` by asking the scheduler, from the worker's own loop."""
-        call = getattr(self._worker.scheduler, RESERVE)
-        sent = call(**dict(zip(("endpoint", "limits", "amounts"), asked, strict=True)))
-        waiting = asyncio.run_coroutine_threadsafe(_awaited(sent), self._dask)
-        return float(await asyncio.wrap_future(waiting))
-
-
-async def _awaited(sent: Any) -> Any:
-    return await sent
 
 
 def answer(asked: Asked) -> dict[str, Any]:

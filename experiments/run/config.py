@@ -27,10 +27,7 @@ UNHASHED = (
 )  # fmt: skip
 
 #: What does not change an answer of a model either.
-UNHASHED_MODEL = (
-    "timeout", "max_retries", "cache", "record", "strict", "images", "requests_per_minute",
-    "tokens_per_minute",
-)  # fmt: skip
+UNHASHED_MODEL = ("timeout", "max_retries", "cache", "record", "strict", "images")
 
 
 class LauncherConfig(BaseModel, extra="forbid", frozen=True):

@@ -21,7 +21,6 @@ from experiments.run.loop import execute_all
 from experiments.run.rows import read_rows
 from experiments.run.summary import WALL_CLOCK
 from matsmith.core.errors import UsageError
-from tests.endpoint import Endpoint, respond, text
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -179,34 +178,6 @@ async def test_the_budget_of_a_run_holds_for_all_workers(configure, tmp_path):
     _, summary, _ = await run(crowd(configure, tmp_path, 60, 0.05, **limit))
     assert summary["stopped"] == "run_budget.cost_usd of 0.1 is used up"
     assert 10 <= summary["answers"] <= 10 + 4  # what was in flight
-
-
-@pytest.mark.long
-async def test_the_rate_of_an_endpoint_holds_for_all_workers(configure, tmp_path, httpserver):
-    """Half a second between any two of 24: 11.5 s, and 5.75 s if each worker counted alone.
-
-    The first ones may be sent late, so that they arrive closer together.
-    """
-    arrived = []
-
-    def answer(body):
-        arrived.append(time.monotonic())
-        return respond(text("2"), body)
-
-    model = {
-        "provider": "openai", "name": "stub", "base_url": Endpoint(httpserver).play(answer).url,
-        "cache": False, "requests_per_minute": 120,
-    }  # fmt: skip
-    config = configure(
-        benchmark=CROWD | {"questions": 24},
-        system={"_target_": "agents.systems.single.Single", "name": "single"},
-        model=model,
-        launcher={"name": "dask", "workers": 2},
-        out=str(tmp_path / "rate"),
-    )
-    _, summary, _ = await run(config)
-    assert (summary["answers"], summary["calls"]) == (24, 24)
-    assert max(arrived) - min(arrived) > 7
 
 
 @pytest.mark.long

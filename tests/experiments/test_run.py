@@ -137,7 +137,7 @@ def test_the_folder_follows_from_the_configuration(configure):
     digest = config.hash("tasks")
     assert run_folder(config, digest).name == f"tiny-scripted-none-none-{digest[:8]}"
     same = {"concurrency": 9, "seeds": 3, "launcher": {"name": "dask", "workers": 9}}
-    slow = {"provider": "none", "name": "none", "requests_per_minute": 3}
+    slow = {"provider": "none", "name": "none", "timeout": 3}
     assert configure(out=None, model=slow, **same).hash("tasks") == digest
     assert config.hash("other tasks") != digest
     assert configure(out=None, strict=True).hash("tasks") != digest
