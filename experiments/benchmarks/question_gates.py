@@ -18,10 +18,6 @@ from experiments.scorers.properties import specification
 from sandbox.inside.compare import verify
 from sandbox.inside.tagged import dumps
 
-#: Roots whose names are common knowledge of the language, not of a materials library.
-_FOREIGN = frozenset(
-    {"np", "numpy", "scipy", "math", "itertools", "collections", "json", "pathlib", "Path"}
-)
 #: A reference is read by people and rewritten by tools: everything in it is spelled out.
 _BANNED_CALLS = frozenset(
     {"getattr", "setattr", "eval", "exec", "dir", "vars", "globals", "locals", "__import__"}
@@ -55,19 +51,18 @@ def check_reference(source: str) -> list[str]:
 
 
 def library_names(source: str) -> set[str]:
-    """Names with an underscore or in CamelCase that a reference takes from the library.
+    """Names with an underscore or in CamelCase that a reference takes from libraries.
 
-    Imported names, attributes, keyword arguments and string subscripts, except on numpy, scipy
-    and the standard library.
+    Imported names, attributes, keyword arguments and string subscripts.
     """
     names: set[str] = set()
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] not in _FOREIGN:
+        if isinstance(node, ast.ImportFrom):
             names.update((node.module or "").split("."))
             names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.Attribute) and _root(node) not in _FOREIGN:
+        elif isinstance(node, ast.Attribute):
             names.add(node.attr)
-        elif isinstance(node, ast.Call) and _root(node.func) not in _FOREIGN:
+        elif isinstance(node, ast.Call):
             names.update(keyword.arg for keyword in node.keywords if keyword.arg)
         elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
             key = str(node.slice.value)
@@ -80,12 +75,6 @@ def library_names(source: str) -> set[str]:
         and len(name) >= _SHORTEST_NAME
         and ("_" in name or _CAMEL.search(name))
     }
-
-
-def _root(node: ast.expr) -> str | None:
-    while isinstance(node, ast.Attribute | ast.Call | ast.Subscript):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else None
 
 
 def check_goal(spec: TaskSpec, source: str) -> list[str]:

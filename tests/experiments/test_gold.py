@@ -1,6 +1,5 @@
 import json
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
 
@@ -9,7 +8,6 @@ from docgen.usage import CodeResolver
 from experiments.benchmarks import question_gold
 from experiments.benchmarks.folder.benchmark import FolderBenchmark
 from experiments.benchmarks.live.benchmark import LiveBenchmark
-from experiments.benchmarks.mattools.benchmark import MatToolsBenchmark
 from experiments.benchmarks.mattools.gold import mattools_gold
 from experiments.benchmarks.question_format import QUESTIONS, question_folders
 from indexes.chunks import code_corpus, official_doc_corpus
@@ -20,26 +18,23 @@ from sandbox.base import Execution, Outcome, SandboxError
 from tests.docgen.conftest import write_package
 from tests.docgen.models import DocModel
 
-SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "mattools_dev"
-
-
-def recorded(task, code, outcome):
-    return {"task": task, "code": dedent(code), "replayed": {"outcome": outcome}}
-
 
 def test_gold_is_what_most_right_solutions_share(package, tmp_path):
     wall = "from brickwork import build\ndef f():\n    return build(1).volume()\n"
     brick = "from brickwork import build, Brick\ndef f():\n    return Brick(1).volume, build(1)\n"
     wrong = "from brickwork import Mortar\ndef f():\n    return Mortar(1)\n"
     rows = [
-        recorded("a", wall, "all_correct"),
-        recorded("a", wall, "all_correct"),
-        recorded("a", brick, "all_correct"),
-        recorded("a", wrong, "some_wrong"),
-        recorded("b", wrong, "not_runnable"),
+        ("a", wall, "all_correct"),
+        ("a", wall, "all_correct"),
+        ("a", brick, "all_correct"),
+        ("a", wrong, "some_wrong"),
+        ("b", wrong, "not_runnable"),
     ]
-    lines = "".join(json.dumps(row) + "\n" for row in rows)
-    (tmp_path / "recorded_round1.jsonl").write_text(lines)
+    lines = (
+        json.dumps({"task": task, "code": code, "replayed": {"outcome": outcome}}) + "\n"
+        for task, code, outcome in rows
+    )
+    (tmp_path / "recorded_round1.jsonl").write_text("".join(lines))
     usage = CodeResolver(read_sources(["brickwork"], package))
     assert mattools_gold(usage, tmp_path / "recorded_round1.jsonl") == {
         "a": {"brickwork.wall.build": "function", "brickwork.wall.Wall.volume": "method"}
@@ -141,16 +136,6 @@ def test_a_folder_of_tasks_is_a_source(tmp_path, monkeypatch):
     assert FolderBenchmark(tmp_path).packages == source.packages == ("brickwork",)
     assert source.gold() == {"one": {"brickwork.wall.build": "function"}}
     assert "volume of a wall" in source.prompts()["one"]
-
-
-@pytest.mark.long
-def test_recorded_split():
-    if not SHARED.is_dir():
-        pytest.skip("the development split of MatTools is not beside the repository")
-    gold = MatToolsBenchmark(str(SHARED), environment="live").gold().gold()
-    assert "pymatgen.analysis.defects.recombination.pchip_eval" in gold["test_pchip_eval"]
-    kinds = {kind for symbols in gold.values() for kind in symbols.values()}
-    assert kinds <= {"class", "function", "method", "property"}
 
 
 @pytest.mark.long

@@ -6,16 +6,7 @@ import pytest
 
 from experiments.benchmarks.live.__main__ import RECORDED
 from experiments.benchmarks.question_check import Checker
-from experiments.benchmarks.question_format import (
-    ENVIRONMENT,
-    QUESTIONS,
-    question_folders,
-    read_gold,
-    read_spec,
-)
-from experiments.benchmarks.question_gates import verdicts
-from sandbox.base import Outcome, SandboxConfig
-from sandbox.factory import get_sandbox
+from experiments.benchmarks.question_format import ENVIRONMENT, question_folders
 from tests.experiments.test_live_loader import write_question
 
 GOOD = "def reference():\n    return {'cell_volume': 3.61**3 / 4, 'ordering': 'FM'}\n"
@@ -78,27 +69,6 @@ async def test_golds_come_from_execution_and_bad_questions_get_none(tmp_path):
     for name, (_, told) in BAD.items():
         assert any(told in finding for finding in bad[name].findings), bad[name]
         assert not (tmp_path / name / "gold.json").exists()
-
-
-@pytest.mark.long
-async def test_a_gold_does_not_depend_on_the_order_of_a_set_in_the_library():
-    """The library gives the observers in the order of a set; the prompt asks for the alphabet's."""
-    folder = QUESTIONS / "halide_perovskite_alloy"
-    spec = read_spec(folder)
-    source = (folder / "reference.py").read_text()
-    unsorted = source.replace("sorted(str(element)", "list(str(element)")
-    assert unsorted != source
-    right, lucky = [], []
-    for seed in ("0", "1", "2", "3", "4", "5"):
-        config = SandboxConfig(env=ENVIRONMENT, workers=1, options={"hash_seed": seed})
-        async with get_sandbox(config) as sandbox:
-            for found, code in ((right, source), (lucky, unsorted)):
-                done = await sandbox.run(code, "reference", timeout=120)
-                assert done.outcome is Outcome.OK, done.error
-                found.append(json.loads(done.payload or "null"))
-    assert all(value == right[0] for value in right)
-    assert not any(verdicts(spec, read_gold(folder, spec), right[0]).values())
-    assert len({json.dumps(value) for value in lucky}) == 2  # what a run without a seed depends on
 
 
 @pytest.mark.long

@@ -1,12 +1,8 @@
 """Each gate of ``live`` lets a good question pass and catches a bad one."""
 
-import json
-import math
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
 
 from experiments.benchmarks import question_gates as gates
 from experiments.benchmarks.question_format import (
@@ -20,7 +16,7 @@ from pymatgen.core import Lattice
 from pymatgen.core.surface import SlabGenerator
 
 def reference():
-    generator = SlabGenerator(Lattice.cubic(3), min_slab_size=np.ceil_of_it(8.1), seed=1)
+    generator = SlabGenerator(Lattice.cubic(3), min_slab_size=np.ceil(8.1), seed=1)
     return {"n_slabs": len(generator.get_slabs()), "d": generator["hop_distance"], "Ti": 1}
 """
 
@@ -66,7 +62,6 @@ def _code(block):
         ({"goal": "Cut the crystal of polonium with a min_slab_size of 8."}, "min_slab_size"),
         ({"goal": "Cut the crystal of polonium: get_slabs gives all of it."}, "get_slabs"),
         ({"goal": "Cut the crystal of polonium, whose hop_distance is asked."}, "hop_distance"),
-        ({"goal": "Cut the crystal of polonium, and then call ceil_of_it."}, ""),
         ({"goal": "Cut the crystal of polonium with pymatgen.core in some way."}, "module"),
         ({"goal": "Cut the crystal of polonium:\n```python\nslab()\n```\nso."}, "contains code"),
         ({"scaffold": _code("slabs = [MASK_1](crystal")}, "does not parse"),
@@ -158,7 +153,6 @@ def test_choices_may_name_the_answer():
         "name": "ordering",
         "description": "How the magnetic moments are ordered.",
         "format": "str",
-        "compare": "equal",
         "choices": ["FM", "AFM", "FiM"],
     }
     spec = make_spec(properties=[choice, {**choice, "name": "other"}])
@@ -174,8 +168,17 @@ def test_golds_are_plain_values(value):
     assert len(gates.check_plain({"fine": 1, "wrong": value})) == 1
 
 
-def test_a_good_gold_passes_and_its_wrong_answers_fail():
-    assert gates.check_verification(make_spec(), GOLD) == []
+@pytest.mark.parametrize("value", [7, -2.5, "Pm-3m", True, [0.0, 4.75], {"a": [1], "b": ["x"]}])
+def test_every_wrong_answer_differs_from_the_gold_in_one_place(value):
+    wrong = dict(gates.wrong_answers(value))
+    assert {"None", "zero", "empty"} <= set(wrong)
+    for what, answer in wrong.items():
+        assert answer != value or type(answer) is not type(value)
+        if what.startswith("perturbed"):
+            pairs = zip(gates.walk(value), gates.walk(answer), strict=True)
+            assert sum(old != new for old, new in pairs) == 1
+    if isinstance(value, float):
+        assert wrong["perturbed"] == pytest.approx(1.01 * value)
 
 
 @pytest.mark.parametrize(
@@ -189,6 +192,7 @@ def test_a_good_gold_passes_and_its_wrong_answers_fail():
     ],
 )
 def test_a_vacuous_or_wrongly_typed_gold_is_caught(gold, told):
+    assert gates.check_verification(make_spec(), GOLD) == []
     findings = gates.check_verification(make_spec(), GOLD | gold)
     assert any(told in finding for finding in findings)
     assert all(finding.startswith(next(iter(gold))) for finding in findings)
@@ -200,35 +204,3 @@ def test_a_tolerance_that_lets_one_per_cent_pass_is_caught():
     wide = spec.model_copy(update={"properties": [spec.properties[0], loose]})
     findings = gates.check_verification(wide, GOLD)
     assert findings == ["edge_lengths: vacuous, the answer 'perturbed[0]' passes"]
-
-
-_NUMBERS = st.floats(min_value=1e-9, max_value=1e9)
-_LEAVES = st.one_of(_NUMBERS, st.integers(1, 10**6), st.text(min_size=1), st.just(True))
-_GOLDS = st.recursive(
-    _LEAVES,
-    lambda inner: (
-        st.lists(inner, min_size=1, max_size=4)
-        | st.dictionaries(st.text(), inner, min_size=1, max_size=3)
-    ),
-    max_leaves=8,
-)
-
-
-@given(_GOLDS)
-def test_every_wrong_answer_differs_from_the_gold_in_one_place(gold):
-    assume(json.loads(json.dumps(gold)) == gold)
-    leaves = list(gates.walk(gold))
-    wrong = dict(gates.wrong_answers(gold))
-    assert {"None", "zero", "empty"} <= set(wrong)
-    for what, answer in wrong.items():
-        assert answer != gold or type(answer) is not type(gold)
-        if what.startswith("perturbed"):
-            changed = [
-                (old, new)
-                for (_, old), (_, new) in zip(leaves, gates.walk(answer), strict=True)
-                if old != new or type(old) is not type(new)
-            ]
-            assert len(changed) == 1
-            old, new = changed[0]
-            if isinstance(old, float):
-                assert math.isclose(new, 1.01 * old, rel_tol=1e-12)

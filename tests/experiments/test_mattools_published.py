@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 
@@ -10,10 +9,7 @@ from agents.base import Question, Trajectory, Usage
 from agents.checks import contract_findings
 from experiments.benchmarks.mattools import inputs
 from experiments.benchmarks.mattools.benchmark import MatToolsBenchmark, MatToolsError
-from experiments.benchmarks.mattools.errata import (
-    annotate,
-    errata,
-)
+from experiments.benchmarks.mattools.errata import annotate, errata
 from experiments.benchmarks.mattools.inputs import FILES_INSIDE, find_inputs
 from experiments.benchmarks.mattools.unit_tests import load
 from experiments.run.record import make_row
@@ -205,15 +201,6 @@ def test_errata_are_marked_and_left_out_of_the_verified_subset(tmp_path):
     assert [prop.name for prop in task.properties] == ["vacancy_multiplicity"]
 
 
-def questions_of(names):
-    return [
-        Sample(
-            Question(question, "?"), tuple(Property(name, "", "int", "1") for name in of), "live"
-        )
-        for question, of in names.items()
-    ]
-
-
 #: A whole set in which every entry of the errata finds what it is about, under other spellings.
 WHOLE = {
     "test_defect_finder": ["a", "b", "c", "d"],
@@ -235,7 +222,9 @@ WHOLE = {
 
 def test_every_erratum_finds_its_properties():
     marked = [
-        prop.erratum for sample in questions_of(WHOLE) for prop in annotate(sample).properties
+        prop.erratum
+        for name, names in WHOLE.items()
+        for prop in annotate(sample_of(name, *names)).properties
     ]
     found = Counter(reason for text in filter(None, marked) for reason in text.split("; "))
     expected = Counter()
@@ -247,37 +236,25 @@ def test_every_erratum_finds_its_properties():
 
 
 def test_a_summary_counts_with_and_without_faulty_properties(configure):
-    tasks = [faulty_task(), faulty_task("r")]
-    verdicts = ({"good": True, "bad": True}, {"good": False, "bad": True})
-    rows = [
-        make_row("h", task, ended(task), Score("ok", {"runnable": 1.0}, passed), parts=2)
-        for task, passed in zip(tasks, verdicts, strict=True)
-    ]
+    task = annotate(sample_of("test_vacancy", "multiplicity", "vacancy_oxidation_state"))
+    ended = Trajectory("test_vacancy", 0, "", "f", "", (), Usage(), "answered", "strict")
+    passed = {prop.name: bool(prop.erratum) for prop in task.properties}
+    row = make_row("h", task, ended, Score("ok", {"runnable": 1.0}, passed), parts=2)
 
-    def summary(tasks, rows):
+    def summary(task, *rows):
         return summarise(
-            configure(), config_hash="h", llm=False, metrics=METRICS, samples=tasks, rows=rows,
+            configure(), config_hash="h", llm=False, metrics=METRICS, samples=[task], rows=rows,
             packages={}, outside={},
         )  # fmt: skip
 
-    found = summary(tasks, rows)
-    assert (found["metrics"][0]["sum"], found["metrics"][0]["total"]) == (3, 4)
-    assert found["faulty"] == {"q": ["bad"], "r": ["bad"]}
+    found = summary(task, row)
+    assert (found["metrics"][0]["sum"], found["metrics"][0]["total"]) == (1, 2)
+    assert found["faulty"] == {"test_vacancy": ["vacancy_oxidation_state"]}
     assert found["metrics"][-1]["total"] == 0  # nothing is known by the authors' rule
-    rows[0] = rows[0].model_copy(update={"values": {"published": 0.0}})
-    found = summary(tasks, rows)
+    found = summary(task, row.model_copy(update={"values": {"published": 0.0}}))
     assert (found["metrics"][-1]["sum"], found["metrics"][-1]["total"]) == (0, 2)
-    sound = replace(tasks[0], properties=tasks[0].properties[:1])
-    assert summary([sound], [])["faulty"] == {}  # nothing is faulty: one score says it all
+    assert summary(annotate(task, sound=True))["faulty"] == {}  # one score says it all
 
 
-def faulty_task(name="q"):
-    properties = (
-        Property("good", "", "int", "1"),
-        Property("bad", "", "int", "1", erratum="vacuous: all pass"),
-    )
-    return Sample(Question(name, "?"), properties, "live")
-
-
-def ended(task):
-    return Trajectory(task.question.id, 0, "", "f", "", (), Usage(), "answered", "strict")
+def sample_of(question, *names):
+    return Sample(Question(question, "?"), tuple(Property(name, "", "int", "1") for name in names))

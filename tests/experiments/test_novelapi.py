@@ -6,10 +6,7 @@ import re
 import pytest
 
 from agents.answer_formats import Reading
-from experiments.benchmarks.novelapi.benchmark import (
-    Completion,
-    NovelApiBenchmark,
-)
+from experiments.benchmarks.novelapi.benchmark import Completion, NovelApiBenchmark
 from experiments.benchmarks.release import ReleaseError
 from experiments.run.__main__ import main
 from tests.endpoint import Endpoint, text

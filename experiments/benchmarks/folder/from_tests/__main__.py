@@ -33,8 +33,8 @@ from experiments.benchmarks.folder.from_tests.sources import (
 )
 from experiments.benchmarks.folder.from_tests.values import (
     MOST_LEAVES,
-    ambiguity,
     leaves,
+    same,
     shape,
     tolerance,
 )
@@ -111,8 +111,7 @@ async def build(options: Options, console: Console) -> tuple[list[Built], list[R
 def show(built: Sequence[Built], rejected: Sequence[Rejected]) -> None:
     """What was built, and why the rest was not, a line each; the texts are foreign."""
     for one in built:
-        notes = "".join(f"; {note}" for note in one.notes)
-        print(printable(f"{one.task_id}: {', '.join(one.properties)}{notes}"))
+        print(printable(f"{one.task_id}: {', '.join(one.properties)}"))
     for item in rejected:
         line = "" if item.line is None else f", line {item.line}"
         print(printable(f"rejected: {item.test}{line}: {item.reason}"))
@@ -135,11 +134,10 @@ main = Command(PROGRAM, str(__doc__), Options, _action)
 
 @dataclass(frozen=True)
 class Built:
-    """A question that was written; ``notes``: where tolerances were tightened."""
+    """A question that was written."""
 
     task_id: str
     properties: tuple[str, ...]
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -198,9 +196,7 @@ class Builder:
             if not faults:
                 solution = {item.number: (names[item.number], item.shape.code) for item in asked}
                 await self._prove(program, spec, reference(program, solution), gold)
-                notes = [f"line {item.assertion.line}: {item.tolerance.note}"
-                         for item in asked if item.tolerance.note]  # fmt: skip
-                return Built(program.task_id, tuple(names.values()), tuple(notes))
+                return Built(program.task_id, tuple(names.values()))
             rejected += [
                 Rejected(program.test, faults[names[item.number]], item.assertion.line)
                 for item in asked
@@ -245,8 +241,8 @@ def _records(run: Execution, program: Program) -> list[Any]:
 def _usable(first: Mapping[str, Any], other: Mapping[str, Any], kind: str) -> None:
     if kind == "same" and first["expected"] not in {"True", "False", "None"}:
         raise Unusable("identity is not a value, but with True, False or None")
-    if difference := ambiguity(first["value"], other["value"]):
-        raise Unusable(f"it differs between hash seeds: {difference}")
+    if not same(first["value"], other["value"]):
+        raise Unusable("it differs between hash seeds")
     if not first["holds"] or not other["holds"]:
         word = "raises" if kind == "raises" else "gives"
         got = repr(first["value"])[:120]

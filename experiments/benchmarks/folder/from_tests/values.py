@@ -29,15 +29,6 @@ class Shape:
     how: str = ""  # what the conversion means in words
 
 
-@dataclass(frozen=True)
-class Tolerance:
-    """How a property is compared; ``note`` says where that departs from the assertion."""
-
-    rtol: float
-    atol: float
-    note: str = ""
-
-
 def shape(value: Any, depth: int = 0, *, none: bool = False) -> Shape:
     """Choose the format for a value that came out of a sandbox, `Unusable` when there is none.
 
@@ -130,36 +121,25 @@ def leaves(value: Any) -> list[Any]:
     return [leaf for _, leaf in walk(value)]
 
 
-def tolerance(found: Shape, assertion: Assertion) -> Tolerance:
-    """How to compare, by the assertion; never so loosely that a value 1 % off passes."""
+def tolerance(found: Shape, assertion: Assertion) -> tuple[float, float]:
+    """Relative and absolute, by the assertion; never so loose that a value 1 % off passes."""
     if "float" not in found.format:
-        return Tolerance(1e-3, 0.0)
+        return 1e-3, 0.0
     sizes = [abs(leaf) for leaf in leaves(found.value) if isinstance(leaf, float)]
-    largest = max(sizes)
     rtol, atol = max(assertion.rtol, TIGHTEST), assertion.atol
-    allowed = [size for size in sizes if size > 0]
-    if rtol > LOOSEST or any(atol + rtol * size > LOOSEST * size for size in allowed):
-        note = f"the tolerance of the test ({assertion.rtol:g}, {assertion.atol:g}) lets 1 % pass"
-        return Tolerance(1e-3, 1e-6 * largest, note)
-    return Tolerance(rtol, max(atol, 1e-9 * largest))
+    if rtol > LOOSEST or any(atol + rtol * size > LOOSEST * size for size in sizes if size > 0):
+        return 1e-3, 1e-6 * max(sizes)
+    return rtol, max(atol, 1e-9 * max(sizes))
 
 
-def ambiguity(first: Any, other: Any) -> str:
-    """How the values of two runs differ; empty when they do not."""
+def same(first: Any, other: Any) -> bool:
+    """Whether two runs gave one value; floats may differ in their last digits."""
     try:
         left, right = shape(first), shape(other)
-    except Unusable as error:
-        return "" if type(first) is type(other) else f"types differ: {error}"
-    if left.format != right.format:
-        return f"types differ: {left.format} and {right.format}"
-    pairs = zip(leaves(left.value), leaves(right.value), strict=False)
-    same = len(leaves(left.value)) == len(leaves(right.value)) and all(
+    except Unusable:
+        return type(first) is type(other)
+    one, two = leaves(left.value), leaves(right.value)
+    return (left.format, len(one)) == (right.format, len(two)) and all(
         a == b or (isinstance(a, float) and math.isclose(a, b, rel_tol=TIGHTEST, abs_tol=1e-9))
-        for a, b in pairs
+        for a, b in zip(one, two, strict=True)
     )
-    if same:
-        return ""
-    moved = isinstance(left.value, list) and (
-        sorted(map(repr, left.value)) == sorted(map(repr, right.value))
-    )
-    return "the same items in another order" if moved else "another value"

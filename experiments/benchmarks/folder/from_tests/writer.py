@@ -12,7 +12,7 @@ from docgen.docstrings import first_sentence
 from docgen.programs import Program
 from docgen.symbols import Library, Symbol
 from experiments.benchmarks.folder.from_tests.sources import maskable, origins
-from experiments.benchmarks.folder.from_tests.values import Shape, Tolerance
+from experiments.benchmarks.folder.from_tests.values import Shape
 from experiments.benchmarks.question_format import PropertySpec
 
 #: More masks than this (and than there are properties) hide what the code is about.
@@ -35,7 +35,7 @@ class Asked:
     number: int
     assertion: Assertion
     shape: Shape
-    tolerance: Tolerance
+    tolerance: tuple[float, float]  # relative and absolute
 
 
 def masks_of(program: Program, asked: Sequence[int], library: Library) -> dict[str, str]:
@@ -65,13 +65,11 @@ def describe(
         taken.add(name)
         if summary and not direct:
             summary = f"Made of: {summary}"
+        rtol, atol = one.tolerance
+        described = _describe(one, name, summary)
         properties.append(
             PropertySpec(
-                name=name,
-                description=_describe(one, name, summary),
-                format=one.shape.format,
-                rtol=one.tolerance.rtol,
-                atol=one.tolerance.atol,
+                name=name, description=described, format=one.shape.format, rtol=rtol, atol=atol
             )
         )
     return properties
