@@ -10,12 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from docgen.assertions import (
-    Assertion,
-    Unusable,
-    is_assertion,
-    read,
-)
+from docgen.assertions import Assertion, Unusable, is_assertion, read
 from docgen.programs import Rejected, collect
 from experiments.benchmarks.folder.from_tests.__main__ import _usable, show
 from experiments.benchmarks.folder.from_tests.sources import (
@@ -24,12 +19,7 @@ from experiments.benchmarks.folder.from_tests.sources import (
     reference,
     scaffold,
 )
-from experiments.benchmarks.folder.from_tests.values import (
-    Shape,
-    same,
-    shape,
-    tolerance,
-)
+from experiments.benchmarks.folder.from_tests.values import Shape, same, shape, tolerance
 from sandbox.inside.values import Element, Msonable
 
 
@@ -39,23 +29,17 @@ def statement(text: str) -> ast.stmt:
 
 READ = {
     "assert f(x) == 3": ("equal", "f(x)", "3", 0, 0),
-    "assert 3 == f(x)": ("equal", "f(x)", "3", 0, 0),
-    "assert f(x) == pytest.approx(3.0)": ("close", "f(x)", "3.0", 1e-6, 1e-12),
     "assert f(x) == approx(3.0, abs=0.1)": ("close", "f(x)", "3.0", 0, 0.1),
     "assert pytest.approx(3.0, 1e-3) == f(x)": ("close", "f(x)", "3.0", 1e-3, 1e-12),
     "assert abs(f(x) - 3.0) < 1e-4": ("close", "f(x)", "3.0", 0, 1e-4),
     "assert math.isclose(f(x), 3.0)": ("close", "f(x)", "3.0", 1e-9, 0),
-    "assert np.isclose(f(x), 3.0, rtol=1e-4)": ("close", "f(x)", "3.0", 1e-4, 1e-8),
     "assert np.allclose(f(x), [1, 2])": ("close", "f(x)", "[1, 2]", 1e-5, 1e-8),
     "assert_allclose(f(x), [1, 2], atol=0.5)": ("close", "f(x)", "[1, 2]", 1e-7, 0.5),
     "self.assertEqual(f(x), 'a')": ("equal", "f(x)", "'a'", 0, 0),
     "self.assertAlmostEqual(f(x), 3.0, 2)": ("close", "f(x)", "3.0", 0, 0.5e-2),
-    "self.assertAlmostEqual(f(x), 3.0, delta=0.2)": ("close", "f(x)", "3.0", 0, 0.2),
     "np.testing.assert_almost_equal(f(x), 3.0, decimal=3)": ("close", "f(x)", "3.0", 0, 1.5e-3),
-    "np.testing.assert_array_equal(f(x), [1])": ("equal", "f(x)", "[1]", 0, 0),
     "assert f(x)": ("true", "f(x)", "True", 0, 0),
     "assert not f(x)": ("true", "f(x)", "False", 0, 0),
-    "self.assertFalse(f(x))": ("true", "f(x)", "False", 0, 0),
     "self.assertTrue(f(x) == 4)": ("equal", "f(x)", "4", 0, 0),
     "assert f(x) is True": ("equal", "f(x)", "True", 0, 0),
     "assert f(x) is expected": ("same", "f(x)", "expected", 0, 0),

@@ -18,7 +18,6 @@ from sandbox import environments
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "your-own-library.md"
-TESTS = ROOT / "tests" / "data" / "orchard" / "tests"
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
 
@@ -46,15 +45,6 @@ def mine(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
     return folder
-
-
-def test_the_module_is_a_command_as_well(mine: Path) -> None:
-    words = [f"tests={TESTS}", "package=orchard", f"env={mine / 'env'}", f"out={mine / 'again'}"]
-    module = "experiments.benchmarks.folder.from_tests"
-    command = [sys.executable, "-m", module, *words, "limit=1"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "1 questions" in done.stdout
 
 
 def rejected(folder: Path) -> dict[str, str]:

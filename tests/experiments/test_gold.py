@@ -3,12 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from docgen.sources import read_sources
-from docgen.usage import CodeResolver
 from experiments.benchmarks import question_gold
 from experiments.benchmarks.folder.benchmark import FolderBenchmark
 from experiments.benchmarks.live.benchmark import LiveBenchmark
-from experiments.benchmarks.mattools.gold import mattools_gold
+from experiments.benchmarks.mattools.gold import MatToolsGold
 from experiments.benchmarks.question_format import QUESTIONS, question_folders
 from indexes.chunks import code_corpus, official_doc_corpus
 from indexes.llm_doc import Writer, llm_doc_corpus
@@ -19,7 +17,7 @@ from tests.docgen.conftest import write_package
 from tests.docgen.models import DocModel
 
 
-def test_gold_is_what_most_right_solutions_share(package, tmp_path):
+def test_gold_is_what_most_right_solutions_share(package, tmp_path, monkeypatch):
     wall = "from brickwork import build\ndef f():\n    return build(1).volume()\n"
     brick = "from brickwork import build, Brick\ndef f():\n    return Brick(1).volume, build(1)\n"
     wrong = "from brickwork import Mortar\ndef f():\n    return Mortar(1)\n"
@@ -35,8 +33,9 @@ def test_gold_is_what_most_right_solutions_share(package, tmp_path):
         for task, code, outcome in rows
     )
     (tmp_path / "recorded_round1.jsonl").write_text("".join(lines))
-    usage = CodeResolver(read_sources(["brickwork"], package))
-    assert mattools_gold(usage, tmp_path / "recorded_round1.jsonl") == {
+    monkeypatch.setattr(question_gold.environments, "site_packages", lambda _: package)
+    source = MatToolsGold(tmp_path / "recorded_round1.jsonl", (), ["brickwork"], "live")
+    assert source.gold() == {
         "a": {"brickwork.wall.build": "function", "brickwork.wall.Wall.volume": "method"}
     }
 

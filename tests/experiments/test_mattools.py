@@ -43,10 +43,10 @@ def test_a_missing_input_file_makes_a_question_unavailable(tmp_path):
 def test_mistakes_name_file_and_line(tmp_path):
     with pytest.raises(MatToolsError, match=r"neither tasks\.jsonl"):
         MatToolsBenchmark(path=str(tmp_path)).load()
-    with pytest.raises(MatToolsError, match=r"line 1, surprise"):
+    with pytest.raises(MatToolsError, match=r"jsonl:1, surprise"):
         write(tmp_path, surprise=1).load()
     for name in ("../../secret", str(FILES_INSIDE / ".." / "x")):
-        with pytest.raises(MatToolsError, match=r"line 1, data_files.0=.* is not below"):
+        with pytest.raises(MatToolsError, match=r"jsonl:1, data_files.0=.* is not below"):
             write(tmp_path, data_files=[name]).load()
     prop = {"name": "x", "description": "d", "format": "int", "expected": "1 +", "compare": "equal"}
     with pytest.raises(MatToolsError, match="is not a Python expression"):

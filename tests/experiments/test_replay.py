@@ -129,13 +129,10 @@ def test_what_a_model_did_not_give_is_no_fault_of_the_file(tmp_path):
          RunKey("single", "gpt-4o-2024-08-06", "none", 2)),
         ("src/RAG_agent_test/round1/gemini-2.0-flash_method2",
          RunKey("rag", "gemini-2.0-flash", "official_doc", 1)),
-        ("agentic_RAG_test/round3/gpt-4o-2024-08-06_method4",
-         RunKey("agentic", "gpt-4o-2024-08-06", "llm_doc", 3)),
         ("mtr_rag_test/round1/gpt-4o-2024-08-06_1",
          RunKey("reflect", "gpt-4o-2024-08-06", "code", 1)),
         ("mtr_rag_test/gpt-4o-2024-08-06_4", None),  # no round
         ("RAG_agent_test/round1/gpt-4o-2024-08-06", None),  # no corpus
-        ("RAG_agent_test/round1/gpt-4o-2024-08-06_method9", None),
         ("somewhere/round1/gpt-4o-2024-08-06_method4", None),  # no system
     ],
 )  # fmt: skip
@@ -159,21 +156,24 @@ def test_the_papers_figures_are_those_of_its_tables():
 # --- the command -------------------------------------------------------------------------------
 
 
-def given(folder, recorded, data, *more):
+def given(folder, recorded, data):
     where = [f"benchmark.path={data}", f"out={folder / 'out'}"]
-    return [f"recorded={recorded}", *where, *more]
+    return [f"recorded={recorded}", *where, "sandbox.timeout=30"]
 
 
 @pytest.mark.long
 def test_a_replay_agrees_resumes_and_explains(tmp_path, capsys):
     checkout(tmp_path / "data")
     recorded = own_recording(tmp_path / "own.jsonl", right="not_runnable")
-    arguments = given(tmp_path, recorded, tmp_path / "data", "sandbox.timeout=30")
+    with recorded.open("a") as file:
+        file.write('{"task": "test_unknown", "code": "", "function_name": ""}\n')
+    arguments = given(tmp_path, recorded, tmp_path / "data")
     assert replay.main(arguments) == 0
     output = capsys.readouterr().out
     total = len(FUNCTIONS)
     assert output.splitlines()[-1] == f"agree {total - 1}/{total}"
     assert "recorded not_runnable, now all_correct" in output
+    assert "left out, because benchmark.path lacks them: test_unknown" in output
     results = sorted((tmp_path / "out").glob("*/results.jsonl"))
     assert len(results) == total
     kept = {path: path.read_bytes() for path in results}
@@ -182,33 +182,14 @@ def test_a_replay_agrees_resumes_and_explains(tmp_path, capsys):
     assert capsys.readouterr().out.splitlines()[-1] == f"agree {total - 1}/{total}"
     assert all(path.read_bytes() == kept[path] for path in results[1:])
     # What was found is a recording with outcomes: gold for retrieval needs no other.
+    with pytest.raises(MatToolsError, match=r"recorded="):
+        MatToolsBenchmark(str(tmp_path / "data")).gold().secrets()
     outcomes = read_recorded(tmp_path / "out" / "outcomes.jsonl", ["test_cell"])
     assert [row.outcome.split()[0] for row in outcomes] == [one for _, one in FUNCTIONS.values()]
     right = MatToolsBenchmark(str(tmp_path / "data")).gold(tmp_path / "out" / "outcomes.jsonl")
     assert [text for name, text in right.secrets().items() if "/answer" in name] == [
         RIGHT, INPUTS, RIGHT
     ]  # fmt: skip
-
-
-@pytest.mark.long
-def test_a_published_tree_of_several_systems(tmp_path, capsys):
-    checkout(tmp_path / "data")
-    checkout(tmp_path / "data", name="test_Other", files=(), prompt="Read `{inside}/absent.vasp`.",
-             unit_test="def test_other(properties):\n    return 'ok'\n")  # fmt: skip
-    tree = tmp_path / "data" / "src"
-    rows = [(r"C:\q\test_cell\question.txt", RIGHT, "f"), ("q/TEST_OTHER", RIGHT, "f"),
-            ("test_unknown", RIGHT, "f")]  # fmt: skip
-    recording(tree / "pure_agent_test/round1/gpt-4o-2024-08-06", rows)
-    recording(tree / "mtr_rag_test/gpt-4o-2024-08-06_4", [(rows[0][0], "", "")])
-    arguments = given(tmp_path, tree, tmp_path / "data", "sandbox.timeout=30")
-    with pytest.raises(MatToolsError, match=r"recorded="):
-        MatToolsBenchmark(str(tmp_path / "data")).gold().secrets()
-    assert replay.main(arguments) == 0
-    output = " ".join(capsys.readouterr().out.split())
-    assert "left out, because benchmark.path lacks them: test_unknown" in output
-    assert output.endswith("agree 0/0")
-    outcomes = read_recorded(tmp_path / "out" / "outcomes.jsonl", ["test_cell", "test_Other"])
-    assert sorted(row.outcome for row in outcomes) == ["all_correct 0", "not_runnable"]
 
 
 def test_the_benchmark_states_how_long_a_function_may_take():

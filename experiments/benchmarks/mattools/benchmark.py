@@ -28,7 +28,7 @@ from experiments.benchmarks.mattools.layout import (
     read_question,
 )
 from experiments.benchmarks.mattools.published import MatToolsScorer, PrintedScorer, table_test
-from experiments.samples import Property, Sample
+from experiments.samples import Property, Sample, json_entries
 from matsmith.core.faults import describe
 
 #: What the expected values of a ``tasks.jsonl`` are written with, as `unit_tests.by_table` has it.
@@ -135,13 +135,11 @@ class MatToolsBenchmark:
 def read_lines(file: Path, environment: str) -> list[Sample]:
     """The samples of a ``tasks.jsonl``."""
     samples = []
-    for number, text in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
-        if not text.strip():
-            continue
+    for where, entry in json_entries(file):
         try:
-            line = TaskLine.model_validate_json(text)
+            line = TaskLine.model_validate(entry)
         except ValidationError as error:
-            raise MatToolsError(f"{file}, line {number}, {describe(error)}") from error
+            raise MatToolsError(f"{where}, {describe(error)}") from error
         files = file.with_name("test_files")
         mounts = {inside: files / Path(inside).relative_to(FILES_INSIDE)
                   for inside in line.data_files}  # fmt: skip

@@ -39,7 +39,20 @@ class MatToolsGold:
     def gold(self) -> Mapping[str, Mapping[str, str]]:
         """Question -> qualified name -> kind."""
         folder = environments.site_packages(self.environment)
-        return mattools_gold(CodeResolver(read_sources(self.packages, folder)), self.recorded)
+        usage = CodeResolver(read_sources(self.packages, folder))
+        used: dict[str, Counter[str]] = {}
+        kinds: dict[str, str] = {}
+        right: Counter[str] = Counter()
+        for row in _right(self.recorded):
+            right[row["task"]] += 1
+            names = public_symbols(usage.symbols(row["code"]))
+            kinds.update(names)
+            used.setdefault(row["task"], Counter()).update(names.keys())
+        found = {
+            sample: {n: kinds[n] for n in sorted(counts) if 2 * counts[n] >= right[sample]}
+            for sample, counts in used.items()
+        }
+        return {sample: names for sample, names in found.items() if names}
 
     def secrets(self) -> Mapping[str, str]:
         """Verification code, and the recorded right answers."""
@@ -47,23 +60,6 @@ class MatToolsGold:
         for number, row in enumerate(_right(self.recorded)):
             found[f"{row['task']}/answer {number}"] = row["code"]
         return found
-
-
-def mattools_gold(usage: CodeResolver, recorded: Path) -> dict[str, dict[str, str]]:
-    """Question -> the names that at least half of its recorded right answers use."""
-    used: dict[str, Counter[str]] = {}
-    kinds: dict[str, str] = {}
-    right: Counter[str] = Counter()
-    for row in _right(recorded):
-        right[row["task"]] += 1
-        names = public_symbols(usage.symbols(row["code"]))
-        kinds.update(names)
-        used.setdefault(row["task"], Counter()).update(names.keys())
-    found = {
-        sample: {n: kinds[n] for n in sorted(counts) if 2 * counts[n] >= right[sample]}
-        for sample, counts in used.items()
-    }
-    return {sample: names for sample, names in found.items() if names}
 
 
 def _right(path: Path) -> Iterator[dict[str, Any]]:

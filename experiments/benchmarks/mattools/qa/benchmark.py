@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,18 +22,6 @@ class QAError(ValueError):
     """A file of questions cannot be read; names file and position."""
 
 
-@dataclass(frozen=True)
-class QAQuestion:
-    """One question: its text, four choices by letter, and the right letter."""
-
-    question: str
-    choices: Mapping[str, str]
-    correct_answer: str
-    #: ``code`` (with ``[MASK]`` in a piece of code), ``doc``, or empty when the file does not say.
-    kind: str = ""
-    source: str = ""  # file and symbol
-
-
 def mattools_qa(
     path: Path | None = None,
     packages: Sequence[str] = ("pymatgen",),
@@ -49,21 +36,25 @@ def mattools_qa(
     return Task(samples, ChoiceScorer(), packages, name)
 
 
-def _sample(number: int, question: QAQuestion, environment: str) -> Sample:
-    folder = "/".join(question.source.rpartition("/")[0].split("/")[:2])
-    labels = {"kind": question.kind, "area": folder}
+def _sample(number: int, question: Mapping[str, Any], environment: str) -> Sample:
+    folder = "/".join(question["source"].rpartition("/")[0].split("/")[:2])
+    labels = {"kind": question["kind"], "area": folder}
     return Sample(
         Question(str(number), answering_prompt(question), answer=Letters()),
         environment=environment,
         labels={name: label for name, label in labels.items() if label},
-        target=question.correct_answer,
-        reference=question.correct_answer,
-        cluster=question.source,
+        target=question["correct_answer"],
+        reference=question["correct_answer"],
+        cluster=question["source"],
     )
 
 
-def read_questions(path: Path) -> Iterator[QAQuestion]:
-    """The questions of a file: JSON lines, or the published JSON array; else a `QAError`."""
+def read_questions(path: Path) -> Iterator[dict[str, Any]]:
+    """The questions of a file: JSON lines, or the published JSON array; else a `QAError`.
+
+    Each has its text, four choices by letter, the right letter, its ``kind`` (``code``, with
+    ``[MASK]`` in a piece of code, ``doc``, or empty) and its ``source`` (file and symbol).
+    """
     where = str(path)
     try:
         for where, item in json_entries(path):  # noqa: B007 -- told below
@@ -75,7 +66,7 @@ def read_questions(path: Path) -> Iterator[QAQuestion]:
         raise QAError(f"{path}: cannot be read ({error})") from error
 
 
-def _questions(item: Any) -> Iterator[QAQuestion]:
+def _questions(item: Any) -> Iterator[dict[str, Any]]:
     """A stored question, or a published item: a source with its questions."""
     inner, source = [item], ""
     if isinstance(item, dict) and isinstance(item.get("questions"), list):
@@ -86,22 +77,21 @@ def _questions(item: Any) -> Iterator[QAQuestion]:
         choices, letter = plain["choices"], str(plain["correct_answer"]).strip()
         if letter not in LETTERS:
             raise ValueError(f"correct_answer {letter!r:.40} is not a letter")
-        yield QAQuestion(
-            str(plain["question"]),
-            {key: str(choices[key]) for key in LETTERS},
-            letter,
-            str(plain.get("kind", "")),
-            str(plain.get("source", source)),
-        )
+        yield {
+            "question": str(plain["question"]),
+            "choices": {key: str(choices[key]) for key in LETTERS},
+            "correct_answer": letter,
+            "kind": str(plain.get("kind", "")),
+            "source": str(plain.get("source", source)),
+        }
 
 
-def answering_prompt(question: QAQuestion) -> str:
+def answering_prompt(question: Mapping[str, Any]) -> str:
     """What a model is asked: the question, four choices, one letter in tags."""
-    choices = {letter.lower(): _lettered(question, letter) for letter in LETTERS}
-    return _PROMPT.format(question=question.question, **choices)
+    choices = {key.lower(): _lettered(text, key) for key, text in question["choices"].items()}
+    return _PROMPT.format(question=question["question"], **choices)
 
 
-def _lettered(question: QAQuestion, letter: str) -> str:
+def _lettered(text: str, letter: str) -> str:
     """Published choices have their letter in the text already."""
-    text = question.choices[letter]
     return text if text[:1] == letter and text[1:2] in {".", ")", ":"} else f"{letter}. {text}"
