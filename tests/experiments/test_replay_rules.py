@@ -39,19 +39,15 @@ CASES = {
     "at exit": (f"import atexit\natexit.register(print, 'bye')\n{DEF}", NOT, "unparsable_stdout"),
     "a child prints": (f"import subprocess\ndef f():\n    subprocess.run(['echo', 'x'])\n"
                        f"    return {RIGHT}", NOT, "unparsable_stdout"),
-    "written below Python": (f"import os\ndef f():\n    os.write(1, b'x')\n    return {RIGHT}", NOT,
-                             "unparsable_stdout"),
     "print is replaced": (f"def print(*_):\n    pass\n{DEF}", NOT, "no_output"),
     "stdout stays redirected": (f"import sys, io\ndef f():\n    sys.stdout = io.StringIO()\n"
                                 f"    return {RIGHT}", NOT, "no_output"),
     # What was printed counts, whatever came after.
     "dict, then an exception": (f"print({RIGHT})\ndef f():\n    raise ValueError('no')", ALL, ""),
     "dict, and no function": (f"print({RIGHT})", ALL, ""),
-    "dict, then sys.exit": (f"import sys\ndef f():\n    print({RIGHT})\n    sys.exit(1)", ALL, ""),
     "dict, then a crash": (f"import os, signal\ndef f():\n    print({RIGHT}, flush=True)\n"
                            "    os.kill(os.getpid(), signal.SIGSEGV)", ALL, ""),
     # No dict.
-    "raises": ("def f():\n    raise ValueError('no')", NOT, "exception"),
     "syntax error": ("def f(:\n    pass", NOT, "exception"),
     "exits": ("import sys\ndef f():\n    sys.exit('bye')", NOT, "no_output"),
     "dies": ("import os\ndef f():\n    os._exit(0)", NOT, "no_output"),
@@ -84,29 +80,13 @@ CASES = {
                  "    ok = here.name == 'main.py' and here.parent == Path.cwd()\n"
                  "    return {'volume': 64.0 if ok and 'def f' in here.read_text() else 0,"
                  " 'cubic': __name__ == '__main__'}", ALL, ""),
-    "source of itself": ("import inspect, sys\ndef f():\n"
-                         "    ok = 'def f' in inspect.getsource(f) and sys.argv == ['main.py']\n"
-                         "    return {'volume': 64.0 if ok else 0, 'cubic': True}", ALL, ""),
     "input files": (f"from pathlib import Path\nbase = Path(__file__).parent\ndef f():\n"
                     f"    (base / '{FILES_INSIDE}' / 'POSCAR').read_text()\n"
                     f"    open('{FILES_INSIDE}/POSCAR').close()\n    return {RIGHT}",
                     ALL, ""),
-    "chdir": (f"import os\nos.chdir('{FILES_INSIDE}')\ndef f():\n    open('POSCAR').close()\n"
-              f"    return {RIGHT}", ALL, ""),
-    "writes files": (f"import os\ndef f():\n    open('out.txt', 'w').write('x')\n"
-                     f"    os.makedirs('tool_source_code/results')\n    return {RIGHT}",
-                     ALL, ""),
     "byte order mark": (f"\ufeff{DEF}", ALL, ""),
     "a lone surrogate": (f"x = '\ud800'\n{DEF}", ALL, ""),
     "null byte": (f"x = '\0'\n{DEF}", NOT, "exception"),
-    "a window": (f"import matplotlib\nmatplotlib.use('TkAgg')\n"
-                 f"import matplotlib.pyplot as plt\nplt.figure()\n{DEF}", NOT, "exception"),
-    "network": ("from mp_api.client import MPRester\ndef f():\n"
-                "    return MPRester('x' * 32).get_structure_by_material_id('mp-1')", NOT,
-                "exception"),
-    "processes": (f"import multiprocessing as mp\ndef g(x):\n    return x\ndef f():\n"
-                  f"    with mp.Pool(2) as pool:\n        pool.map(g, [1, 2])\n    return {RIGHT}",
-                  ALL, ""),
     "endless": ("def f():\n    while True:\n        pass", NOT, "timeout"),
     "no code": ("  \n", NOT, "no_code"),
     "mutates while printing": (f"class D(dict):\n    def __repr__(self):\n"
@@ -180,14 +160,12 @@ UNIT_TESTS = {
     "ok in a list": (counting("    return ['ok']"), ALL, "", 0),
     "prints": (counting("    print('checking', properties)\n    return 'ok'"), ALL, "", 0),
     "a list": (counting("    return ['cubic: no', 1, 2]"), SOME, "wrong_value", 1),
-    "a tuple": (counting("    return ('cubic: no', 1, 2)"), SOME, "wrong_value", 1),
     "raises on one value": ("def test_cell(p):\n    import numpy as np\n    bad = []\n"
                             "    if 'volume' not in p: bad.append('volume is missing')\n"
                             "    else: np.allclose(p['volume'], [[1, 2], [3]])\n"
                             "    if p.get('cubic') is not True: bad.append('cubic is wrong')\n"
                             "    return [*bad, len(bad), 2] if bad else 'ok'",
                             NOT, "unit_test", None),
-    "exits": (counting("    raise SystemExit('x')"), NOT, "unit_test", None),
     "list in a list": (counting("    return [['cubic: no', 1, 2]]"), NOT, "unit_test", None),
     "reads a file": (counting(f"    open('{FILES_INSIDE}/POSCAR').close()\n    return 'ok'"),
                      ALL, "", 0),

@@ -178,11 +178,7 @@ def _replace_elements(text: str, pattern: re.Pattern[str], keep: Callable[[Any],
 def _restore(value: Any, known: dict[str, Any]) -> Any:
     """Put arrays and Elements back: in dicts and lists, not in tuples and sets."""
     if isinstance(value, dict):
-        return {_restore_one(key, known): _restore(item, known) for key, item in value.items()}
+        return {_restore(key, known): _restore(item, known) for key, item in value.items()}
     if isinstance(value, list):
         return [_restore(item, known) for item in value]
-    return _restore_one(value, known)
-
-
-def _restore_one(value: Any, known: dict[str, Any]) -> Any:
     return known.get(value, value) if isinstance(value, str) else value

@@ -49,8 +49,6 @@ from matsmith.core.terminal import printable
 from sandbox import environments
 from sandbox.base import Execution, Outcome, SandboxError
 
-PROGRAM = "matsmith questions"
-
 
 class Options(BaseModel, extra="forbid", frozen=True):
     """Arguments of ``matsmith questions``."""
@@ -129,7 +127,7 @@ def _action(options: Options) -> int:
     return 0 if built else 1
 
 
-main = Command(PROGRAM, str(__doc__), Options, _action)
+main = Command("matsmith questions", str(__doc__), Options, _action)
 
 
 @dataclass(frozen=True)
