@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from experiments.benchmarks.mattools.inputs import FILES_INSIDE
+from experiments.benchmarks.mattools.layout import FILES_INSIDE
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 DEV = SHARED / "mattools_dev"

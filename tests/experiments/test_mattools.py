@@ -7,7 +7,7 @@ import pytest
 from pymatgen.core import Element
 
 from experiments.benchmarks.mattools.benchmark import MatToolsBenchmark, MatToolsError
-from experiments.benchmarks.mattools.inputs import FILES_INSIDE
+from experiments.benchmarks.mattools.layout import FILES_INSIDE
 from experiments.benchmarks.mattools.unit_tests import load, verdict
 from sandbox.inside.tagged import dumps
 from tests.experiments.checkouts import DEV, needs_dev

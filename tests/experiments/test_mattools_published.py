@@ -7,10 +7,10 @@ import pytest
 
 from agents.base import Question, Trajectory, Usage
 from agents.checks import contract_findings
-from experiments.benchmarks.mattools import inputs
+from experiments.benchmarks.mattools import layout
 from experiments.benchmarks.mattools.benchmark import MatToolsBenchmark, MatToolsError
 from experiments.benchmarks.mattools.errata import annotate, errata
-from experiments.benchmarks.mattools.inputs import FILES_INSIDE, find_inputs
+from experiments.benchmarks.mattools.layout import FILES_INSIDE, find_inputs
 from experiments.benchmarks.mattools.unit_tests import load
 from experiments.run.record import make_row
 from experiments.run.summary import summarise
@@ -159,7 +159,7 @@ def test_the_table_of_input_files_agrees_with_the_dev_split():
     for line in map(json.loads, (DEV / "tasks.jsonl").read_text().splitlines()):
         mounts, missing = find_inputs(line["id"], (), folder, DEV)
         assert (list(mounts), missing) == ([str(FILES_INSIDE)], [])
-        read = {f"{FILES_INSIDE}/{path}" for path in inputs._known()[line["id"].casefold()]}
+        read = {f"{FILES_INSIDE}/{path}" for path in layout._known()[line["id"].casefold()]}
         assert read == {file.removesuffix(".gz") for file in line["data_files"]}
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from experiments.benchmarks.mattools import replay
 from experiments.benchmarks.mattools.benchmark import MatToolsBenchmark, MatToolsError
-from experiments.benchmarks.mattools.inputs import FILES_INSIDE
+from experiments.benchmarks.mattools.layout import FILES_INSIDE
 from experiments.benchmarks.mattools.recorded import (
     RecordedError,
     RunKey,

@@ -12,7 +12,7 @@ import pytest
 
 from agents.base import Trajectory, Usage
 from experiments.benchmarks.mattools.benchmark import MatToolsBenchmark
-from experiments.benchmarks.mattools.inputs import FILES_INSIDE
+from experiments.benchmarks.mattools.layout import FILES_INSIDE
 from experiments.benchmarks.mattools.published import VERDICT, PrintedScorer
 from experiments.scorers.base import Tools
 from sandbox.base import SandboxConfig, SandboxError

@@ -34,16 +34,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LiveBenchmark:
-    """The benchmark ``live``; ``conf/benchmark/live.yaml`` explains its keys.
-
-    Parameters
-    ----------
-    root
-        Folder that holds one folder per question.
-    """
+    """The benchmark ``live``; ``conf/benchmark/live.yaml`` explains its keys."""
 
     level: Level = "scaffold"
-    root: Path = QUESTIONS
+    root: Path = QUESTIONS  # holds one folder per question
     name: str = "live"
     packages: Sequence[str] = PACKAGES
     scorer = PropertyScorer()

@@ -20,8 +20,8 @@ from pydantic import AfterValidator, BaseModel, ValidationError
 from agents.answer import Answer
 from experiments.benchmarks.mattools.errata import annotate
 from experiments.benchmarks.mattools.gold import RECORDED, MatToolsGold
-from experiments.benchmarks.mattools.inputs import FILES_INSIDE
 from experiments.benchmarks.mattools.layout import (
+    FILES_INSIDE,
     MatToolsError,
     make_sample,
     question_folders,

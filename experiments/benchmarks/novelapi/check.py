@@ -23,14 +23,9 @@ def check(
 ) -> dict[str, Any]:
     """Whether a completion passes: ``passed``, and the last line of what went wrong.
 
-    Parameters
-    ----------
-    files
-        Source of each of `MODULES`.
-    task
-        ``api_name``, ``context_code``, and ``setup_code`` and ``execution_test`` of its harness.
-    calls
-        Recorded calls of the reference that have to be there; ``None``: not looked at.
+    ``files`` are the sources of `MODULES`; ``task`` has ``api_name``, ``context_code``, and of its
+    harness ``setup_code`` and ``execution_test``; ``calls`` of the reference have to be there
+    (``None``: not looked at).
     """
     modules = _modules(files)
     names = (task["api_name"], task["setup_code"], task["context_code"])
