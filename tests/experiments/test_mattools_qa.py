@@ -20,7 +20,7 @@ def question(number):
 @pytest.fixture
 def questions(tmp_path):
     path = tmp_path / "questions.jsonl"
-    path.write_text("".join(json.dumps(question(number)) + "\n" for number in range(40)))
+    path.write_text("".join(json.dumps(question(number)) + "\n" for number in range(12)))
     return path
 
 
@@ -49,29 +49,29 @@ def command(path, url, out, *more):
 def test_both_ways_of_reading_count_and_nothing_is_asked_twice(
     endpoint, questions, tmp_path, capsys, monkeypatch
 ):
-    monkeypatch.setattr("experiments.report.page.SHOWN", 20)
+    monkeypatch.setattr("experiments.report.page.SHOWN", 6)
     run = command(questions, endpoint.url, tmp_path / "run")
     assert main(run) == 0
-    assert metrics(tmp_path / "run") == {"strict": (16, 40), "lenient": (20, 40)}
+    assert metrics(tmp_path / "run") == {"strict": (4, 12), "lenient": (6, 12)}
     found = summary(tmp_path / "run")
     assert (found["complete"], found["infra"], found["system"]) == (True, 0, "single")
     assert found["cost_usd"] is None  # unknown, not zero
     assert "50.0" in capsys.readouterr().out
     page = (tmp_path / "run" / "report.html").read_text()
-    assert "A sample of 20 of 40" in page
+    assert "A sample of 6 of 12" in page
     assert "<b>x" not in page  # what a model wrote is text
-    assert len(endpoint.bodies) == 40
+    assert len(endpoint.bodies) == 12
     # The published protocol: one message, nothing around the question.
     assert [message["role"] for message in endpoint.bodies[0]["messages"]] == ["user"]
     assert main(run) == 0
-    assert len(endpoint.bodies) == 40
+    assert len(endpoint.bodies) == 12
     assert main([*run, "model.temperature=0.1"]) == 2
     assert "another configuration" in capsys.readouterr().err
 
 
 def test_questions_about_one_symbol_are_one_cluster(questions):
     clusters = [sample.cluster for sample in mattools_qa(questions).load()]
-    assert clusters == [f"src/file_{number // 4}.py/f" for number in range(40)]
+    assert clusters == [f"src/file_{number // 4}.py/f" for number in range(12)]
 
 
 def test_documents_stand_before_the_question_with_rag(endpoint, questions, tmp_path):
