@@ -9,9 +9,6 @@ from collections.abc import Iterable, Mapping
 from experiments.run.rows import Row
 from experiments.samples import data_of
 
-#: Kinds of wrong numbers, as a reason names them before a colon.
-_NUMBERS = re.compile(r"(factor of ten|sign|unit|rounding|neighbouring slot|format|value|text): ")
-
 _KNOWN = data_of(__file__)
 _KINDS = [(re.compile(pattern), kind) for pattern, kind in _KNOWN["reasons"]]
 _OUTCOMES: Mapping[str, str] = _KNOWN["outcomes"]
@@ -38,8 +35,6 @@ def failure(row: Row, name: str) -> str | None:
         return "returned no dict, or an empty one"
     if re.fullmatch(r"(?:[A-Z]+[a-z]+){2,}", reason):
         return reason  # the name of a verdict: AtomCountMismatch
-    if found := _NUMBERS.match(reason):
-        return found[1]
     return next((kind for pattern, kind in _KINDS if pattern.search(reason)), "another value")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import textwrap
@@ -14,7 +13,6 @@ from typing import Any, Literal
 from agents.base import Trajectory
 from agents.models import FAULTS
 from experiments.benchmarks.curie import figures, matching
-from experiments.benchmarks.curie.bert import bertscore
 from experiments.benchmarks.curie.marks import (
     WORLD,
     iou,
@@ -90,7 +88,6 @@ class CurieScorer:
             shown["gold and answer"] = table
         if target["form"] in {"json", "code", "text"}:
             values |= await _judged(tools.judge, sample, text)
-            values["bertscore"] = await asyncio.to_thread(bertscore, target["clean"], text)
         name = _METRIC.get(target["form"], "rouge")
         if self.overall == "figure" and target["listed"]:
             name = "llmsim"
@@ -107,10 +104,7 @@ class CurieScorer:
             values=values,
             passed=passed,
             reasons={part: reason for part, right in (passed or {}).items() if not right},
-            artefacts={
-                "wrong_type": wrong or "",
-                "wrong_fields": missed,
-            },
+            artefacts={"wrong_type": wrong or "", "wrong_fields": missed},
             figures=shown,
             execution=answer.execution,
         )

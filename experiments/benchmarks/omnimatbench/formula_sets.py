@@ -29,14 +29,13 @@ def found(entry: Entry, pool: Sequence[str], k: int) -> list[str]:
     By the Jaccard index of the words, plus 0.01 for each shared one.
     """
     words = set(_TOKEN.findall(entry.text.lower()))
-    scores = [_published(words, set(_TOKEN.findall(text.lower()))) for text in pool]
-    order = sorted(range(len(pool)), key=lambda place: -scores[place])
-    return [pool[place] for place in order[:k]]
 
+    def fit(formula: str) -> float:
+        tokens = set(_TOKEN.findall(formula.lower()))
+        shared = len(words & tokens)
+        return shared / len(words | tokens or "-") + 0.01 * shared
 
-def _published(question: set[str], formula: set[str]) -> float:
-    shared, either = len(question & formula), len(question | formula)
-    return (shared / either if either else 0.0) + 0.01 * shared
+    return sorted(pool, key=fit, reverse=True)[:k]
 
 
 def section(formulas: Sequence[str], tag: str = "formulas") -> str:

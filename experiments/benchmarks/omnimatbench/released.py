@@ -7,7 +7,7 @@ compared.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Context, Decimal, DecimalException, localcontext
 from itertools import zip_longest
 
@@ -70,38 +70,35 @@ def number(text: str) -> Decimal | None:
     return None
 
 
-def _numbers(gold: str, answer: str) -> tuple[Decimal, Decimal] | None:
-    if max(len(gold), len(answer)) > MAX_CHARACTERS:
-        return None
-    one, other = number(clean(gold)), number(clean(answer))
-    return None if one is None or other is None else (one, other)
+def _agree(gold: str, answer: str, rule: Callable[[Decimal, Decimal], bool]) -> bool:
+    """Whether two numbers agree by a rule, or the texts are the same."""
+    one, other = clean(gold), clean(answer)
+    try:
+        with localcontext(Context(prec=50)):
+            if max(len(gold), len(answer)) <= MAX_CHARACTERS:
+                right, given = number(one), number(other)
+                if right is not None and given is not None and rule(right, given):
+                    return True
+    except (DecimalException, ValueError):
+        pass
+    return one == other
 
 
 def published(gold: str, answer: str) -> bool:
     """The exact score: rounded to as many decimals as follow the first point of the gold's text."""
-    try:
-        with localcontext(Context(prec=50)):
-            if pair := _numbers(gold, answer):
-                point = re.search(r"\.(\d+)", gold.strip())
-                quantum = Decimal(f"1e-{len(point[1]) if point else 0}")
-                if pair[1].quantize(quantum) == pair[0]:
-                    return True
-    except (DecimalException, ValueError):
-        pass
-    return clean(gold) == clean(answer)
+    point = re.search(r"\.(\d+)", gold.strip())
+    quantum = Decimal(f"1e-{len(point[1]) if point else 0}")
+    return _agree(gold, answer, lambda right, given: given.quantize(quantum) == right)
 
 
 def threshold(gold: str, answer: str) -> bool:
     """The other score: apart by at most a tenth of the larger one."""
-    try:
-        with localcontext(Context(prec=50)):
-            if pair := _numbers(gold, answer):
-                apart, most = abs(pair[0] - pair[1]), max(map(abs, pair))
-                if apart <= (NEAR * most if all(pair) else ZERO):
-                    return True
-    except (DecimalException, ValueError):
-        pass
-    return clean(gold) == clean(answer)
+
+    def near(right: Decimal, given: Decimal) -> bool:
+        most = max(abs(right), abs(given))
+        return abs(right - given) <= (NEAR * most if right and given else ZERO)
+
+    return _agree(gold, answer, near)
 
 
 def published_slots(golds: Sequence[str], answers: Sequence[str]) -> tuple[int, int]:

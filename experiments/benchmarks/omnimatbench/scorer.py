@@ -86,8 +86,9 @@ async def _slots(
     count = len(golds)
     kept = [index for index in range(count) if index not in errata]
     reasons = {
-        name: _why(golds, index, found[index], missing=answer.reason)
-        for index, name in enumerate(names) if not right[index]
+        name: f"{gold:.100} expected, {text:.100} given" if text.strip()
+        else answer.reason or "missing"
+        for name, gold, text, ok in zip(names, golds, found, right, strict=True) if not ok
     }  # fmt: skip
     return Score(
         outcome=answer.outcome,
@@ -113,10 +114,3 @@ async def _slots(
         )},
         execution=answer.execution,
     )  # fmt: skip
-
-
-def _why(golds: Sequence[str], index: int, text: str, *, missing: str | None) -> str:
-    kind = slots.error_class(golds, index, text)
-    if kind == "missing":
-        return missing or kind
-    return f"{kind}: {golds[index]:.100} expected, {text:.100} given"

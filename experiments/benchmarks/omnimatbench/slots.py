@@ -1,4 +1,4 @@
-"""Whether the answer to a slot is right by our rules, and why it is not.
+"""Whether the answer to a slot is right by our rules.
 
 ``significant_figures``: right to half of the last digit that the gold writes; ``lenient`` stands
 beside it. What the released script does is in `released`. All arithmetic is exact, and everything
@@ -7,9 +7,8 @@ here is linear in the length of the texts.
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -44,20 +43,11 @@ _DRESS = [(re.compile(pattern), plain) for pattern, plain in (
 
 #: Slots of an answer that are looked at, nested or not.
 MAX_SLOTS = 2000
-#: Factors by which a wrong number is in another unit, beside powers of ten.
-FACTORS = tuple(
-    Fraction(text)
-    for text in ("60", "3600", "24", "86400", "1.602176634", "4.184", "6.02214076", "0.0821",
-                 "8.314462618", "9.80665", "96485.33212", "57.29577951308232", "6.283185307179586",
-                 "3.141592653589793", "27.211386", "1.01325", "2.302585092994046", "2", "0.36")
-)  # fmt: skip
 PERCENT = read_unit("%")
 _SYMBOL = re.compile(r"[^\W\d_]+(?:_\w+)?'*(?:\(\w\))?")
 _WITH_UNIT = re.compile(
     r"\s*(.*?[\d}.)$])[\s~]*(?:\\[,;: ])?\s*((?:\\?%|[^\d\s{}.%()$^][^\s=]{0,30})?)[.\s$]*"
 )
-_CELSIUS = Fraction("273.15")
-
 #: LaTeX that JSON took for an escape: a tab and ``imes`` was ``\\times``.
 _ESCAPE = re.compile("([\b\f\n\r\t])(imes|ext|au|heta|an|frac|rac|eta|ar|ho|ight|u(?![a-z])|abla)")
 _MEANT = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -84,9 +74,6 @@ def _texts(value: Any, depth: int) -> Iterator[str]:
         yield str(value)
     else:  # what code hands back may be anything
         yield f"({type(value).__name__})"
-
-
-# --- ours ------------------------------------------------------------------------------------
 
 
 def bare(text: str) -> str:
@@ -174,48 +161,3 @@ def _number_with_unit(text: str) -> tuple[Quantity, Unit] | None:
 def _words(text: str) -> str:
     words = re.sub(r"\\(?:text|mathrm)\{([^{}]*)\}", r"\1", text)
     return " ".join(words.casefold().strip(" .;").split())
-
-
-# --- why not ---------------------------------------------------------------------------------
-
-
-def error_class(golds: Sequence[str], slot: int, answer: str | None) -> str:
-    """The kind of a wrong answer to one of the slots, by rules on its number.
-
-    It is ``missing``, ``format`` (no number where one is wanted), ``text``, ``factor of ten``,
-    ``sign``, ``neighbouring slot`` (right for another slot), ``rounding`` (cut, or with fewer
-    digits), ``unit`` (off by a known factor) or ``value``.
-    """
-    if answer is None or not answer.strip():
-        return "missing"
-    wanted, given = read(golds[slot]), read(answer)
-    if wanted is None:
-        return "text"
-    if given is None:
-        return "format"
-    gold, value, quantum = wanted.value, given.value, wanted.quantum
-    if _tens(value, gold, quantum) not in {None, 0}:
-        return "factor of ten"
-    if value and abs(value + gold) <= quantum / 2:
-        return "sign"
-    others = (other for index, other in enumerate(golds) if index != slot and read(other))
-    if any(significant_figures(other, answer) for other in others):
-        return "neighbouring slot"
-    if abs(value - gold) <= max(quantum, given.quantum / 2):
-        return "rounding"
-    known = abs(gold) >= 100 * quantum and any(
-        _tens(shifted, gold, quantum) is not None
-        for factor in FACTORS for shifted in (value * factor, value / factor)
-    )  # fmt: skip
-    return "unit" if known or abs(abs(value - gold) - _CELSIUS) <= quantum / 2 else "value"
-
-
-def _tens(value: Fraction, gold: Fraction, quantum: Fraction) -> int | None:
-    """The power of ten between two numbers that otherwise agree to half a quantum."""
-    if not value or not gold:
-        return None
-    ratio = gold / value
-    if abs(ratio.numerator.bit_length() - ratio.denominator.bit_length()) > 100:
-        return None  # thirty powers are enough
-    power = round(math.log10(abs(ratio)))
-    return power if abs(value * Fraction(10) ** power - gold) <= quantum / 2 else None

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.models import ModelError
-from experiments.benchmarks.curie.bert import bertscore
 from experiments.benchmarks.curie.marks import (
     WORLD,
     Box,
@@ -176,11 +175,3 @@ def test_an_entry_that_is_not_there_is_no_verdict(httpserver, index):
     with pytest.raises(ModelError):
         asyncio.run(judged(judge_of(endpoint), [{"a": 1}], [{"a": 1}], core=False, sample="q"))
     assert len(endpoint.bodies) == 2
-
-
-def test_bertscore_is_unknown_without_its_package_or_weights():
-    pytest.importorskip("numpy")
-    try:
-        import bert_score  # noqa: F401
-    except ImportError:
-        assert bertscore("one", "one") is None

@@ -13,7 +13,6 @@ from experiments.benchmarks.curie.tasks import NAMES
 from experiments.report.runs import Run
 from experiments.scorers.base import Tools
 from experiments.scorers.judge import Judge
-from sandbox.base import SandboxError
 from tests.agents.scripted import client
 from tests.endpoint import Endpoint, message
 from tests.experiments.curie.answers import agreeing, answered, perfect
@@ -163,12 +162,6 @@ async def test_lmscore_of_a_judge(samples, tools, httpserver, play, name, mark):
     assert judge.usage.calls == 1
     nothing = await CurieScorer().score(sample, answered(sample, ""), with_judge(tools, judge))
     assert nothing.values[name] == 0.0
-
-
-async def test_no_sandbox_is_no_verdict(samples):
-    sample = samples["pdb"]
-    with pytest.raises(SandboxError):
-        await CurieScorer().score(sample, answered(sample, perfect(sample)), Tools())
 
 
 @pytest.mark.parametrize("task", NAMES)

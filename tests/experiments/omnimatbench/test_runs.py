@@ -1,7 +1,6 @@
 """Whole runs: slots, prose with a judge, pictures at an endpoint, and judges compared."""
 
 import json
-import re
 from collections import Counter
 
 import pytest
@@ -9,7 +8,6 @@ import pytest
 from experiments import agreement
 from experiments.benchmarks.omnimatbench.benchmark import OmniMatBenchmark
 from experiments.benchmarks.omnimatbench.reading import Slots
-from experiments.benchmarks.omnimatbench.slots import flat, significant_figures
 from experiments.run.__main__ import main
 from tests.endpoint import Endpoint, text
 from tests.experiments import runs
@@ -56,27 +54,6 @@ def test_one_slot_is_read_as_the_authors_read_it(reply, value, status):
     assert (reading and reading.value, reading and reading.status) == (value, status)
 
 
-def test_the_samples_follow_from_their_formulas():
-    sympy = pytest.importorskip("sympy")
-    checked = 0
-    for sample in OmniMatBenchmark(arm="formula").load():
-        text = sample.question.prompt
-        known = {
-            s: sympy.Float(v, 30) for s, v in re.findall(r"^- (\w+) = (\S+)", text, re.MULTILINE)
-        }
-        lines = re.search(r"<formulas>\n(.*?)\n</formulas>", text, re.DOTALL)[1].splitlines()
-        if sample.question.attachments:
-            continue  # what is seen in a picture is no text
-        for line in lines:
-            symbol, _, expression = line.partition(" = ")
-            known[symbol] = sympy.sympify(expression, locals=known)
-        asked = re.findall(r"^\(\d\) (\w+) = ", text, re.MULTILINE)
-        for symbol, gold in zip(asked, flat(sample.target["slots"]), strict=True):
-            assert significant_figures(gold, f"{float(known[symbol]):.15e}"), sample.question.id
-            checked += 1
-    assert checked == 60
-
-
 def test_samples_arms_and_golds():
     samples = OmniMatBenchmark(split="all").load()
     assert [sum(s.labels["split"] == split for s in samples) for split in ("cal", "qa")] == [33, 5]
@@ -116,7 +93,7 @@ def test_slots_pictures_reasons_and_asking_again(httpserver, tmp_path):
     assert (
         Counter(r["artefacts"].get("wrong_type", "") for r in found)["not the list asked for"] == 20
     )
-    assert any(r["reasons"].get("slot 2", "").startswith("sign: ") for r in found)
+    assert any(r["reasons"].get("slot 2", "").endswith(" given") for r in found)
     figures = [json.loads(f.read_text()) for f in (tmp_path / "run" / "figures").iterdir()]
     assert sum("picture" in each for each in figures) == 3
     assert all("<svg" in each["gold and answer"] for each in figures)

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from experiments.benchmarks.omnimatbench.released import published, published_slots, threshold
 from experiments.benchmarks.omnimatbench.slots import (
     bare,
-    error_class,
     flat,
     lenient,
     read,
@@ -194,7 +193,6 @@ def test_no_text_harms(text, gold):
     for one, other in ((gold, text), (text, gold)):
         for rule in (significant_figures, published, lenient, threshold):
             assert rule(one, other) in {True, False}
-    assert error_class([gold], 0, text)
 
 
 @pytest.mark.parametrize(
@@ -204,13 +202,12 @@ def test_no_text_harms(text, gold):
      "10^{" + "9" * 150 + "}", "\\frac{1}{" + "0" * 100 + "}", "1e" + "9" * 180, "%" * 10**5],
 )  # fmt: skip
 def test_hostile_texts_take_no_time(text):
-    started = time.perf_counter()
+    started = time.process_time()
     for gold in ("5", "4.0 \\times 10^{62}", "11/6", "T^2"):
         assert not significant_figures(gold, text)
         assert not published(gold, text)
         assert not lenient(gold, text)
-        assert error_class([gold, "7.25"], 0, text)
-    assert time.perf_counter() - started < 20  # as against hours
+    assert time.process_time() - started < 20  # as against hours
 
 
 def test_whatever_code_returns_is_laid_out():
@@ -248,20 +245,6 @@ def test_whatever_code_returns_is_laid_out():
 )  # fmt: skip
 def test_lenient(gold, answer, right):
     assert lenient(gold, answer) is right
-
-
-@pytest.mark.parametrize(
-    ("gold", "answer", "kind"),
-    [
-        ("3.14", "31.4", "factor of ten"), ("3.14", "3.14e-6", "factor of ten"),
-        ("3.14", "-3.14", "sign"), ("3.14", "7.25", "neighbouring slot"),
-        ("3.14", "3.1", "rounding"), ("3.14", "3", "rounding"), ("3.14", "3.147", "rounding"),
-        ("3.14", "188.4", "unit"), ("300", "573.15", "unit"), ("3.14", "9", "value"),
-        ("3.14", "about three", "format"), ("3.14", "", "missing"), ("Yes", "No", "text"),
-    ],
-)  # fmt: skip
-def test_error_classes(gold, answer, kind):
-    assert error_class([gold, "7.25", "Yes"], 0, answer) == kind
 
 
 def test_threshold():
