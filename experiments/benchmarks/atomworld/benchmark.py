@@ -14,12 +14,13 @@ from experiments.benchmarks.atomworld.actions import ACTIONS, Target, apply
 from experiments.benchmarks.atomworld.crystal import Crystal, CrystalError, read_cif
 from experiments.benchmarks.atomworld.family import DATA, POINTS, Asked, Family, ask, read
 from experiments.benchmarks.atomworld.generate import Item, generate
-from experiments.benchmarks.atomworld.scorer import METRICS, Arm, StructureScorer
+from experiments.benchmarks.atomworld.scorer import METRICS, StructureScorer
 from experiments.benchmarks.atomworld.wording import FRAME, Wording, parse
 from experiments.benchmarks.release import ReleaseError, entries, find
 from experiments.samples import Sample, data_of, kept
 
 Source = Literal["generated", "published"]
+Arm = Literal["direct", "tool", "tool_inline", "file"]
 
 FILE = "structure.cif"
 RESULT = File("result.cif")

@@ -23,7 +23,6 @@ from experiments.benchmarks.release import ReleaseError, entries
 from experiments.samples import data_of
 
 Family = Literal["pointworld", "cif_repair", "cif_gen", "structprop"]
-FAMILIES: tuple[Family, ...] = ("pointworld", "cif_repair", "cif_gen", "structprop")
 CIF = Block("cif")
 POINTS = Json([["x", "y", "z"]])
 _KEYS: Mapping[Family, set[str]] = {

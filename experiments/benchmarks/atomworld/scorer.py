@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from agents.answer_formats import Block
 from agents.base import Trajectory
+from agents.drawing import structure_svg
 from experiments.benchmarks.atomworld.actions import Target
-from experiments.benchmarks.atomworld.pictures import pictures
+from experiments.benchmarks.atomworld.crystal import Crystal
 from experiments.samples import Sample
 from experiments.scorers.base import Metric, Score, Tools, read_metrics
 from experiments.scorers.grading import given, grade
@@ -21,6 +22,7 @@ from experiments.scorers.grading import given, grade
 TIMEOUT = 120.0
 GRADER = "experiments.benchmarks.atomworld.grade"
 PART = "structure"
+SAME = 0.02  # Å; atoms that are nearer are in the same place
 UNREADABLE = {"OutputFormatError", "CIFParsingError", "TooLarge", "TooManySites", "TooExpensive"}
 METRICS = read_metrics(__file__)
 TOO_EXPENSIVE: Mapping[str, Any] = {"passed": False, "error": "TooExpensive"}
@@ -79,17 +81,21 @@ class StructureScorer:
         Of an action apart: the matcher may need minutes for a right answer, and then only its
         verdict lacks. An answer that runs into the limit by itself is not parsed again.
         """
+
+        async def verdict(rule: str, *arguments: Any) -> Any:
+            return await grade(tools, GRADER, rule, *arguments, timeout=TIMEOUT)
+
         if "rule" in target:
-            said = await verdict(tools, target["rule"], target["given"], _plainest(value), reply)
+            said = await verdict(target["rule"], target["given"], _plainest(value), reply)
             return said or {"strict": TOO_EXPENSIVE}
         block = value if isinstance(value, str) else None
         wanted, authors, before = (target[n] for n in (self.target, "published", "before"))
-        strict = await verdict(tools, "strictly", wanted, block)
-        published = strict and await verdict(tools, "as_published", authors, reply)
+        strict = await verdict("strictly", wanted, block)
+        published = strict and await verdict("as_published", authors, reply)
         return {
             "strict": strict or TOO_EXPENSIVE,
             "published": published,
-            "echo": await verdict(tools, "echo", wanted, authors, before),
+            "echo": await verdict("echo", wanted, authors, before),
         }
 
     def _figures(self, target: Mapping[str, Any], answer: Any) -> Mapping[str, str]:
@@ -113,12 +119,6 @@ def _of_family(sample: Sample, strict: Mapping[str, Any]) -> Mapping[str, float 
     }
 
 
-async def verdict(tools: Tools, rule: str, *arguments: Any) -> Mapping[str, Any] | None:
-    """What a function of the grader says; ``None`` when the answer took it past a limit."""
-    said: Mapping[str, Any] | None = await grade(tools, GRADER, rule, *arguments, timeout=TIMEOUT)
-    return said
-
-
 def _plainest(value: Any) -> Any:
     """What code returned as JSON; of anything else a text that is no answer to anything."""
     try:
@@ -133,4 +133,18 @@ def _flag(passed: bool | None) -> float | None:
     return None if passed is None else float(passed)
 
 
-Arm = Literal["direct", "tool", "tool_inline", "file"]
+def pictures(**structures: Mapping[str, Any] | None) -> dict[str, str]:
+    """Titles to SVG texts, of ``before``, ``target`` and ``answer`` as far as they are there.
+
+    Rings are around atoms that the action takes away or changes (before), that it brings or
+    changes (target), and that are not where the target has them (answer). An answer is drawn from
+    the plain data that the verification sandbox hands back: its text is never parsed here.
+    """
+    known = {title: Crystal.of(plain) for title, plain in structures.items() if plain is not None}
+    drawn = {}
+    for title, one in known.items():
+        other = known.get("before" if title == "target" else "target", one)
+        ringed = one.unlike(other, SAME) if "before" in known else []
+        fractions = one.fractions.tolist()
+        drawn[title] = structure_svg(one.lattice.tolist(), one.species, fractions, marked=ringed)
+    return drawn

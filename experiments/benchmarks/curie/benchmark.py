@@ -116,7 +116,11 @@ class CurieBenchmark:
                 attachments=pictures, searched=text,
             )  # fmt: skip
         if self.prompts == "published":
-            prompt = self._authors(prompt_file(task, self.mpv)).replace("{{text}}", paper.text)
+            file = prompt_file(task, self.mpv)
+            authors = published_prompt(self.path, file)
+            if authors is None:
+                raise ReleaseError(f"prompts=published: no {file}.txt below path={self.path}")
+            prompt = authors.replace("{{text}}", paper.text)
             return Question(
                 name, prompt, search=ask, answer=Text(), attachments=pictures, searched=text
             )
@@ -124,12 +128,6 @@ class CurieBenchmark:
         return Question(
             name, ask, search=ask, answer=Text(), attachments=(*shown, *pictures), searched=text
         )
-
-    def _authors(self, name: str) -> str:
-        found = published_prompt(self.path, name)
-        if found is None:
-            raise ReleaseError(f"prompts=published: no {name}.txt below path={self.path}")
-        return found
 
 
 def _reference(task: Task, right: Any) -> str:

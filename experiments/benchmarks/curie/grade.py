@@ -83,9 +83,11 @@ def read_json(answer: str) -> tuple[Any, str]:
 
 def parse(text: str) -> Any:
     """A list or dict, by strict JSON, JSON5 or as a Python literal; ``None`` for anything else."""
+    import json5  # noqa: PLC0415 -- in the sandbox
+
     if deep(text):
         return None
-    for parser in (json.loads, _json5, ast.literal_eval):
+    for parser in (json.loads, json5.loads, ast.literal_eval):
         if parser is not json.loads and len(text) > MAX_LAX:
             return None
         try:
@@ -138,19 +140,6 @@ def cut(text: str) -> str:
     return text[:end] + ("]" if text[:1] == "[" else "}") if end else ""
 
 
-def _json5(text: str) -> Any:
-    import json5  # noqa: PLC0415 -- only where strict JSON does not do
-
-    return json5.loads(text)
-
-
-def dumps5(record: Any) -> str:
-    """The authors' reference: what their JSON5 writer makes of a record, all in ASCII."""
-    import json5  # noqa: PLC0415
-
-    return str(json5.dumps(record))
-
-
 def published_reference(record: Any, task: str) -> str | None:
     """What the authors compare with: the record as ASCII JSON5.
 
@@ -159,7 +148,9 @@ def published_reference(record: Any, task: str) -> str | None:
     each is there twice where the record holds its program twice. ``None`` where it finds nothing,
     or stops with an exception.
     """
-    text = dumps5(record)
+    import json5  # noqa: PLC0415
+
+    text = str(json5.dumps(record))
     if task not in _CUT:
         return text
     mark, kind = _CUT[task]

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from agents.base import Trajectory
 from agents.models import FAULTS
-from experiments.benchmarks.curie import figures, matching
+from experiments.benchmarks.curie import matching
 from experiments.benchmarks.curie.marks import (
     WORLD,
     iou,
@@ -41,6 +41,7 @@ PERFECT = 1 - 1e-9
 #: What a judge sees of an answer that is none.
 NOTHING = "(no answer)"
 MAX_SHOWN = 20_000  # characters of gold and answer that a report shows
+RESIDUES = 60  # of a row of aligned sequences
 _METRIC = {"box": "iou", "fasta": "identity"}
 _WRONG = {"context": "context", "length": "cut"}
 _CODES = {
@@ -155,11 +156,14 @@ def _measured(target: Mapping[str, Any], said: Mapping[str, Any]) -> Values:
 
 
 def _shown(target: Mapping[str, Any], said: Mapping[str, Any], text: str) -> dict[str, str]:
-    """Gold beside answer: a map, aligned sequences, or both as texts."""
-    if target["form"] == "box" and (right := read_box(target["gold"])) is not None:
-        return {"box": figures.boxes(right, read_box(said.get("value")))}
+    """Gold beside answer: aligned sequences with their identities between them, or texts."""
     if said.get("rows"):
-        return {"alignment": figures.alignment(said["rows"])}
+        gold, found = said["rows"]
+        same = "".join("|" if a == b else "." for a, b in zip(gold, found, strict=True))
+        pieces = [["\n".join(line[start : start + RESIDUES] for line in (gold, same, found))]
+                  for start in range(0, len(gold), RESIDUES)]  # fmt: skip
+        heads, unknown = ("gold above, answer below",), [None] * len(pieces)
+        return {"alignment": beside(heads, pieces, unknown, (RESIDUES,))}
     one, two = (_laid_out(value) for value in (target["clean"], said.get("value") or text))
     ends = range(0, max(len(one), len(two)), MAX_LINES)
     rows = [["\n".join(lines[n : n + MAX_LINES]) for lines in (one, two)] for n in ends]

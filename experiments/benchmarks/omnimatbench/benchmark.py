@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Literal
 
 from agents.answer_formats import CODE, AnswerFormat, Letters, Text
@@ -26,6 +25,7 @@ Arm = Literal["direct", "formula", "distractors", "choose", "retrieval", "search
 TRIES = 3
 
 _PROMPTS = data_of(__file__, "prompts")
+_GROUPS = data_of(__file__, "subfields")
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,9 @@ class OmniMatBenchmark:
 
     def load(self) -> list[Sample]:
         """All questions, subfield by subfield."""
-        entries = self._entries()
+        splits = ("cal", "qa") if self.split == "all" else (self.split,)
+        path = published.SAMPLES if self.source == "samples" else self.path
+        entries = [entry for split in splits for entry in published.entries(path, split)]
         known = {entry.subfield for entry in entries}
         for subfield in self.subset:
             if subfield not in known:
@@ -65,14 +67,9 @@ class OmniMatBenchmark:
         chosen = [entry for entry in entries if not self.subset or entry.subfield in self.subset]
         return [self._sample(entry, entries, pool) for entry in chosen]
 
-    def _entries(self) -> list[Entry]:
-        splits = ("cal", "qa") if self.split == "all" else (self.split,)
-        path = published.SAMPLES if self.source == "samples" else self.path
-        return [entry for split in splits for entry in published.entries(path, split)]
-
     def _sample(self, entry: Entry, entries: Sequence[Entry], pool: Sequence[str]) -> Sample:
         labels = {
-            "area": entry.subfield, "group": _groups().get(entry.subfield, "-"),
+            "area": entry.subfield, "group": _GROUPS.get(entry.subfield, "-"),
             "split": entry.split, "kind": _kind(entry), **entry.labels,
         }  # fmt: skip
         target: dict[str, Any]
@@ -153,8 +150,3 @@ def _kind(entry: Entry) -> str:
 
 def _empty(slots: Any) -> Any:
     return [_empty(slot) for slot in slots] if isinstance(slots, list) else ""
-
-
-@cache
-def _groups() -> dict[str, str]:
-    return dict(data_of(__file__, "subfields"))

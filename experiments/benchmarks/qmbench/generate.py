@@ -57,7 +57,7 @@ def generate(
     turns: list[tuple[str, int]] = [(name, index) for name in chosen for index in range(items)]
     if mix:
         turns = []
-        kinds_of = {name: answer_of(name) for name in chosen}
+        kinds_of = {name: str(next(iter(TEMPLATES[name].values()))["type"]) for name in chosen}
         known = {answer: mix.get(answer, 0) for answer in PAPER if answer in kinds_of.values()}
         for answer, count in shares(items * len(chosen), known).items():
             alike = [name for name in chosen if kinds_of[name] == answer]
@@ -109,8 +109,3 @@ def shares(total: int, mix: Mapping[str, float]) -> dict[str, int]:
     for answer in sorted(exact, key=lambda a: found[a] - exact[a])[: total - sum(found.values())]:
         found[answer] += 1
     return found
-
-
-def answer_of(template: str) -> str:
-    """Kind of the answers of a template."""
-    return str(next(iter(TEMPLATES[template].values()))["type"])

@@ -177,7 +177,7 @@ async def test_a_perfect_answer_is_perfect_and_shown(samples, tools, task):
         theirs = published({n: n for n in range(count)}, count, count, doubled=task == "dft_s")
         assert score.values["llmsim_published"] == pytest.approx(theirs.f1)
     ((name, figure),) = score.figures.items()
-    assert name == {"biogr": "box", "pdb": "alignment"}.get(task, "gold and answer")
-    assert figure.startswith("data:image/png;base64,iVBOR" if task == "biogr" else "<svg ")
+    assert name == ("alignment" if task == "pdb" else "gold and answer")
+    assert figure.startswith("<svg ")
     assert task != "pdb" or figure.count("|") == len(sample.target["gold"])
     assert len(figure) < 60_000
