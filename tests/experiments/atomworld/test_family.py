@@ -1,6 +1,5 @@
 """PointWorld, CIF-Repair, CIF-Gen and StructProp."""
 
-import json
 import re
 from dataclasses import replace
 
@@ -29,6 +28,10 @@ def judged(asked, answer):
 
 def passed(said):
     return said["strict"]["passed"], said["published"]["passed"]
+
+
+def scaled(given, factor):
+    return {**given, "cell": [*(factor * np.array(given["cell"][:3])), *given["cell"][3:]]}
 
 
 # PointWorld
@@ -130,70 +133,29 @@ def test_generated_prototypes_are_told_apart_and_lattice_constants_count():
     for one in asked:
         target = one.given["target"]
         assert passed(judged(one, cif(target))) == (True, True), one.labels
-        larger = {**target, "cell": [*(1.02 * np.array(target["cell"][:3])), *target["cell"][3:]]}
-        assert passed(judged(one, cif(larger))) == (False, True), one.labels
+        assert passed(judged(one, cif(scaled(target, 1.02)))) == (False, True), one.labels
 
 
 @published
-def test_what_the_published_matcher_of_generated_files_lets_through():
+def test_the_published_targets_of_generated_files():
     asked = family.read("cif_gen", SHARED / "cif_gen.jsonl")
     assert [one.name for one in asked if "erratum" in one.labels] == ["cifgen-01", "cifgen-07"]
-    kinds = {prototype.name: prototype for prototype in PROTOTYPES}
-    elemental = ("sc", "bcc", "fcc", "hcp", "diamond", "graphite")
-    binary = ("rocksalt", "zincblende", "CsCl", "wurtzite")
-    let_through, tried = [], 0
     for one in asked:
-        target, kind = one.given["target"], one.labels["kind"]
+        target = one.given["target"]
         assert passed(judged(one, cif(target))) == (True, True), one.name
-        for factor in (1.02, 0.5, 2.0):
-            scaled = {
-                **target,
-                "cell": [*(factor * np.array(target["cell"][:3])), *target["cell"][3:]],
-            }
-            assert passed(judged(one, cif(scaled))) == (False, True), one.name
-        a, c = target["cell"][0], target["cell"][2]
-        species = tuple(dict.fromkeys(target["species"]))
-        group = elemental if kind in elemental and len(species) == 1 else binary
-        if kind not in group or len(species) != len(kinds[kind].sites):
-            continue
-        for other in group:
-            if other == kind:
-                continue
-            tried += 1
-            made = kinds[other].crystal(species, 1.0)
-            ratio = made.cell[2] / made.cell[0]
-            height = c if abs(a - c) > 1e-3 and ratio != 1 else a * ratio
-            wrong = Crystal((a, a, height, *made.cell[3:]), made.species, made.fractions)
-            verdict = passed(judged(one, wrong.to_cif()))
-            if verdict[1]:
-                let_through.append((kind, other))
-            if one.name not in {"cifgen-01", "cifgen-07"}:
-                assert not verdict[0], (one.name, other)
-    wrong_ones = [("diamond", "sc"), ("sc", "diamond"), ("rocksalt", "zincblende"),
-                  ("hcp", "graphite")]  # fmt: skip
-    assert sorted(let_through) == sorted(2 * wrong_ones)
-    assert tried > 60
+        assert passed(judged(one, cif(scaled(target, 2.0)))) == (False, True), one.name
 
 
-@published
-def test_the_two_hcp_targets_are_an_erratum():
-    """Two-atom hcp with exactly the given constants fails; with another ratio it passes."""
-    asked = family.read("cif_gen", SHARED / "cif_gen.jsonl")
-    hcp = next(prototype for prototype in PROTOTYPES if prototype.name == "hcp")
-    for one in (one for one in asked if "erratum" in one.labels):
-        a, c = one.given["target"]["cell"][0], one.given["target"]["cell"][2]
-        made = hcp.crystal(tuple(set(one.given["target"]["species"])), a)
-        right = Crystal((a, a, c, 90.0, 90.0, 120.0), made.species, made.fractions)
-        assert passed(judged(one, right.to_cif())) == (False, False)
-        other = Crystal((a, a, 1.633 * a, 90.0, 90.0, 120.0), made.species, made.fractions)
-        assert passed(judged(one, other.to_cif())) == (False, True)
+def test_the_published_matcher_takes_diamond_for_simple_cubic():
+    kinds = {prototype.name: prototype for prototype in PROTOTYPES}
+    right, wrong = (kinds[name].crystal(("C",), 1.54) for name in ("diamond", "sc"))
+    said = grade.generated(
+        {"target": right.plain()}, wrong.to_cif(), f"<cif>{wrong.to_cif()}</cif>"
+    )
+    assert passed(said) == (False, True)
 
 
 # StructProp
-
-
-def scaled(given, factor):
-    return {**given, "cell": [*(factor * np.array(given["cell"][:3])), *given["cell"][3:]]}
 
 
 def replaced(given, **changes):
@@ -243,28 +205,12 @@ async def test_the_bulk_modulus_of_an_answer_decides():
 
 @published
 def test_recorded_properties_are_judged_as_published():
-    names = {"gemini_2_5_pro": "gemini 2.5 pro", "qwen3_32B": "qwen3-32b"}
-    rates = {}
     found = rows("structprop_dft_200.jsonl")
     assert len(found) == 200
     for row in found:
         number = isinstance(row["value"], int | float)
         right = number and grade.moved(row["orig"], row["value"], row["trend"])
         assert right == row["success"], row
-        rates.setdefault((row["model"], row["property"]), []).append(right)
-    table = json.loads((SHARED / "published.json").read_text())
-    data = table["paper_later_version_table2_success_pct"]["data"]
-    plainest = {re.sub(r"[^a-z0-9]", "", name.lower()): value for name, value in data.items()}
-    assert len(rates) == 20
-    compared = 0
-    for (model, prop), right in rates.items():
-        key = re.sub(r"[^a-z0-9]", "", names.get(model, model).lower())
-        if key in plainest:
-            compared += 1
-            assert 100 * np.mean(right) == plainest[key][2 if prop == "bandgap" else 3], (
-                model,
-                prop,
-            )
 
 
 # All of them

@@ -3,7 +3,7 @@
 import io
 import itertools
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from experiments.benchmarks.folder.__main__ import main as check_folder
 from experiments.benchmarks.folder.benchmark import FolderBenchmark
 from experiments.benchmarks.invented.benchmark import InventedBenchmark
 from experiments.benchmarks.invented.entries import depth_of
-from experiments.benchmarks.invented.graph import differs, mistakable, mistakes
+from experiments.benchmarks.invented.graph import differs
 from experiments.benchmarks.invented.knobs import Knobs
 from experiments.benchmarks.invented.programs import program
 from experiments.benchmarks.invented.questions import WorldError
@@ -28,53 +28,12 @@ from experiments.benchmarks.invented.world import generate
 from experiments.benchmarks.question_format import question_folders
 from experiments.run.loop import execute
 from experiments.run.rows import read_rows
-from sandbox.base import SandboxConfig
-from sandbox.factory import available, get_sandbox
 
 KNOBS: Mapping[str, Any] = {"size": 60, "depth": 2, "breadth": 8, "questions": 3}
 #: Question -> the code that is replied to it.
 REPLIES: dict[str, str] = {}
 
 TARGET = "experiments.benchmarks.invented.benchmark.InventedBenchmark"
-
-# What many programs return; those that raise are left out.
-HARNESS = """
-def run():
-    values = {}
-    for name, source in PROGRAMS.items():
-        space = {}
-        try:
-            exec(compile(source, name, "exec"), space)
-            values[name] = space["reference"]()
-        except Exception:
-            continue
-    return values
-"""
-
-# Looks for golds and references in everything that an answer can read.
-HUNT = """\
-def reference():
-    import os
-    wanted = {wanted!r}
-    found, control = [], 0
-    for folder, folders, files in os.walk("/"):
-        folders[:] = [one for one in folders if one not in ("sys", "proc", "usr", "lib-dynload")]
-        if folder.endswith("site-packages"):
-            folders[:] = [one for one in folders if one == {package!r}]
-        for name in files:
-            path = os.path.join(folder, name)
-            try:
-                if os.path.isfile(path):
-                    with open(path, "rb") as file:
-                        text = file.read(1 << 20)
-                    control += b"math.copysign(abs(value) ** exponent" in text
-                    found += [path for one in wanted if one.encode()[::-1] in text]
-            except OSError:
-                pass
-    if found or not control:
-        raise RuntimeError(f"{{control}} {{found}}")
-    return dict.fromkeys({names!r})
-"""
 
 
 class Replying(Baseline):
@@ -83,9 +42,6 @@ class Replying(Baseline):
     def reply(self, question: Question) -> str:
         """See `Baseline`."""
         return written(CODE, Answer(REPLIES[question.id], "reference", "strict"))
-
-
-Asking = Callable[[Mapping[str, str]], Awaitable[list[Any]]]
 
 
 @pytest.fixture
@@ -154,30 +110,6 @@ async def test_the_link_that_breaks_first_is_named(ask):
     assert {row.question_id: row.artefacts["first wrong link"] for row in rows} == expected
 
 
-@pytest.mark.long
-@pytest.mark.skipif(not available(), reason="no isolating sandbox on this machine")
-async def test_no_answer_finds_golds_references_or_questions(ask):
-    benchmark = InventedBenchmark(**KNOBS)
-    wanted = []
-    for folder in question_folders(benchmark.world.folder / "questions"):
-        gold = json.loads((folder / "gold.json").read_text())["properties"]
-        wanted += [repr(value) for value in gold.values() if isinstance(value, float)]
-        wanted += [line for line in (folder / "reference.py").read_text().splitlines()
-                   if line.startswith("from ") and "pymatgen" not in line]  # fmt: skip
-    assert len(wanted) > 10
-    code = {}
-    for sample in benchmark.load():
-        code[sample.question.id] = HUNT.format(
-            wanted=[one[::-1] for one in wanted],  # so that the hunt does not find itself
-            package=benchmark.packages[0],
-            names=list(sample.question.formats),
-        )
-    rows = await ask(code)
-    # It ran to the end: it did see the package, and found nothing of what it looked for.
-    assert [row.outcome for row in rows] == ["ok"] * 3
-    assert all(row.reasons["value_1"].endswith("): None") for row in rows)
-
-
 def test_a_world_that_is_handed_on_can_be_asked_and_checked_as_a_folder(tmp_path):
     made = make(Knobs(**KNOBS), tmp_path)
     samples = FolderBenchmark(tmp_path, level="goal").load()
@@ -188,19 +120,6 @@ def test_a_world_that_is_handed_on_can_be_asked_and_checked_as_a_folder(tmp_path
         assert sample.labels["depth"] == "2"
     assert not asked
     assert check_folder(["check", str(tmp_path)]) == 0
-
-
-@pytest.mark.long
-def test_what_retrieval_is_measured_against_is_what_references_call():
-    benchmark = InventedBenchmark(**KNOBS)
-    gold = benchmark.gold().gold()
-    package = benchmark.packages[0]
-    assert set(gold) == {sample.question.id for sample in benchmark.load()}
-    for folder in question_folders(benchmark.world.folder / "questions"):
-        text = (folder / "reference.py").read_text()
-        used = {name for name in gold[folder.name] if name.startswith(f"{package}.")}
-        assert len(used) >= 3
-        assert all(name.rpartition(".")[2] in text for name in used)
 
 
 @pytest.mark.long
@@ -218,35 +137,12 @@ def test_a_world_whose_references_fail_is_not_handed_out(tmp_path, monkeypatch):
         make(Knobs(**KNOBS), tmp_path / "world")
 
 
-@pytest.mark.long
-@pytest.mark.timeout(900)
-@pytest.mark.parametrize(("size", "depth", "least"), [(60, 2, 150), (300, 4, 300)])
-async def test_each_single_mistake_shows_in_the_package(size, depth, least):
-    knobs = Knobs(seed=2, size=size, depth=depth, questions=5)
-    made, place = generate(knobs), ready(knobs)
-    others, count = mistakable(made.symbols), 0
-    async with get_sandbox(SandboxConfig(env=place.environment, workers=1)) as sandbox:
-        for question in made.questions:
-            golds = {one.name: one.gold for one in question.asked}
-            programs = {
-                f"{one.name}: {what} ({number})": program({one.name: wrong}, question.crystal)
-                for one in question.asked
-                for number, (what, wrong) in enumerate(mistakes(one.plan, question.crystal, others))
-            }
-            harness = f"PROGRAMS = {programs!r}\n{HARNESS}"
-            values = (await sandbox.run(harness, "run", timeout=300)).result
-            for what, returned in values.items():
-                assert all(differs(golds[name], v, 0.01) for name, v in returned.items()), what
-            count += len(programs)
-    assert count > least  # a small world has fewer places for mistakes
-
-
 async def test_who_reads_documentation_while_running_finds_none_and_is_counted(ask):
-    """The program that beat the yardstick: it collects what the package says of itself."""
+    """The program that beat the yardstick collects what the package says, and looks for golds."""
     package = InventedBenchmark(**KNOBS).packages[0]
     code = f"""\
 def reference():
-    import ast, importlib, importlib.metadata, inspect, pkgutil
+    import ast, importlib, importlib.metadata, inspect, os, pkgutil
     import {package} as top
     said = [inspect.getdoc(top) or ""]
     for found in pkgutil.iter_modules(top.__path__):
@@ -265,6 +161,10 @@ def reference():
     said.append(importlib.metadata.metadata("{package}").get_payload().strip())
     if len(said) < 60 or "".join(said):
         raise RuntimeError("".join(said) or str(len(said)))
+    for folder, folders, names in os.walk("/"):
+        folders[:] = [one for one in folders if one not in ("proc", "sys")]
+        if not {{"gold.json", "links.json", "reference.py", "task.yaml"}}.isdisjoint(names):
+            raise RuntimeError(folder)
     return {{"value_1": 0.0}}
 """
     rows = await ask(dict.fromkeys(_references(), code))

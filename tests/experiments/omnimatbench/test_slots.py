@@ -169,25 +169,6 @@ patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @patient
-@given(
-    st.integers(-(10**8), 10**8), st.integers(0, 6), st.integers(-40, 40),
-    st.fractions(-2, 2, max_denominator=997),
-)  # fmt: skip
-def test_right_is_within_half_a_quantum(digits, decimals, power, off):
-    mantissa = decimal(Fraction(digits, 10**decimals))
-    missing = decimals - len(mantissa.partition(".")[2])
-    if missing:
-        mantissa += ("." if "." not in mantissa else "") + "0" * missing
-    gold = f"{mantissa} \\times 10^{{{power}}}"
-    quantum = Fraction(10) ** (power - decimals)
-    assert read(gold).quantum == quantum
-    answer = read(gold).value + off * quantum
-    near = f"{answer.numerator}/{answer.denominator}"
-    if len(near) < 200:
-        assert significant_figures(gold, near) is (abs(off) <= Fraction(1, 2))
-
-
-@patient
 @given(st.text(max_size=400), st.sampled_from(OWN))
 def test_no_text_harms(text, gold):
     for one, other in ((gold, text), (text, gold)):
