@@ -5,15 +5,17 @@ A leaf of the project: nothing here imports from another package of ours.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
 from matsmith.core.errors import ActionableError
+from sandbox import shipping
 
 
 class Outcome(StrEnum):
@@ -87,13 +89,10 @@ class Execution:
     left: tuple[str, ...] = ()  # a line for each file there that is not handed over
 
 
-class Sandbox(Protocol):
+class Sandbox(ABC):
     """Runs untrusted code in isolation. Safe for concurrent use from one event loop."""
 
-    @property
-    def tier(self) -> str:
-        """Name of the isolation that is in force."""
-        ...
+    tier: str  # name of the isolation that is in force
 
     async def run(
         self,
@@ -112,7 +111,8 @@ class Sandbox(Protocol):
         folder ``out`` there, and hands over what the code leaves in it. Raises `SandboxError` when
         the sandbox failed even after a retry; a fault of the code is an ``Execution``.
         """
-        ...
+        source = code.encode("utf-8", "surrogatepass")
+        return await self._execute(source, entry, timeout, mounts, collect=collect)
 
     async def call(
         self,
@@ -132,11 +132,24 @@ class Sandbox(Protocol):
         ``sandbox.inside`` (tagged JSON, comparison, formats) and what the environment has.
         Arguments travel as results do (`sandbox.inside.tagged`), and stay data. See also `run`.
         """
-        ...
+        order = shipping.order(module, function, arguments)
+        return await self._execute(order, None, timeout, mounts, collect=collect)
 
+    @abstractmethod
+    async def _execute(
+        self,
+        code: bytes,
+        entry: str | None,
+        timeout: float,
+        mounts: Sequence[Mount],
+        *,
+        collect: bool,
+    ) -> Execution:
+        """See `run`; without an entry, ``code`` is an order (`sandbox.shipping`)."""
+
+    @abstractmethod
     async def close(self) -> None:
         """Stop every worker. Idempotent."""
-        ...
 
 
 class SandboxConfig(BaseModel):

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +71,9 @@ class Bubblewrap:
         environment = await asyncio.to_thread(self.prepare)
         limit = (self._config.memory_mb + FORK_SERVER_MB) * 1024**2 + INPUTS_LIMIT
         group = cgroups.make(limit, self._config.options.get("cgroup"))
-        joined = "\n".join(map(str, (group.folder / "cgroup.procs", *group.files))) if group else ""
-        command = self._jailed(environment, ["-s", "-P", "-c", LOADER], joined)
-        after = group.remove if group else lambda: None
+        joined = [group / "cgroup.procs", *cgroups.files(group)] if group else []
+        command = self._jailed(environment, ["-s", "-P", "-c", LOADER], "\n".join(map(str, joined)))
+        after = partial(cgroups.remove, group) if group else lambda: None
         channel = await ProcessChannel.open(command, {}, Path("/"), after)
         return channel, {
             "cgroup": list(launcher.CGROUP_FDS) if group else [],

@@ -12,7 +12,6 @@ import contextlib
 import itertools
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.base import SandboxError
@@ -22,24 +21,18 @@ _NAME = "matsmith"
 _numbers = itertools.count()
 
 
-@dataclass(frozen=True)
-class Group:
-    """A cgroup of ours."""
-
-    folder: Path
-
-    @property
-    def files(self) -> list[Path]:
-        """What the fork server reads (`sandbox.server.usage.Cgroup`)."""
-        return [self.folder / name for name in Cgroup.FILES[0]]
-
-    def remove(self) -> None:
-        """Remove it; a cgroup that still has a dying process stays for the next sweep."""
-        with contextlib.suppress(OSError):
-            self.folder.rmdir()
+def files(group: Path) -> list[Path]:
+    """What the fork server reads (`sandbox.server.usage.Cgroup`)."""
+    return [group / name for name in Cgroup.FILES[0]]
 
 
-def make(limit: int, parent: str | None = None) -> Group | None:
+def remove(group: Path) -> None:
+    """Remove it; a cgroup that still has a dying process stays for the next sweep."""
+    with contextlib.suppress(OSError):
+        group.rmdir()
+
+
+def make(limit: int, parent: str | None = None) -> Path | None:
     """Make a cgroup that may hold ``limit`` bytes, those of the kernel included; no swap.
 
     In ``parent``, or else wherever that is possible; ``None`` where it is not.
@@ -54,21 +47,20 @@ def make(limit: int, parent: str | None = None) -> Group | None:
     return group
 
 
-def _make(parent: Path, limit: int) -> Group | None:
-    _sweep(parent)
-    group = Group(parent / f"{_NAME}-{os.getpid()}-{next(_numbers)}")
-    try:
-        group.folder.mkdir()
-    except OSError:
-        return None
-    swap = group.folder / "memory.swap.max"
+def _make(parent: Path, limit: int) -> Path | None:
+    for left in sorted(parent.glob(f"{_NAME}-*-*")):  # by a host that was killed
+        if not Path("/proc", left.name.split("-")[1]).exists():
+            remove(left)
+    group = parent / f"{_NAME}-{os.getpid()}-{next(_numbers)}"
+    swap = group / "memory.swap.max"
     with contextlib.suppress(OSError):
-        if all(path.exists() for path in group.files):
-            (group.folder / "memory.max").write_text(str(limit))
+        group.mkdir()
+        if all(path.exists() for path in files(group)):
+            (group / "memory.max").write_text(str(limit))
             if swap.exists():  # not where swap is not counted
                 swap.write_text("0")
             return group
-    group.remove()
+    remove(group)
     return None
 
 
@@ -86,7 +78,7 @@ def _parents() -> Iterator[Path]:
             continue
         if os.geteuid() == 0 and path == "/" and _hands_memory_down(Path(mount)):
             yield Path(mount)
-        folder = _inside(mount, root, path)
+        folder = Path(mount) / path.removeprefix(root).lstrip("/")  # only what is below is mounted
         for parent in (folder, *folder.parents):
             if not parent.is_relative_to(mount):
                 break
@@ -95,23 +87,9 @@ def _parents() -> Iterator[Path]:
                 break
 
 
-def _inside(mount: str, root: str, path: str) -> Path:
-    """A cgroup's folder, where only the part below ``root`` is mounted."""
-    inner = path.removeprefix(root) if root != "/" else path
-    return Path(mount) / inner.lstrip("/")
-
-
 def _hands_memory_down(folder: Path) -> bool:
     try:
         handed = (folder / "cgroup.subtree_control").read_text().split()
     except OSError:
         return False
     return "memory" in handed and os.access(folder / "cgroup.procs", os.W_OK)
-
-
-def _sweep(parent: Path) -> None:
-    """Remove what hosts that were killed left behind; a cgroup in use cannot be removed."""
-    for folder in sorted(parent.glob(f"{_NAME}-*-*")):
-        host = folder.name.split("-")[1]
-        if not Path("/proc", host).exists():
-            Group(folder).remove()

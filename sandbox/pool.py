@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from matsmith.core.terminal import printable
 from sandbox import shipping
-from sandbox.base import Execution, Mount, Outcome, SandboxConfig, SandboxError
+from sandbox.base import Execution, Mount, Outcome, Sandbox, SandboxConfig, SandboxError
 from sandbox.inputs import Inputs, check_targets, signature
 from sandbox.inside import probe
 from sandbox.worker import SIGKILLED, Backend, Job, Worker, WorkerError
@@ -33,7 +33,7 @@ def failures(execution: Execution) -> list[str]:
     return [f"{name}: {reason}" for name, reason in found.items() if reason is not None]
 
 
-class PooledSandbox:
+class PooledSandbox(Sandbox):
     """Runs code on warm workers of one backend. Use within one event loop.
 
     Workers start when they are first needed. The first one proves its controls (see
@@ -41,7 +41,7 @@ class PooledSandbox:
     """
 
     def __init__(self, backend: Backend, config: SandboxConfig, warmup: str) -> None:
-        self._backend = backend
+        self._backend, self.tier = backend, backend.tier
         self._config = config
         self._warmup = warmup
         self._recycle_after = 1 if config.options.get("strict") else RECYCLE_AFTER
@@ -51,12 +51,7 @@ class PooledSandbox:
         self._proof = asyncio.Lock()
         self._proven = False
         self._closed = False
-        self._inputs: dict[Path, tuple[object, Inputs]] = {}
-
-    @property
-    def tier(self) -> str:
-        """See :class:`sandbox.base.Sandbox`."""
-        return self._backend.tier
+        self._read = lru_cache(KEPT_INPUTS)(_read)
 
     @property
     def memory_counted(self) -> bool:
@@ -71,37 +66,18 @@ class PooledSandbox:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def run(
+    async def _execute(
         self,
-        code: str,
-        entry: str,
-        *,
+        code: bytes,
+        entry: str | None,
         timeout: float,
-        mounts: Sequence[Mount] = (),
-        collect: bool = False,
-    ) -> Execution:
-        """See :class:`sandbox.base.Sandbox`."""
-        source = code.encode("utf-8", "surrogatepass")
-        return await self._do(Job(source, entry, timeout=timeout), mounts, collect=collect)
-
-    async def call(
-        self,
-        module: str,
-        function: str,
-        arguments: Sequence[Any] = (),
+        mounts: Sequence[Mount],
         *,
-        timeout: float,
-        mounts: Sequence[Mount] = (),
-        collect: bool = False,
+        collect: bool,
     ) -> Execution:
-        """See :class:`sandbox.base.Sandbox`."""
-        order = shipping.order(module, function, arguments)
-        return await self._do(Job(order, call=True, timeout=timeout), mounts, collect=collect)
-
-    async def _do(self, job: Job, mounts: Sequence[Mount], *, collect: bool) -> Execution:
         targets = check_targets(mounts, collect=collect)
-        inputs = zip((self._read(mount.source) for mount in mounts), targets, strict=True)
-        job = replace(job, inputs=tuple(inputs), collect=collect)
+        read = (self._read(mount.source, signature(mount.source)) for mount in mounts)
+        job = Job(code, entry, timeout, tuple(zip(read, targets, strict=True)), collect)
         async with self._slots:
             try:
                 done = await self._once(job)
@@ -177,7 +153,7 @@ class PooledSandbox:
             if not self._proven:
                 order = shipping.order(probe.__name__, "probe")
                 try:
-                    broken = failures(await worker.run(Job(order, call=True)))
+                    broken = failures(await worker.run(Job(order, None)))
                 except WorkerError as error:
                     broken = [str(error)]
                 except BaseException:
@@ -192,10 +168,6 @@ class PooledSandbox:
                 self._proven = True
         return worker
 
-    def _read(self, source: Path) -> Inputs:
-        state = signature(source)
-        if source not in self._inputs or self._inputs[source][0] != state:
-            if len(self._inputs) >= KEPT_INPUTS:
-                self._inputs.clear()
-            self._inputs[source] = state, Inputs.read(source)
-        return self._inputs[source][1]
+
+def _read(source: Path, _state: object) -> Inputs:
+    return Inputs.read(source)

@@ -43,7 +43,6 @@ GRACE_SECONDS = 30.0  # beyond the code's own wall time, for a machine under loa
 KILLED_BY = "the code was killed by signal"
 SIGKILLED = f"{KILLED_BY} SIGKILL"
 MAX_HEADER = 1 << 16
-AT_ONCE = 1 << 16  # bytes of an answer that are decoded in less time than another thread costs
 
 
 class WorkerError(Exception):
@@ -140,13 +139,12 @@ class Backend(Protocol):
 class Job:
     """What a worker is asked for, as :class:`sandbox.base.Sandbox` declares it.
 
-    ``code`` is source, or with ``call`` the order that `sandbox.server` reads; ``inputs`` are files
-    and the places where they are shown.
+    ``code`` is source, or without an entry the order that `sandbox.server` reads; ``inputs`` are
+    files and the places where they are shown.
     """
 
     code: bytes
-    entry: str = ""
-    call: bool = False
+    entry: str | None
     timeout: float = 30.0
     inputs: tuple[tuple[Inputs, str], ...] = ()
     collect: bool = False
@@ -202,8 +200,7 @@ class Worker:
         )
         wall = self._config.wall(job.timeout)
         request = {
-            "entry": job.entry, "call": job.call, "timeout": job.timeout, "wall": wall,
-            "collect": job.collect,
+            "entry": job.entry, "timeout": job.timeout, "wall": wall, "collect": job.collect,
             "mounts": [{"key": item.key, "target": target} for item, target in job.inputs],
             "inputs": [
                 {"key": item.key, "files": [name for name, _ in item.files]} for item in new
@@ -222,8 +219,6 @@ class Worker:
         self._kept.update((item.key, item.size) for item in new)
         if header["error"] is not None:
             raise WorkerError(header["error"])
-        if sum(map(len, streams)) < AT_ONCE:
-            return self._execution(header, streams, job.timeout)
         return await asyncio.to_thread(self._execution, header, streams, job.timeout)
 
     def fits(self, inputs: Sequence[tuple[Inputs, str]]) -> bool:

@@ -1,8 +1,5 @@
 """The jailed process: runs the code, and writes what became of it."""
 
-# ruff: noqa: PTH102, PTH114, PTH118, PTH120, PTH123
-# (plain os calls: this file works on descriptors, mount points and /proc)
-
 from __future__ import annotations
 
 import ast
@@ -70,11 +67,11 @@ def child(
         os.close(setup)
         out = os.path.join(jail.folder, OUT) if request["collect"] else ""
         catches = Catches(os.path.join(jail.folder, "main.py"))
-        if request["call"]:
+        if (entry := request["entry"]) is None:
             message = _execute(lambda: _call(shipped, code), catches, out)
         else:
             shipped.hide()
-            message = _execute(lambda: _run(code, str(request["entry"]), catches), catches, out)
+            message = _execute(lambda: _run(code, entry, catches), catches, out)
         view = memoryview(message)
         while view:
             view = view[os.write(3, view) :]

@@ -1,9 +1,5 @@
 """Jails: what a child enters before the code starts, and how a run is ended."""
 
-# ruff: noqa: PTH101, PTH102, PTH103, PTH104, PTH106, PTH108, PTH110, PTH112, PTH118, PTH120
-# ruff: noqa: PTH123, PTH208, PTH211
-# (plain os calls: this file works on descriptors, mount points and /proc)
-
 from __future__ import annotations
 
 import contextlib

@@ -1,8 +1,5 @@
 """System calls: the filter of refused ones, mounts, capabilities."""
 
-# ruff: noqa: PTH102, PTH112, PTH118, PTH123
-# (plain os calls: this file works on mount points and /proc)
-
 from __future__ import annotations
 
 import ctypes

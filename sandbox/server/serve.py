@@ -8,9 +8,6 @@ Frames, both ways: 4 bytes big-endian length of a JSON header, the header, then 
 lengths the header lists under ``blobs``.
 """
 
-# ruff: noqa: PTH101, PTH103, PTH118, PTH120, PTH123, PTH208
-# (plain os calls: this file works on descriptors, mount points and /proc)
-
 from __future__ import annotations
 
 import contextlib

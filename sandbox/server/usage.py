@@ -1,8 +1,5 @@
 """What a run uses of the machine, by its cgroup or by /proc."""
 
-# ruff: noqa: PTH118, PTH123, PTH208
-# (plain os calls: this file works on descriptors, mount points and /proc)
-
 from __future__ import annotations
 
 import contextlib

@@ -36,9 +36,9 @@ LOOPS = {
 
 @pytest.mark.parametrize("code", LOOPS.values(), ids=LOOPS.keys())
 async def test_endless_code_ends_at_its_timeout(lab: Lab, code: str) -> None:
-    done = await lab.attack(code, Outcome.TIMEOUT, timeout=1.0)
+    done = await lab.attack(code, Outcome.TIMEOUT, timeout=0.5)
     assert done.cpu_seconds is not None
-    assert done.cpu_seconds >= 1.0
+    assert done.cpu_seconds >= 0.5
     assert "used up its processor time" in (done.error or "")
 
 
@@ -46,22 +46,22 @@ async def test_code_that_sleeps_ends_at_its_wall_time(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (worker,) = lab.sandbox._idle
-    short = worker._config.model_copy(update={"wall_seconds": 1.0})
+    short = worker._config.model_copy(update={"wall_seconds": 0.5})
     monkeypatch.setattr(worker, "_config", short)
     code = "import time\ndef attack():\n    time.sleep(600)"
-    done = await lab.attack(code, Outcome.TIMEOUT, timeout=0.5)
-    assert done.seconds >= short.wall(0.5) == 3.0
+    done = await lab.attack(code, Outcome.TIMEOUT, timeout=0.25)
+    assert done.seconds >= short.wall(0.25) == 1.5
     assert "used up its wall time" in (done.error or "")
     assert done.cpu_seconds is not None
-    assert done.cpu_seconds < 0.5
+    assert done.cpu_seconds < 0.25
 
 
 async def test_waiting_is_not_counted_as_work(lab: Lab) -> None:
     """As on a busy machine: much more wall time than the timeout, little processor time."""
-    code = "import time\ndef attack():\n    time.sleep(3)\n    return 'right'"
-    done = await lab.attack(code, Outcome.OK, timeout=1.0)
+    code = "import time\ndef attack():\n    time.sleep(1.5)\n    return 'right'"
+    done = await lab.attack(code, Outcome.OK, timeout=0.5)
     assert done.result == "right"
-    assert done.seconds >= 3.0
+    assert done.seconds >= 1.5
 
 
 async def test_work_in_other_processes_is_counted(lab: Lab) -> None:
@@ -124,7 +124,7 @@ async def test_07_a_fork_bomb_is_contained(lab: Lab) -> None:
                 except OSError:
                     pass
         """
-    await lab.attack(code, Outcome.TIMEOUT, timeout=2.0)
+    await lab.attack(code, Outcome.TIMEOUT, timeout=1.0)
 
 
 async def test_08_a_thread_bomb_is_contained(lab: Lab) -> None:

@@ -12,17 +12,16 @@ needs_bubblewrap = pytest.mark.skipif(
 )
 
 
-def bare(**options):
-    """One worker of bubblewrap that starts at once: nothing is imported beforehand."""
-    options = {"warmup": False, **options}
-    return SandboxConfig(backend="bubblewrap", workers=1, options=options)
+def bare(backend="bubblewrap", **options):
+    """One worker that starts at once: nothing is imported beforehand."""
+    return SandboxConfig(backend=backend, workers=1, options={"warmup": False, **options})
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session", params=BACKENDS)
 async def sandbox(request):
-    """A warm sandbox with one worker."""
+    """A sandbox with one worker; `tests.abuse` has one with all libraries in memory."""
     reason = reason_to_skip(request.param)
     if reason:
         pytest.skip(reason)
-    async with get_sandbox(SandboxConfig(backend=request.param, workers=1)) as started:
+    async with get_sandbox(bare(request.param, warmup="import numpy")) as started:
         yield started

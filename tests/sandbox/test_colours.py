@@ -29,13 +29,8 @@ def test_the_kinds():
     assert coloured("x = 1\x1b").plain == r"x = 1\x1b"
 
 
-@given(st.text())
+@given(st.text() | st.text("\"'\\\n #rf@a1"))
 def test_nothing_is_lost(code):
-    assert "".join(text for _, text in pieces(code)) == code
-
-
-@given(st.text("\"'\\\n #rf@a1"))
-def test_nothing_is_lost_of_quotes(code):
     assert "".join(text for _, text in pieces(code)) == code
 
 
@@ -50,6 +45,6 @@ def test_linear(start):
     """A quadratic lexer needs hours for these."""
     started = time.process_time()
     for piece in PATHOLOGICAL:
-        code = start + piece * (300_000 // len(piece))
+        code = start + piece * (100_000 // len(piece))
         assert sum(len(text) for _, text in pieces(code)) == len(code)
-    assert time.process_time() - started < 60
+    assert time.process_time() - started < 30

@@ -5,6 +5,8 @@ import asyncio
 import pytest
 
 from sandbox.base import Mount, Outcome, SandboxError
+from sandbox.factory import get_sandbox
+from tests.sandbox.conftest import bare, needs_bubblewrap
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -48,7 +50,6 @@ async def test_a_script_runs_as_main_and_a_module_does_not(sandbox):
         ("def f(x):\n    pass", Outcome.EXCEPTION, "TypeError"),
         ("def f():\n    return missing", Outcome.EXCEPTION, "line 2, in f\n    return missing"),
         ("def f():\n    raise KeyboardInterrupt", Outcome.EXCEPTION, "KeyboardInterrupt"),
-        ("def f():\n    raise SystemExit(4)", Outcome.EXIT, "4"),
         ("def f():\n    raise MemoryError('mine')", Outcome.MEMORY, "mine"),
         ("def f():\n    return exit()", Outcome.EXIT, "SystemExit"),
         ("import nothing_like_this", Outcome.EXCEPTION, "ModuleNotFoundError"),
@@ -65,17 +66,11 @@ async def test_how_code_fails(sandbox, code, outcome, text):
     assert done.payload is None
 
 
-async def test_what_was_printed_before_a_timeout_is_kept(sandbox):
+async def test_what_was_printed_is_kept_and_cut(sandbox):
     done = await sandbox.run("print('so far')\nwhile True: pass", "", timeout=0.5)
-    assert done.outcome is Outcome.TIMEOUT
-    assert done.stdout == "so far\n"
-    assert 0.5 <= done.seconds < 10
-
-
-async def test_long_output_is_cut_not_lost(sandbox):
+    assert (done.outcome, done.stdout) == (Outcome.TIMEOUT, "so far\n")
     done = await sandbox.run("print('x' * 1_000_000)\ndef f(): return 1", "f", timeout=30)
-    assert done.result == 1
-    assert done.stdout == "x" * (64 << 10)
+    assert (done.result, done.stdout) == (1, "x" * (64 << 10))
 
 
 async def test_mounts_are_there_for_their_run_only_and_read_only(sandbox, tmp_path):
@@ -166,14 +161,15 @@ async def test_more_requests_than_workers_are_all_answered(sandbox):
     assert [item.result for item in done] == [number**2 for number in range(25)]
 
 
-async def test_a_cancelled_run_leaves_a_working_sandbox(sandbox):
-    run = asyncio.create_task(sandbox.run("import time\ntime.sleep(60)", "", timeout=90))
-    while not sandbox._busy:  # noqa: ASYNC110 - nothing announces it
-        await asyncio.sleep(0.02)
-    await asyncio.sleep(0.2)
-    run.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await run
-    assert sandbox._idle == []
-    assert sandbox._busy == set()
-    assert (await sandbox.run("def f(): return 7", "f", timeout=60)).result == 7
+@needs_bubblewrap
+async def test_a_cancelled_run_leaves_a_working_sandbox():
+    async with get_sandbox(bare()) as sandbox:
+        run = asyncio.create_task(sandbox.run("import time\ntime.sleep(60)", "", timeout=90))
+        while not sandbox._busy:  # noqa: ASYNC110 - nothing announces it
+            await asyncio.sleep(0.02)
+        await asyncio.sleep(0.2)
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        assert (sandbox._idle, sandbox._busy) == ([], set())
+        assert (await sandbox.run("def f(): return 7", "f", timeout=60)).result == 7

@@ -230,13 +230,13 @@ MODULUS = 2**61 - 1  # integers that differ by it hash alike
 @pytest.mark.parametrize(
     "items",
     [
-        [{"$": "int", "v": hex(i * MODULUS)} for i in range(60_000)],
-        [{"$": "complex", "v": [-1000003.0 * i, float(i)]} for i in range(40_000)],
-        [{"$": "tuple", "v": [{"$": "int", "v": hex(i * MODULUS)}]} for i in range(60_000)],
-        [{"$": "msonable", "class": "C", "v": {"a": i}} for i in range(60_000)],
-        [{"$": "enum", "class": "C", "name": "n", "v": i} for i in range(60_000)],
-        [{"$": "scalar", "dtype": "<i8", "v": i << 40} for i in range(60_000)],
-        [i << 45 for i in range(60_000)],
+        [{"$": "int", "v": hex(i * MODULUS)} for i in range(30_000)],
+        [{"$": "complex", "v": [-1000003.0 * i, float(i)]} for i in range(30_000)],
+        [{"$": "tuple", "v": [{"$": "int", "v": hex(i * MODULUS)}]} for i in range(30_000)],
+        [{"$": "msonable", "class": "C", "v": {"a": i}} for i in range(30_000)],
+        [{"$": "enum", "class": "C", "name": "n", "v": i} for i in range(30_000)],
+        [{"$": "scalar", "dtype": "<i8", "v": i << 40} for i in range(30_000)],
+        [i << 45 for i in range(30_000)],
     ],
     ids=["int", "complex", "tuple", "objects", "enum", "numpy", "small"],
 )
@@ -246,7 +246,7 @@ def test_equal_hashes_cost_nothing(items):
     members = decode(json.dumps({"$": "set", "v": items}))
     pairs = decode(json.dumps({"$": "dict", "v": [[item, 1] for item in items]}))
     assert len(members) == len(pairs) == len(items)
-    assert time.process_time() - started < 20
+    assert time.process_time() - started < 10
 
 
 def test_decoding_has_a_limit_of_time(monkeypatch):
