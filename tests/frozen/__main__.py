@@ -1,10 +1,8 @@
-"""What a rebuilt house must still do: ``python -m tests.frozen write|check [FILE] [NAME ...]``.
+"""What a rebuilt house must still do: ``python -m tests.frozen`` writes it, the long tests compare.
 
 Systems that ask no model answer a few questions of every benchmark and arm (``measured.yaml``);
 documents are searched for. All of it goes through commands; only rows of run folders are read.
-``check`` prints what differs, key by key, and ends with 1 if anything does. With NAME (``live``,
-``curie/tool``, ``recall``) only what begins so. Data beside the checkout (``../shared/data``, or
-``MATSMITH_SHARED``) are used if they are there.
+Data beside the checkout (``../shared/data``, or ``MATSMITH_SHARED``) are used if they are there.
 """
 
 from __future__ import annotations
@@ -19,6 +17,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -132,57 +131,28 @@ def recall(name: str, keys: str, folder: Path) -> Found:
     return found
 
 
-def measured(only: Sequence[str]) -> Found:
-    """Everything whose name begins with one of ``only``; two at a time."""
+JOBS: dict[str, Callable[[Path], Found]] = {
+    **{name: partial(runs, name, keys) for name, keys in PLAN["runs"].items()},
+    **{f"recall {name}": partial(recall, name, keys) for name, keys in PLAN["recall"].items()},
+}
 
-    def one(make: Callable[[str, str, Path], Found], name: str, words: str) -> Found:
-        title = name if make is runs else f"{make.__name__} {name}"
-        if not title.startswith(tuple(only)):
-            return {}
-        began = time.monotonic()
-        with tempfile.TemporaryDirectory() as folder:
-            found = make(name, words, Path(folder))
-        how = f"{time.monotonic() - began:.0f} s" if found else f"not measured: needs {SHARED}"
-        sys.stderr.write(f"{title}: {how}\n")
-        return found
 
-    jobs = [(make, *pair) for make in (runs, recall) for pair in PLAN[make.__name__].items()]
+def measured(job: str) -> Found:
+    """What one job finds; nothing where it needs data that are not here."""
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        found = JOBS[job](Path(folder))
+    how = f"{time.monotonic() - began:.0f} s" if found else f"not measured: needs {SHARED}"
+    sys.stderr.write(f"{job}: {how}\n")
+    return found
+
+
+def main() -> None:
     with ThreadPoolExecutor(2) as pool:
-        parts = list(pool.map(lambda job: one(*job), jobs))
-    return {key: value for part in parts for key, value in part.items()}
-
-
-def difference(before: Any, after: Any) -> str:
-    """What is different, by its words."""
-    if not isinstance(before, dict) or not isinstance(after, dict):
-        return f"{json.dumps(before)} -> {json.dumps(after)}"
-    keys = [k for k in {**before, **after} if before.get(k) != after.get(k)]
-    return "; ".join(f"{k}: {difference(before.get(k), after.get(k))}" for k in keys)
-
-
-def compare(golden: Found, found: Found) -> int:
-    """Print what changed of what was measured; the exit code."""
-    names = tuple(key.removesuffix("exit") for key in found if key.endswith(" exit"))
-    wanted = {k: v for k, v in golden.items() if k in found or (names and k.startswith(names))}
-    changed = [k for k in {**wanted, **found} if wanted.get(k) != found.get(k)]
-    for key in changed:
-        print(f"{key}: {difference(wanted.get(key), found.get(key))}")
-    print(f"{len(found)} measured, {len(changed)} changed")
-    return 1 if changed else 0
-
-
-def main(arguments: Sequence[str]) -> int:
-    if not arguments or arguments[0] not in {"write", "check"}:
-        print(__doc__)
-        return 2
-    file = Path(arguments[1]) if len(arguments) > 1 else GOLDEN
-    found = measured(arguments[2:] or [""])
-    if arguments[0] == "check":
-        return compare(json.loads(file.read_text(encoding="utf-8")), found)
-    lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in found.items()]
-    file.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-    return 0
+        found = [pair for part in pool.map(measured, JOBS) for pair in part.items()]
+    lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in found]
+    GOLDEN.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()
