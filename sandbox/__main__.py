@@ -22,7 +22,6 @@ from sandbox.base import Outcome, SandboxConfig, SandboxError
 from sandbox.factory import ENGINES, get_sandbox
 from sandbox.inside.representation import represent
 from sandbox.install import install
-from sandbox.overlays import DESCRIPTION
 from sandbox.selftest import selftest
 
 console = Console(stderr=True)
@@ -52,16 +51,6 @@ def _install(_: Nothing) -> int:
     with console.status("looking for Docker, podman, bubblewrap"):
         message = install()
     console.print(message)
-    return 0
-
-
-def _list(_: Nothing) -> int:
-    for name in environments.names():
-        built = (environments.folder(name) / environments.STAMP).is_file()
-        state = f"in {environments.folder(name)}" if built else "not built"
-        print(f"{name}: {state}")
-    for file in sorted(environments.cache_folder().glob(f"overlays/*/{DESCRIPTION}")):
-        print(printable(f"{file.parent}: on {environments.base_of(str(file.parent))}"))
     return 0
 
 
@@ -134,7 +123,6 @@ async def _selftest(config: Selftest) -> int:
 _PROGRAM = "python -m sandbox"
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "install": Command(f"{_PROGRAM} install", "Make isolation work here.", Nothing, _install),
-    "list": Command(f"{_PROGRAM} list", "Environments, and overlays on them.", Nothing, _list),
     "build": Command(f"{_PROGRAM} build", "Make an environment and its image.", Build, _build),
     "run": Command(f"{_PROGRAM} run", "Run a script of yours, isolated.", Run, _run),
     "selftest": Command(f"{_PROGRAM} selftest", "Try every control.", Selftest, _selftest),

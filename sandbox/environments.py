@@ -131,15 +131,10 @@ def own_packages(name: str) -> Path | None:
     return None if found is None else found.packages
 
 
-def base_of(name: str) -> str:
-    """The environment that is installed: of an overlay its base, else the very same."""
-    found = _overlay(name)
-    return name if found is None else found.base
-
-
 def lock_file(name: str) -> Path:
     """The lock file of what is installed; raises :class:`SandboxError` for an unknown name."""
-    name = base_of(name)
+    found = _overlay(name)
+    name = name if found is None else found.base
     if "/" in name:
         path = Path(name).expanduser().resolve() / "requirements.lock"
         if not path.is_file():

@@ -54,15 +54,12 @@ class Channel(Protocol):
 
     async def read(self, size: int) -> bytes:
         """Exactly ``size`` bytes; raises ``EOFError`` or ``OSError`` when it is gone."""
-        ...
 
     async def write(self, data: bytes) -> None:
         """Send everything; raises ``OSError`` when the other end is gone."""
-        ...
 
     async def close(self) -> str:
         """Kill everything behind the channel; returns what it last wrote to its stderr."""
-        ...
 
 
 class ProcessChannel:
@@ -132,7 +129,6 @@ class Backend(Protocol):
 
     async def open(self) -> tuple[Channel, dict[str, Any]]:
         """Start a Python that runs ``LOADER``: the way to it, and settings that differ."""
-        ...
 
 
 @dataclass(frozen=True)

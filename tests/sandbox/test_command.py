@@ -26,7 +26,7 @@ def command(*words):
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["dance"], "install, list, build, run, selftest"),
+        (["dance"], "install, build, run, selftest"),
         (["build", "env=nothing"], "there are: live"),
         (["run"], "file=...: must be given"),
         (["run", "no-such-file.py"], "no file"),
