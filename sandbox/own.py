@@ -85,8 +85,6 @@ def make(
     ``base`` is ``BASE`` when not given; one that is given, and does not meet the requirements, is
     installed as well. ``on_host`` builds outside of the sandbox, with all rights of the user.
     """
-    if not (project / "pyproject.toml").is_file():
-        raise SandboxError(f"project={project}: no pyproject.toml there")
     name, system = _project(project)
     looked_at = None if base == "none" else base or BASE
     if looked_at is not None:
@@ -244,7 +242,6 @@ async def _build_inside(project: Path, system: Mapping[str, Any], tools: Path) -
 
 
 def _tools(folder: Path, requires: Sequence[str]) -> None:
-    """Write the environment of a build's tools."""
     folder.mkdir(exist_ok=True)
     (folder / "requirements.in").write_text("\n".join(requires) + "\n")
     (folder / "warmup.py").write_text("")
@@ -253,7 +250,6 @@ def _tools(folder: Path, requires: Sequence[str]) -> None:
 
 
 def _resolve(folder: Path, options: Sequence[str]) -> None:
-    """Write the lock file of a folder's requirements."""
     resolve = ["pip", "compile", "--quiet", "--generate-hashes", "--no-emit-index-url"]
     resolve += ["--no-header", *options, "requirements.in", "--output-file", "requirements.lock"]
     environments.uv(resolve, folder)

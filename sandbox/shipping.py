@@ -52,7 +52,6 @@ def texts(module: str) -> dict[str, str]:
 
 
 def _file(name: str) -> Path | None:
-    """Source of a module or package of the project."""
     path = ROOT.joinpath(*name.split("."))
     files = (path.with_suffix(".py"), path / "__init__.py")
     known = name.partition(".")[0] in PACKAGES

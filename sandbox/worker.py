@@ -19,7 +19,7 @@ from sandbox.inputs import INPUTS_LIMIT, Inputs
 from sandbox.inside import shipped
 from sandbox.inside.tagged import FLOOD, WireError, decode
 from sandbox.outputs import read_report
-from sandbox.server.bounds import KEEP, OUT_BYTES
+from sandbox.server.bounds import KEEP, OUT_BYTES, frame
 
 #: Reads the fork server's text (8 digits of length first) from stdin and becomes it.
 LOADER = """\
@@ -303,12 +303,6 @@ def judge(
     if reported is None:
         return Outcome.BAD_RESULT, None, None, "the result cannot be read: unknown kind"
     return reported, None, None, body[: 2 * KEEP].decode(errors="replace")
-
-
-def frame(header: dict[str, Any], *blobs: bytes) -> bytes:
-    """One frame of the protocol (see ``sandbox.server``)."""
-    text = json.dumps({**header, "blobs": [len(blob) for blob in blobs]}).encode()
-    return b"".join([struct.pack(">I", len(text)), text, *blobs])
 
 
 async def receive(channel: Channel) -> tuple[dict[str, Any], list[bytes]]:

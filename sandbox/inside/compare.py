@@ -107,7 +107,6 @@ def differ(gold: Any, answer: Any, rule: Rule) -> str | None:
 
 
 def _data(value: Any) -> tuple[bool, Any]:
-    """What an object consists of, where that is known."""
     if isinstance(value, Element | Species | EnumMember):
         return True, list(vars(value).values())[-1]  # symbol, text, or the member's value
     if isinstance(value, Msonable):  # the version of the library is no part of the value

@@ -165,7 +165,6 @@ def _rewritten(text: str, symbols: dict[str, str]) -> str:
 
 
 def _same(one: str, other: str, names: dict[str, str]) -> bool:
-    """Whether two expressions have the same values."""
     import sympy  # noqa: PLC0415 -- slow
     from sympy.parsing import sympy_parser as parser  # noqa: PLC0415
 

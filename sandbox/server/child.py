@@ -151,7 +151,6 @@ class Catches:
 
 
 def _run(code: bytes, entry: str, catches: Catches) -> Any:
-    """Execute the code as a module, and call its function."""
     name = "main" if entry else "__main__"
     module = types.ModuleType(name)
     module.__file__ = catches.path

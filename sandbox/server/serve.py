@@ -3,9 +3,6 @@
 The host sends its text and that of ``sandbox.inside`` to ``python -c LOADER`` (`sandbox.worker`).
 It imports the environment's libraries once, then forks a child per request, which is jailed before
 the untrusted code starts. The bytes that a child writes as its result are passed on unread.
-
-Frames, both ways: 4 bytes big-endian length of a JSON header, the header, then the blobs whose
-lengths the header lists under ``blobs``.
 """
 
 from __future__ import annotations
@@ -23,7 +20,7 @@ from typing import Any
 
 from sandbox.inside.shipped import Shipped
 from sandbox.inside.tagged import FLOOD, MB
-from sandbox.server.bounds import KEEP, OUT_BYTES
+from sandbox.server.bounds import KEEP, OUT_BYTES, frame
 from sandbox.server.child import child
 from sandbox.server.jails import JAILS, Jail
 from sandbox.server.usage import waited_seconds
@@ -61,8 +58,7 @@ class Server:
 
     def send(self, header: dict[str, Any], *blobs: bytes) -> None:
         """Send one frame to the host."""
-        text = json.dumps({**header, "blobs": [len(blob) for blob in blobs]}).encode()
-        view = memoryview(b"".join([struct.pack(">I", len(text)), text, *blobs]))
+        view = memoryview(frame(header, *blobs))
         while view:
             view = view[os.write(self.replies, view) :]
 

@@ -9,6 +9,7 @@ so that other load on the machine falls on both.
 from __future__ import annotations
 
 import asyncio
+import json
 import statistics
 import sys
 import time
@@ -16,8 +17,6 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 from pydantic import Field, PositiveInt
-from rich.console import Console
-from rich.table import Table
 
 from matsmith.core.command import Command
 from sandbox.base import Outcome, SandboxConfig, SandboxError
@@ -94,14 +93,8 @@ class Options(SandboxConfig):
 
 
 async def _action(config: Options) -> int:
-    rows = await bench(config, runs=config.runs)
-    table = Table(title="executions per second")
-    for column in rows[0]:
-        table.add_column(column.replace("_per_s", ""))
-    for row in rows:
-        cells = (f"{cell:.2f}" if isinstance(cell, float) else cell for cell in row.values())
-        table.add_row(*cells)
-    Console().print(table)
+    for row in await bench(config, runs=config.runs):
+        print(json.dumps(row))
     return 0
 
 

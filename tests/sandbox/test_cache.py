@@ -64,14 +64,10 @@ def test_what_somebody_builds_is_left(made, capsys):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (["prune"], "days=...: must be given"),
-        (["prnue"], "no command"),
-    ],
+    ("word", "said"), [("prune", "days=...: must be given"), ("prnue", "no command")]
 )
-def test_mistakes_are_one_line(made, capsys, given, said):
-    assert cache.main(given) == 2
+def test_mistakes_are_one_line(made, capsys, word, said):
+    assert cache.main([word]) == 2
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1

@@ -23,15 +23,6 @@ def test_every_environment_is_pinned_by_hash_and_names_no_index():
         assert "://" not in text
         assert "index-url" not in text
         compile(environments.warmup(name), "warmup.py", "exec")
-
-
-def test_the_environment_of_the_published_benchmark_holds_its_versions():
-    text = environments.lock_file("mattools-2024").read_text()
-    for pin in (
-        "pymatgen==2024.8.9", "pymatgen-analysis-defects==2024.7.19", "dscribe==2.1.1",
-        "pydefect==", "vise==", "numpy==1.26.4",
-    ):  # fmt: skip
-        assert re.search(rf"^{re.escape(pin)}", text, re.MULTILINE), pin
     assert environments.wanted_python("mattools-2024") == "3.11"
 
 
@@ -62,12 +53,15 @@ def tiny(tmp_path, monkeypatch):
 def test_building_twice_is_free_and_a_half_built_one_is_built_again(tiny):
     lines = []
     built = environments.build("tiny", say=lines.append)
-    assert built.folder.parent.name == "envs"
     assert built.folder.name.startswith("tiny-")
     assert lines
+    lines.clear()
     marker = built.folder / "marker"
     marker.write_text("")
     assert environments.build("tiny", say=lines.append) == built
+    other = shutil.copytree(tiny, tiny.parents[1] / "elsewhere")  # the same in another folder
+    assert environments.build(str(other), say=lines.append).folder == built.folder
+    assert not lines
     assert marker.exists()
     (built.folder / environments.STAMP).unlink()  # as after a kill during the build
     environments.build("tiny")
@@ -75,15 +69,6 @@ def test_building_twice_is_free_and_a_half_built_one_is_built_again(tiny):
     assert (built.folder / environments.STAMP).exists()
     (tiny / "requirements.lock").write_text("# changed\n")
     assert environments.folder("tiny") != built.folder
-
-
-def test_the_same_packages_in_another_folder_are_not_installed_again(tiny, tmp_path):
-    built = environments.build(str(tiny))
-    other = shutil.copytree(tiny, tmp_path / "elsewhere")
-    assert environments.folder(str(other)) == built.folder
-    said = []
-    assert environments.build(str(other), say=said.append).folder == built.folder
-    assert not said
 
 
 def test_two_builders_at_once(tiny):
@@ -96,16 +81,13 @@ def test_two_builders_at_once(tiny):
     assert [process.returncode for process in running] == [0, 0, 0]
 
 
-def test_a_package_that_cannot_be_installed_is_one_clear_error(tiny):
+def test_what_cannot_be_installed_is_one_clear_error(tiny, monkeypatch):
     (tiny / "requirements.lock").write_text(
         "no-such-package-of-ours==1.0 --hash=sha256:" + "0" * 64 + "\n"
     )
     with pytest.raises(SandboxError, match="no-such-package-of-ours"):
         environments.build("tiny")
     assert not (environments.folder("tiny") / environments.STAMP).exists()
-
-
-def test_a_python_that_is_not_there_says_what_to_install(tiny, monkeypatch):
     (tiny / "python").write_text("3.7\n")
     monkeypatch.setenv("UV_PYTHON_DOWNLOADS", "never")
     with pytest.raises(SandboxError, match=r"needs Python 3\.7.*uv python install 3\.7"):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from agents.checks import caught_findings, concrete, contract_findings, fulfilled
 from sandbox.base import Caught, Execution, Outcome
-from sandbox.inside.formats import ANY, Format, misfit, read_format
+from sandbox.inside.formats import misfit, read_format
 
 SCALARS = {
     "int": st.integers(),
@@ -63,9 +63,8 @@ def test_values_of_a_format_fit_and_another_value_in_them_does_not(data):
 @settings(deadline=None)
 @given(st.text(max_size=200))
 def test_no_text_is_too_strange(text):
-    for form in (text, "?" + text.replace("[", "")):
-        found = misfit([1], read_format(form))
-        assert found is None or str(found)
+    found = misfit([1], read_format(text))
+    assert found is None or str(found)
 
 
 @pytest.mark.parametrize(
@@ -101,6 +100,7 @@ def test_no_text_is_too_strange(text):
         ("a", "a name", None),
         (object(), "Structure", None),
         ([1], "dict[str, int", "is list of int"),
+        (1, "whatever it is", None),
         ({"a": object()}, "dict[str, Structure]", None),
         ({"a": [object(), 1]}, "dict[str, list[tuple[Site, Foo[x, y]]]]", "['a'][0] is object"),
         (np.array(3.0), "list[float]", "is ndarray"),
@@ -109,11 +109,6 @@ def test_no_text_is_too_strange(text):
 def test_where_a_value_departs(value, wanted, fault):
     found = misfit(value, read_format(wanted))
     assert (found and str(found)) == fault
-
-
-def test_a_format_that_is_not_understood_fits_everything():
-    assert read_format("whatever it is") is ANY
-    assert read_format("list[thing]") == Format("list", (ANY,))
 
 
 def test_float_counts_are_a_finding():

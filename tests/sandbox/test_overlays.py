@@ -93,8 +93,10 @@ def test_readers_see_one_folder_with_the_versions_of_the_base(folder):
 
 
 def test_mistakes_say_what_is_wrong(folder, tmp_path):
-    with pytest.raises(SandboxError, match="no environment 'absent'"):
+    with pytest.raises(SandboxError, match=r"no environment 'absent'.* or a path"):
         environments.overlay("grove", base="absent", folder=folder)
+    with pytest.raises(SandboxError, match="matsmith environment"):
+        environments.lock_file(str(tmp_path / "absent"))
     with pytest.raises(SandboxError, match="no package in there"):
         environments.overlay("grove", folder=tmp_path / "nowhere")
     env = environments.overlay("grove", folder=write(tmp_path / "numpy", {"numpy/__init__.py": ""}))

@@ -40,9 +40,6 @@ def test_what_python_cannot_print():
     assert "bits" in represent(huge, 10**4)
     assert "bits" in show(huge)
     assert "\\ud800" in represent({"a": "\ud800"}, 100)
-
-
-def test_a_deep_value_is_shown():
     text = '{"$": "enum", "class": "a", "name": "b", "v": ' * 99 + "1" + "}" * 99
     assert represent(decode(text), 10**5).count("EnumMember") == 99
     endless = []

@@ -19,15 +19,9 @@ from pymatgen.electronic_structure.core import Spin
 from agents.checks import show
 from sandbox.inside import tagged
 from sandbox.inside.representation import represent
-from sandbox.inside.tagged import UnencodableError, WireError, decode, dumps
+from sandbox.inside.tagged import WireError, decode, dumps
 from sandbox.inside.values import Element as Symbol
-from sandbox.inside.values import (
-    EnumMember,
-    Members,
-    Msonable,
-    Opaque,
-    Pairs,
-)
+from sandbox.inside.values import EnumMember, Members, Msonable, Opaque, Pairs
 from sandbox.inside.values import Species as Ion
 
 SLOW = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -86,19 +80,13 @@ values = st.recursive(
     ),
     max_leaves=12,
 )
+members = st.one_of(st.integers(), st.text(), st.tuples(st.integers(), st.binary()))
 
 
 @SLOW
-@given(values)
+@given(values | st.sets(members) | st.frozensets(members))
 def test_values_come_back_exactly(value):
     assert same(decode(dumps(value)), value)
-
-
-@SLOW
-@given(st.sets(st.one_of(st.integers(), st.text(), st.tuples(st.integers(), st.binary()))))
-def test_sets_come_back(value):
-    assert same(decode(dumps(value)), value)
-    assert same(decode(dumps(frozenset(value))), frozenset(value))
 
 
 def decodes_or_says_why(data):
@@ -290,16 +278,6 @@ def test_arrays_of_objects_and_of_extended_floats():
     assert decode(dumps(np.longdouble("0.1"))) == np.longdouble("0.1")
     assert isinstance(decode(dumps(np.ma.masked_array([1, 2], [0, 1]))), Opaque)
     assert isinstance(decode(dumps(np.zeros(2, dtype="f8,i4"))), Opaque)
-
-
-def test_what_cannot_be_sent_says_why():
-    deep = []
-    for _ in range(200):
-        deep = [deep]
-    with pytest.raises(UnencodableError, match="deeper"):
-        dumps(deep)
-    with pytest.raises(UnencodableError, match="larger"):
-        dumps("x" * (17 << 20))
 
 
 def test_a_payload_is_json_that_other_tools_can_read():

@@ -10,7 +10,8 @@ import pytest
 
 from sandbox.base import Outcome, SandboxConfig
 from sandbox.inside.tagged import MAX_NODES
-from sandbox.worker import Job, Worker, frame
+from sandbox.server.bounds import frame
+from sandbox.worker import Job, Worker
 
 
 class Answering:
