@@ -43,6 +43,7 @@ GRACE_SECONDS = 30.0  # beyond the code's own wall time, for a machine under loa
 KILLED_BY = "the code was killed by signal"
 SIGKILLED = f"{KILLED_BY} SIGKILL"
 MAX_HEADER = 1 << 16
+AT_ONCE = 1 << 16  # bytes of an answer that are decoded in less time than another thread costs
 
 
 class WorkerError(Exception):
@@ -215,6 +216,8 @@ class Worker:
         self._kept.update((item.key, item.size) for item in new)
         if header["error"] is not None:
             raise WorkerError(header["error"])
+        if sum(map(len, streams)) < AT_ONCE:
+            return self._execution(header, streams, job.timeout)
         return await asyncio.to_thread(self._execution, header, streams, job.timeout)
 
     def fits(self, inputs: Sequence[tuple[Inputs, str]]) -> bool:
