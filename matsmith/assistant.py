@@ -47,8 +47,7 @@ class Assistant(Opened[Parts]):
         """Answer a question; see :meth:`agents.assistant.Session.ask`.
 
         An interrupt (Ctrl-C, a notebook's stop button) gives the question up, not the conversation.
-        The code sees ``files`` (also folders) read-only; ``timeout`` is in seconds of wall time;
-        ``listen`` is told what happens, on the caller's thread.
+        ``listen`` is called on the caller's thread.
         """
         if self._session is None:
             self._session = self._opened().session()

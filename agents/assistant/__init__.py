@@ -1,18 +1,11 @@
 """The coding assistant: a free question in, executed code out.
 
-``matsmith ask "question"`` , without a question an
-interactive conversation; ``matsmith mcp`` serves the same over the Model Context Protocol. In
-code: :func:`open_assistant`, then :meth:`Assistant.session` and :meth:`Session.ask`.
+``matsmith ask "question"``, without a question an interactive conversation; ``matsmith mcp``
+serves the same over the Model Context Protocol. In code: :func:`open_assistant`, then
+:meth:`Assistant.session` and :meth:`Session.ask`.
 """
 
-from agents.assistant.answers import (
-    Answer,
-    Figure,
-    InputFile,
-    OutputFile,
-    Source,
-    Value,
-)
+from agents.assistant.answers import Answer, Figure, InputFile, OutputFile, Source, Value
 from agents.assistant.config import LIBRARIES, AssistantConfig, read_config
 from agents.assistant.events import Event
 from agents.assistant.session import Assistant, Session, open_assistant

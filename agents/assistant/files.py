@@ -15,7 +15,7 @@ from agents.assistant.answers import Figure, InputFile
 from agents.assistant.file_probe import SITES
 from matsmith.core.errors import UsageError
 from matsmith.core.terminal import printable
-from sandbox.base import Execution, Mount, Outcome, Sandbox
+from sandbox.base import Mount, Outcome, Sandbox
 from sandbox.inputs import Inputs
 from sandbox.server.bounds import OUT
 
@@ -115,10 +115,6 @@ async def look(sandbox: Sandbox, inputs: Mapping[str, Path]) -> Looked:
     done = await sandbox.call(
         "agents.assistant.file_probe", "summarise", [sorted(inputs)], timeout=SECONDS, mounts=mounts
     )
-    return _looked(done, inputs)
-
-
-def _looked(done: Execution, inputs: Mapping[str, Path]) -> Looked:
     found = done.result if done.outcome is Outcome.OK and isinstance(done.result, dict) else {}
     files, figures, facts = [], [], {}
     for name, path in inputs.items():

@@ -114,7 +114,7 @@ def _data(node: ast.AST) -> Iterator[ast.AST]:
         return
     for child in ast.iter_child_nodes(node):
         if isinstance(node, ast.Subscript) and child is node.slice:
-            if not _is_small(child, 3) and not _is_text(child):
+            if not _is_small(child, 3) and not isinstance(getattr(child, "value", None), str):
                 yield child
         elif isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare | ast.Slice):
             if not _is_small(child, 4):
@@ -126,10 +126,6 @@ def _data(node: ast.AST) -> Iterator[ast.AST]:
 def _called(node: ast.Call) -> str:
     function = node.func
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-
-
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _is_small(node: ast.AST, most: int) -> bool:

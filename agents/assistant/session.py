@@ -64,8 +64,7 @@ class Assistant:
     """Model, documents and sandbox, shared by any number of conversations."""
 
     def __init__(self, config: AssistantConfig, runtime: Runtime) -> None:
-        if runtime.sandbox is None:
-            raise ValueError("the assistant executes its answers: it needs a sandbox")
+        assert runtime.sandbox is not None  # opened with `executes`
         self.config = config
         self.runtime = runtime
         self.sandbox = runtime.sandbox
@@ -121,17 +120,10 @@ class Session:
     ) -> Answer:
         """Answer a question; the final code is executed whatever the architecture does.
 
-        Parameters
-        ----------
-        files
-            Further inputs, files or folders: shown to the code read-only. Where one does not exist
-            (`UsageError`), the conversation stays as it was.
-        timeout
-            Seconds of wall time after which the question is given up (``stopped``).
-        listen
-            Told what happens, as it happens.
-        seed
-            Another one than before asks past the cache.
+        ``files`` are further inputs, files or folders, which the code sees read-only; where one
+        does not exist (`UsageError`), the conversation stays as it was. After ``timeout`` seconds
+        of wall time the question is given up (``stopped``). ``listen`` is told what happens, as it
+        happens. Another ``seed`` than before asks past the cache.
         """
         if self._task is not None:
             raise RuntimeError("this session is working on a question; wait for it, or cancel it")

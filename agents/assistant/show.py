@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from rich.console import Console
 from rich.markup import escape
@@ -207,11 +206,8 @@ def print_answer(answer: Answer, console: Console, folder: Path | None = None) -
 WEB = Path(__file__).parent / "web"
 
 
-@cache
-def _template() -> Template:
-    loader = FileSystemLoader(WEB)
-    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
-    return made.get_template("answer.html", globals={"json": json.dumps, "pieces": pieces})
+_PAGES = Environment(loader=FileSystemLoader(WEB), autoescape=True, undefined=StrictUndefined)
+_PAGES.globals |= {"json": json.dumps, "pieces": pieces}
 
 
 def answer_html(answer: Answer) -> Markup:
@@ -219,7 +215,8 @@ def answer_html(answer: Answer) -> Markup:
     shown = list(blocks(answer))
     kinds = [block.kind for block in shown]
     first = next((n for n, kind in enumerate(kinds) if kind in {"files", "code"}), len(kinds))
-    html = _template().render(blocks=shown, figures=answer.figures, first=first)
+    page = _PAGES.get_template("answer.html")
+    html = page.render(blocks=shown, figures=answer.figures, first=first)
     return Markup(html)  # noqa: S704 -- the template escapes all that it is given
 
 

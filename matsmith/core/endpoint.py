@@ -38,14 +38,9 @@ async def tried(send: Callable[[], Awaitable[Read]], retries: int, seconds: floa
 
 
 class Endpoint:
-    """An address below which JSON is taken; proxies and certificates are those of the environment.
+    """An address (``url``, up to ``/v1``, and ``path`` below it) at which JSON is taken.
 
-    Parameters
-    ----------
-    url
-        Up to ``/v1``.
-    path
-        Of what is asked there.
+    Proxies and certificates are those of the environment.
     """
 
     def __init__(self, url: str, path: str, key: str | None) -> None:

@@ -12,16 +12,10 @@ class UsageError(ActionableError):
 
 
 class EndpointError(Exception):
-    """An endpoint failed.
+    """An endpoint failed, with the ``status`` of its response, if there was one.
 
-    Attributes
-    ----------
-    status
-        Of its response, if there was one.
-    passing
-        Whether the same request may succeed later; `OSError` and `TimeoutError` always may.
-    wait
-        Seconds that it asks to wait before.
+    ``passing`` means that the same request may succeed later (`OSError` and `TimeoutError` always
+    may), ``wait`` how many seconds the endpoint asks to wait before.
     """
 
     def __init__(
