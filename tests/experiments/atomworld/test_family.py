@@ -211,6 +211,3 @@ def test_recorded_properties_are_judged_as_published():
         number = isinstance(row["value"], int | float)
         right = number and grade.moved(row["orig"], row["value"], row["trend"])
         assert right == row["success"], row
-
-
-# All of them

@@ -163,7 +163,7 @@ def reference():
         raise RuntimeError("".join(said) or str(len(said)))
     for folder, folders, names in os.walk("/"):
         folders[:] = [one for one in folders if one not in ("proc", "sys")]
-        if not {{"gold.json", "links.json", "reference.py", "task.yaml"}}.isdisjoint(names):
+        if "gold.json" in names or "links.json" in names:
             raise RuntimeError(folder)
     return {{"value_1": 0.0}}
 """
