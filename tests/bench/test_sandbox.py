@@ -7,7 +7,8 @@ from tests.sandbox.conftest import needs_bubblewrap
 
 @needs_bubblewrap
 @pytest.mark.long
-async def test_a_warm_worker_beats_a_cold_one():
+async def test_a_warm_worker_beats_a_cold_one(monkeypatch):
+    monkeypatch.setattr("tests.bench.sandbox.ROUNDS", 3)
     config = SandboxConfig(backend="bubblewrap")
     (row,) = await bench(config, runs=5)
     assert row["backend"] == "bubblewrap"

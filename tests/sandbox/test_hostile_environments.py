@@ -109,9 +109,10 @@ def test_only_sources_that_matsmith_pins_itself_are_built(tmp_path):
     start = text.index("bibtexparser==")
     pin = text[start : text.index("\n", text.index("--hash", start))].rstrip("\\ ")
     env = make_environment(tmp_path / "env")
-    (env / "requirements.lock").write_text(pin + "\n")
-    assert environments.build_options(str(env)) == allowed
-    (env / "requirements.lock").write_text(f"{pin} --hash=sha256:{'0' * 64}\n")
-    assert environments.build_options(str(env)) == refuse
-    (env / "requirements.lock").write_text("other==1 --hash=sha256:00\n")
-    assert environments.build_options(str(env)) == refuse
+    for line, options in (
+        (pin, allowed),
+        (f"{pin} --hash=sha256:{'0' * 64}", refuse),
+        ("other==1 --hash=sha256:00", refuse),
+    ):
+        (env / "requirements.lock").write_text(line + "\n")
+        assert environments.build_options(str(env)) == options
