@@ -71,9 +71,8 @@ class ModelConfig(BaseModel):
         How tools are offered: ``native``, as ``text`` in the prompt, or ``auto``: native until the
         endpoint refuses them.
     context_tokens
-        Tokens that the model reads at most; ``None`` is unknown. Near it, a conversation with
-        tools condenses old results; a prompt beyond it (at four characters per token) is not sent,
-        and the answer counts as wrong.
+        Tokens that the model reads at most; ``None`` is unknown. A prompt beyond it (at four
+        characters per token) is not sent, and the answer counts as wrong.
     images
         Whether the model takes pictures; else questions with a picture are listed as unavailable.
     options

@@ -28,7 +28,6 @@ from matsmith.core.errors import UsageError
 from matsmith.core.jsonl import JsonLines
 
 SHIPPED = Path(__file__).resolve().parents[1] / "recordings"
-_SHOWN = 5  # of what was recorded instead
 SEGMENTS = ("instructions", "question", "documents", "feedback")
 
 HOW = (
@@ -207,40 +206,21 @@ class Recordings:
             others = ", ".join(sorted({exchange.model for exchange in known}))
             raise RecordingError(f"model.name={name}: {where} holds replies of {others}")
         self._exchanges = {_key(each): each for each in mine if each.fits(scene)}
-        self._elsewhere = sorted({self._unlike(each) for each in mine if not each.fits(scene)})
         self._played: set[tuple[str, int, str, int]] = set()
 
-    def _unlike(self, exchange: _Exchange) -> tuple[bool, bool, bool, str]:
-        """How far an exchange is from this scene, and what is other there."""
-        scene, settings = self.scene, exchange.settings.items()
-        said = [f"{name}={value}" for name, value in settings if scene.settings.get(name) != value]
-        words = " ".join([exchange.benchmark, *said])
-        return (
-            exchange.benchmark != scene.benchmark,
-            exchange.system != scene.system,
-            exchange.retrieval != scene.retrieval,
-            f"system={exchange.system} retrieval={exchange.retrieval} on {words}",
-        )
-
     def check(self, asked: Iterable[tuple[str, int]]) -> None:
-        """Refuse questions (id, seed) of which no reply was recorded, and say what is."""
+        """Refuse questions (id, seed) of which no reply was recorded."""
         wanted = list(asked)
         known = {key[:2] for key in self._exchanges}
         missing = [place for place in wanted if place not in known]
         if not missing:
             return
-        if known:
-            there = f"{len(wanted) - len(missing)} of {len(wanted)} questions are recorded"
-            hint = f"{there}; the first that is not: {missing[0][0]}, seed {missing[0][1]}"
-        else:
-            more = len(self._elsewhere) - _SHOWN
-            tail = [f"{more} more"] if more > 0 else []
-            near = [text for *_, text in self._elsewhere[:_SHOWN]]
-            hint = f"there is {'; '.join([*near, *tail]) or 'nothing'}"
+        there = f"{len(wanted) - len(missing)} of {len(wanted)} questions are recorded"
+        hint = f"{there}; the first that is not: {missing[0][0]}, seed {missing[0][1]}"
         scene = self.scene
         raise RecordingError(
             f"no reply was recorded for system={scene.system} retrieval={scene.retrieval} on "
-            f"{scene.benchmark} ({hint}). {HOW}"
+            f"{scene.benchmark} ({hint}; docs/results.md lists what is). {HOW}"
         )
 
     def play(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import sys
-from dataclasses import dataclass
 
 from agents import prompts
 from agents.answer import Answer
@@ -17,9 +16,8 @@ from docgen.reading import fences, spoken
 
 _FIRST = """\
 First write one Python program, in one fenced block, that computes what the question needs and \
-prints it. It is run once{libraries}, without input, network or files; what it prints is shown to \
-you, and then you answer."""
-_FREE = """ If no calculation is needed, write no program."""
+prints it. It is run once with the standard library only, without input, network or files; what \
+it prints is shown to you, and then you answer."""
 _SECOND = """\
 The program was run. It printed:
 <printed>
@@ -30,32 +28,18 @@ Now answer the question. {instruction}"""
 _NO_PROGRAM = "nothing: there was no program"
 
 
-@dataclass
 class Code2(System):
-    """A program in the sandbox, whose output stands before the answer.
-
-    Parameters
-    ----------
-    libraries
-        Whether the program may import more than the standard library (published: no).
-    forced
-        Whether a program is asked for even where none is needed (published: yes).
-    """
+    """A program of the standard library in the sandbox; its output stands before the answer."""
 
     name = "code2"
     uses_retrieval = False
     writes_code = False  # the answer itself is in whatever form a question wants
 
-    libraries: bool = False
-    forced: bool = True
-
     async def _steps(self, episode: Episode) -> StopReason:
         question = episode.question
         if question.answer == CODE:
             return await episode.conclude(prompts.request_answer(question))
-        told = "" if self.libraries else " with the standard library only"
-        request = _FIRST.format(libraries=told) + ("" if self.forced else _FREE)
-        asked = [*prompts.request_answer(question), Message("user", request)]
+        asked = [*prompts.request_answer(question), Message("user", _FIRST)]
         reply = await episode.ask("program", asked)
         blocks = list(fences(spoken(reply)))
         printed = await self._run(episode, blocks[-1][1]) if blocks else _NO_PROGRAM
@@ -65,7 +49,7 @@ class Code2(System):
 
     async def _run(self, episode: Episode, program: str) -> str:
         """What the program prints, or why it does not."""
-        if not self.libraries and (refused := _foreign(program)):
+        if refused := _foreign(program):
             return f"nothing: it imports {refused}, and only the standard library is allowed"
         # As data: whatever the program is, it stays one literal of the code that runs it.
         code = (

@@ -1,14 +1,12 @@
 """``tools``: the model looks up, runs and decides for itself, and ends with ``answer``.
 
-The conversation is append-only, so that an endpoint can keep its beginning, until
-``model.context_tokens`` is near: then old results of tools are condensed.
+The conversation is append-only, so that an endpoint can keep its beginning.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agents import prompts
@@ -16,14 +14,12 @@ from agents.answer_formats import CODE
 from agents.base import StopReason
 from agents.checks import SHOWN_CHARACTERS, cut
 from agents.episode import Episode, System
-from agents.models import CHARACTERS_PER_TOKEN, Message, Reply, ToolCall
+from agents.models import Message, ToolCall
 from agents.toolbox import Toolbox
 
 MAX_CALLS = 16  # of one reply that are executed
 FEW = 3  # replies left, from which on the model is told so
 STALE = 3  # replies in a row that only repeat earlier calls end the loop
-FULL, EMPTIED = 0.8, 0.5  # shares of the context: where results are condensed, and down to what
-KEPT = 200  # characters of a condensed result
 
 
 @dataclass
@@ -85,9 +81,6 @@ class Tools(System):
             made |= calls
             self._warn(episode, results, turn)
             messages += [reply.message, *results]
-            if self._condense(messages, reply, results):
-                recorded = 0
-                made.clear()
         return "iterations"
 
     def _warn(self, episode: Episode, results: list[Message], turn: int) -> None:
@@ -99,26 +92,6 @@ class Tools(System):
         if left <= FEW:
             told = f"{results[-1].text}\n\n[{left} more replies are left: answer]"
             results[-1] = replace(results[-1], content=told)
-
-    def _condense(self, messages: list[Message], reply: Reply, results: Sequence[Message]) -> bool:
-        """Condense old results, oldest first, when the context is nearly full."""
-        window = self.context.model.config.context_tokens
-        if window is None:
-            return False
-        new = sum(len(result.text) for result in results) / CHARACTERS_PER_TOKEN
-        excess = reply.usage.tokens + new - EMPTIED * window
-        if excess < (FULL - EMPTIED) * window:
-            return False
-        condensed = False
-        for place, message in enumerate(messages[: -len(results)]):
-            if excess <= 0:
-                break
-            if message.role == "tool" and len(message.text) > 2 * KEPT:
-                note = f"{message.text[:KEPT]}\n[condensed; call again for all of it]"
-                excess -= (len(message.text) - len(note)) / CHARACTERS_PER_TOKEN
-                messages[place] = replace(message, content=note)
-                condensed = True
-        return condensed
 
 
 async def _result(episode: Episode, box: Toolbox, number: int, call: ToolCall) -> Message:

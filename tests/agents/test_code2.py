@@ -16,9 +16,9 @@ def program(text):
     return f"Here it is.\n```python\n{text}\n```"
 
 
-async def solve(sandbox, first, **options):
+async def solve(sandbox, first):
     model, chat = client(first, ANSWER)
-    trajectory = await Code2(Context(model, sandbox=sandbox), **options).solve(QUESTION)
+    trajectory = await Code2(Context(model, sandbox=sandbox)).solve(QUESTION)
     assert trajectory.stop_reason == "answered", trajectory.error
     assert trajectory.value == ["42", ""]
     return trajectory, chat.prompts
@@ -49,13 +49,7 @@ async def test_whatever_the_program_does_is_shown(live_sandbox, text, shown):
     assert shown in second
 
 
-async def test_libraries_and_no_program_are_switches(live_sandbox):
-    _, (first, second) = await solve(
-        live_sandbox, program("import numpy; print(numpy.int64(42))"), libraries=True, forced=False
-    )
-    assert "standard library only" not in first
-    assert "write no program" in first
-    assert "42" in second
-    trajectory, (_, second) = await solve(live_sandbox, "It is easy.", forced=False)
+async def test_a_reply_without_a_program_runs_nothing(live_sandbox):
+    trajectory, (_, second) = await solve(live_sandbox, "It is easy.")
     assert "nothing: there was no program" in second
     assert not [s for s in trajectory.steps if s.kind == "execute"]

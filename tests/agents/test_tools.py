@@ -285,22 +285,6 @@ async def test_a_failing_part_is_infrastructure(httpserver: HTTPServer, tmp_path
     assert "build it again" in (trajectory.error or "")
 
 
-async def test_old_results_are_condensed_when_the_context_is_nearly_full(
-    httpserver: HTTPServer, llm_doc: Retriever
-):
-    names = ["EwaldSummation", "XRDCalculator", "Lattice", "PhaseDiagram"]
-    plays = [*([("lookup", {"names": [name]})] for name in names), ANSWER]
-    player = Player(httpserver, plays, usage=None)  # tokens are estimated from what was sent
-    trajectory = await solve(model(httpserver, True, context_tokens=10_000), llm_doc, None)
-    assert trajectory.stop_reason == "answered"
-    assert player.results[0].endswith("[condensed; call again for all of it]")
-    assert len(player.results[-1]) > 1000
-    sizes = [len(json.dumps(body)) for body in player.endpoint.bodies]
-    assert max(sizes) < 4 * 10_000 * 1.3
-    models = [step.detail for step in trajectory.steps if step.kind == "model"]
-    assert any(detail.get("earlier") is None for detail in models[1:])  # recorded anew, whole
-
-
 async def test_a_recorded_episode_is_replayed_byte_for_byte(
     httpserver: HTTPServer, llm_doc: Retriever, live_sandbox: Sandbox, tmp_path: Path
 ):
