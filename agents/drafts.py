@@ -58,23 +58,15 @@ class Drafts:
         A draft that was there before, and was not clean, is not executed (``repeated``).
     unreadable
         Replies without code that end an episode which has no draft yet.
-
-    Attributes
-    ----------
-    tried
-        The drafts that were executed.
-    number
-        Iterations so far.
-    reason
-        Why there are no more.
     """
 
     def __init__(
         self, episode: Episode, system: Drafting, *, distinct: bool = False, unreadable: int = 1
     ) -> None:
-        self.tried: list[Draft] = []
-        self.number = 0
-        self.reason: StopReason = "format_error"  # nothing to build on, not even after a repair
+        self.tried: list[Draft] = []  # those that were executed
+        self.number = 0  # of iterations so far
+        # Why there are no more; at first: nothing to build on, not even after a repair.
+        self.reason: StopReason = "format_error"
         self._distinct, self._unreadable = distinct, unreadable
         self._episode, self._system = episode, system
         self._formats = dict(episode.question.formats)

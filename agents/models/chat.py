@@ -72,11 +72,7 @@ async def open_chat(
 ) -> AsyncIterator[Chat]:
     """Build who is asked, and close its connections at the end.
 
-    Raises
-    ------
-    ValueError
-        When the configuration is wrong, a key is missing, or the price is wanted and unknown; in
-        one line.
+    A `ValueError` says in one line what is wrong, or that a price is wanted and unknown.
     """
     checked = read_config(config)
     if priced and find_price(checked) is None:

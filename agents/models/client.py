@@ -42,12 +42,7 @@ _LOG = logging.getLogger(__name__)
 class ModelClient:
     """What answers requests (``None``: nobody), and what a fair experiment needs around it.
 
-    Attributes
-    ----------
-    settings
-        Further fields of a request.
-    adjustments
-        What endpoint and client have agreed to change about the requests, in order.
+    ``adjustments`` are what endpoint and client have agreed to change about the requests, in order.
     """
 
     def __init__(

@@ -22,10 +22,7 @@ def build_model(
 ) -> ModelClient:
     """The client of the model that ``config`` describes, with recordings by ``scene``.
 
-    Raises
-    ------
-    ValueError
-        When a key is missing, ``path`` names nothing, or recordings cannot be read.
+    A `ValueError` says which key is missing, or what cannot be made of ``path`` or recordings.
     """
     if config.provider in {"recorded", "none"}:
         played = Recordings(config, scene) if config.provider == "recorded" else None

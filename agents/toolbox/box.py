@@ -81,15 +81,6 @@ class Toolbox:
         Whether ``answer`` is offered.
     inputs
         Names of the input files.
-
-    Attributes
-    ----------
-    answered
-        The answer that was accepted.
-    succeeded
-        The last code that ran and returned a dict with some of the properties.
-    executed
-        Number of executions.
     """
 
     def __init__(
@@ -105,10 +96,10 @@ class Toolbox:
         self._inputs = inputs
         self._late = self._library is None and hasattr(retriever, "ready")  # it is being made
         self._said: set[str] = set()  # symbols that `resolve` has shown
-        self.executed = 0
+        self.executed = 0  # number of executions
         self._runs: dict[tuple[str, str, tuple[str, ...]], str] = {}
-        self.answered: Answer | None = None
-        self.succeeded: Answer | None = None
+        self.answered: Answer | None = None  # what was accepted
+        self.succeeded: Answer | None = None  # the last code that returned some of the properties
         searches = self._late or self._library is not None
         offered = [*searches * DOCUMENTATION, *(run is not None) * ("run",), *answers * ("answer",)]
         self.tools: Mapping[str, Tool] = {name: getattr(self, name) for name in offered}
@@ -127,13 +118,7 @@ class Toolbox:
         return found
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Result:
-        """Call a tool with arguments that a model wrote.
-
-        Raises
-        ------
-        RetrievalError, SandboxError, BudgetExceeded
-            When a part failed, or may not be used any more.
-        """
+        """Call a tool with arguments that a model wrote; raises what a part raises that failed."""
         tool = self.tools.get(name)
         if tool is None:
             return Result(f"error: no tool {name!r}; there are: {', '.join(self.tools)}", True)

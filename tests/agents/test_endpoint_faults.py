@@ -188,6 +188,10 @@ TABLE: dict[str, Row] = {
     "packed, it says": endpoint(raw(DONE, "gzip")),
     # -- the model's own
     "cut off": model(cut_off("def f("), "length"),
+    **{f"ended by {why}": model(message("text", ended=why), fault)
+       for why, fault in (("max_tokens", "length"), ("MAX_TOKENS", "length"),
+                          ("SAFETY", "content_filter"), ("refusal", "refusal"),
+                          ("guardrail_intervened", "content_filter"))},
     "filtered": model(filtered(), "content_filter"),
     "refused": model(refusal(), "refusal"),
     "a call": model(tool_call(), "tool_call"),
@@ -203,7 +207,8 @@ TABLE: dict[str, Row] = {
     "packed, by another name": nobody(raw(gzip.compress(DONE), "X-GZIP")),
     "odd details of usage": nobody(text("hi", usage=USAGE | {"prompt_tokens_details": "none"})),
     "no reason for its end": nobody(text("hi", ended=None)),
-    "another reason for its end": nobody(text("hi", ended="tool_calls")),
+    **{f"ended well by {why}": nobody(text("hi", ended=why))
+       for why in ("tool_calls", "end_turn", "STOP")},
     "an unknown reason": nobody(text("hi", ended="<b>because</b>")),
     "fields that nobody knows": nobody(choice(more={"a": [1]})),
     "two choices": nobody(changed(lambda body: body["choices"].append(body["choices"][0]))),

@@ -16,7 +16,7 @@ from agents import prompts
 from agents.base import Question
 from agents.episode import Context
 from agents.models import build_model
-from agents.revision import QUERIES, names_in, used_names
+from agents.revision import QUERIES, names_in
 from agents.systems.controls import Reretrieve, Resample
 from agents.systems.rag import GraphRag, Rag
 from agents.systems.reflect import Adaptive, Reflect
@@ -325,13 +325,6 @@ async def test_notes_and_role_say_only_what_is_the_case():
 )
 def test_names_in_a_query_are_identifiers_and_not_words(query: str, names: list[str]):
     assert names_in(query) == names
-
-
-def test_names_that_a_draft_imports_and_uses():
-    code = "from a.b import C, d as e\nimport numpy\n    from x import y\nfrom a.b import C\n"
-    assert used_names(code)[:3] == ["a.b.C", "a.b.d", "x.y"]
-    code = "from a.b import C, D\nx = C.make(1)\nC.make(2)\ny = x.other()\n"
-    assert used_names(code) == ["a.b.C", "a.b.D", "a.b.C.make"]
 
 
 @pytest.mark.parametrize("system", [Reflect, Adaptive])  # nobody knows it by heart

@@ -46,21 +46,15 @@ async def refused(client, tool, **arguments):
 
 GOOD = [
     ("search", {"queries": ["powder diffraction pattern"], "k": 3}, "diffraction"),
-    ("lookup", {"names": ["pymatgen.core.Structure"]}, "[page 1 of "),
     ("lookup", {"names": ["Structure"], "part": "from_spacegroup"}, "from_spacegroup("),
     ("resolve", {"terms": ["ewald summation"]}, "signature: EwaldSummation("),
     ("contents", {"package": "pymatgen.core.ewald"}, "EwaldSummation [class]"),
 ]
 BAD = [
     ("search", {"queries": []}, "List should have at least 1 item"),
-    ("search", {}, "Field required"),
     ("lookup", {"names": ["SpacegroupAnalyser"]}, "pymatgen.symmetry.analyzer.SpacegroupAnalyzer"),
-    ("resolve", {"terms": "x"}, "Input should be a valid list"),
-    ("contents", {"package": "no.such.package"}, "no symbol"),
-    ("run", {"code": ""}, "String should have at least 1 character"),
     ("solve", {"question": ""}, "String should have at least 1 character"),
     ("answer", {"code": "x", "entry": "f"}, "Unknown tool: answer"),
-    ("lookup_api", {"symbol": "x"}, "Unknown tool: lookup_api"),
 ]
 
 

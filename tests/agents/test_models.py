@@ -1,9 +1,21 @@
-"""The model client against a real HTTP server on loopback."""
+"""The model client against a real HTTP server on loopback, and replies that are no answer."""
+
+import asyncio
+import json
+import threading
+import time
 
 import pytest
+from pytest_httpserver import HTTPServer
+from werkzeug import Response
 
+from agents.episode import Context
 from agents.models import Message, ModelConfig, build_model
-from tests.endpoint import Endpoint, config, status, text
+from agents.models.reply import read, sent_of
+from agents.systems.single import Single
+from tests.agents.scripted import code_reply
+from tests.agents.test_systems import QUESTION
+from tests.endpoint import Endpoint, config, cut_off, message, reasoned, refusal, refusing, text
 
 MESSAGES = [Message("user", "hello")]
 USAGE = {"prompt_tokens": 1000, "completion_tokens": 500, "total_tokens": 1500}
@@ -19,19 +31,6 @@ async def test_reply_usage_and_price_come_from_the_endpoint(httpserver):
     assert reply.usage.cost_usd == pytest.approx((1000 * 2 + 500 * 10) / 1e6)
     (sent,) = endpoint.bodies
     assert (sent["model"], sent["temperature"]) == ("local", 0.7)
-
-
-async def test_an_unknown_price_is_null_and_never_invented(httpserver):
-    Endpoint(httpserver).play(text("hi"))
-    model = build_model(config(httpserver, name="gpt-4o"))  # a local server with a famous name
-    assert (await model.ask(MESSAGES, sample="0")).usage.cost_usd is None
-
-
-async def test_a_429_is_retried(httpserver):
-    endpoint = Endpoint(httpserver).play(status(429, retry_after="0"), text("ok"))
-    model = build_model(config(httpserver, max_retries=1))
-    assert (await model.ask(MESSAGES, sample="0")).text == "ok"
-    assert len(endpoint.bodies) == 2
 
 
 async def test_the_cache_keeps_samples_apart(httpserver, tmp_path):
@@ -53,11 +52,129 @@ async def test_the_cache_keeps_samples_apart(httpserver, tmp_path):
 async def test_an_empty_reply_is_not_cached(httpserver, tmp_path):
     endpoint = Endpoint(httpserver).play(text(""))
     model = build_model(config(httpserver), cache=tmp_path)
-    await model.ask(MESSAGES, sample="0")
-    await model.ask(MESSAGES, sample="0")
+    for _ in range(2):
+        await model.ask(MESSAGES, sample="0")
     assert len(endpoint.bodies) == 2
+
+
+async def test_as_many_requests_as_allowed_are_in_flight_and_never_more():
+    """Replies come only once as many wait as may be in flight at all."""
+    full, lock = threading.Event(), threading.Lock()
+    peak = waiting = 0
+
+    def play(_):
+        nonlocal peak, waiting
+        with lock:
+            waiting += 1
+            peak = max(peak, waiting)
+            if peak == 3:
+                full.set()
+        full.wait(60)
+        time.sleep(0.05)
+        with lock:
+            waiting -= 1
+        return text("hi")
+
+    with HTTPServer(threaded=True) as server:
+        model = build_model(config(Endpoint(server).play(play)), concurrency=3)
+        await asyncio.gather(*(model.ask(MESSAGES, sample=str(n)) for n in range(9)))
+        await model.close()
+    assert peak == 3
 
 
 def test_no_key_and_no_endpoint_says_what_to_do():
     with pytest.raises(ValueError, match="model=recorded"):
         build_model(ModelConfig(provider="openai", name="gpt-4o"))
+
+
+TOP = [{"token": " good", "logprob": -0.5}, {"token": "ok", "logprob": -1.5}]
+
+
+def judged(body):
+    """A reply with log-probabilities where they were asked for."""
+    response = message(" good")
+    if body.get("logprobs"):
+        plain = json.loads(response.get_data())
+        first = {"token": " good", "logprob": -0.5, "top_logprobs": TOP[: body["top_logprobs"]]}
+        plain["choices"][0]["logprobs"] = {"content": [first]}
+        response = Response(json.dumps(plain), content_type="application/json")
+    return response
+
+
+async def test_alternatives_of_the_first_token_are_cached(httpserver, tmp_path):
+    endpoint = Endpoint(httpserver).play(judged)
+    model = build_model(config(endpoint), cache=tmp_path / "cache")
+    plain = await model.ask(MESSAGES, sample="0")
+    reply = await model.ask(MESSAGES, sample="0", logprobs=5)
+    assert (plain.logprobs, reply.logprobs) == (None, ({" good": -0.5, "ok": -1.5},))
+    assert [body.get("top_logprobs") for body in endpoint.bodies] == [None, 5]
+    again = await model.ask(MESSAGES, sample="0", logprobs=5)
+    assert again.cached
+    assert again.logprobs == reply.logprobs
+    assert len(endpoint.bodies) == 2
+
+
+@pytest.mark.parametrize("play", ["good", refusing("logprobs", then="good")])
+async def test_an_endpoint_without_them_answers_all_the_same(httpserver, play):
+    endpoint = Endpoint(httpserver).play(play)
+    model = build_model(config(endpoint))
+    replies = [await model.ask(MESSAGES, sample=str(n), logprobs=5) for n in range(2)]
+    assert [(reply.text, reply.logprobs) for reply in replies] == [("good", None)] * 2
+    assert len(endpoint.bodies) == (2 if isinstance(play, str) else 3)  # refused once, remembered
+
+
+CODE = code_reply("return {'a': 1}")
+
+
+def read_choice(**message):
+    body = {"choices": [{"message": message, "finish_reason": "stop"}]}
+    return read(sent_of(body, offered=False, logprobs=False), MESSAGES, ())
+
+
+async def test_reasoning_in_its_own_field_is_kept_apart(httpserver, tmp_path):
+    endpoint = Endpoint(httpserver)
+    for field in ("reasoning_content", "reasoning"):
+        endpoint.play(reasoned("a thought", "the answer", field))
+        model = build_model(config(endpoint), cache=tmp_path / field)
+        replies = [await model.ask(MESSAGES, sample="0") for _ in range(2)]
+        assert [(r.text, r.reasoning) for r in replies] == [("the answer", "a thought")] * 2
+        assert [r.cached for r in replies] == [False, True]
+
+
+def test_reasoning_in_blocks_is_no_text():
+    blocks = [
+        {"type": "thinking", "thinking": "one"},
+        {"type": "reasoning", "summary": [{"type": "summary_text", "text": "two"}]},
+        {"type": "text", "text": "answer"},
+    ]
+    made = read_choice(content=blocks)
+    assert (made.text, made.reasoning) == ("answer", "one\ntwo")
+
+
+def test_hostile_reasoning_ends():
+    nested: object = "deep"
+    for _ in range(100_000):
+        nested = [nested]
+    assert not read_choice(content="x", reasoning=nested).reasoning
+
+
+async def test_a_fault_reaches_the_trajectory_and_its_steps(httpserver):
+    endpoint = Endpoint(httpserver).play(reasoned("I think", "", "reasoning_content"), refusal())
+    trajectory = await Single(Context(build_model(config(endpoint)))).solve(QUESTION)
+    assert (trajectory.code, trajectory.stop_reason) == (None, "format_error")
+    assert trajectory.fault == "refusal"
+    steps = [step.detail for step in trajectory.steps if step.kind == "model"]
+    assert [step.get("fault") for step in steps] == ["empty", "refusal"]
+    assert [step.get("reasoning") for step in steps] == ["I think", None]
+
+
+async def test_a_fault_that_cost_no_code_is_not_the_trajectorys(httpserver):
+    endpoint = Endpoint(httpserver).play(cut_off(CODE + " and besides"))
+    trajectory = await Single(Context(build_model(config(endpoint)))).solve(QUESTION)
+    assert (trajectory.entry, trajectory.fault) == ("f", None)
+
+
+async def test_code_in_a_reasoning_field_is_never_the_answer(httpserver):
+    endpoint = Endpoint(httpserver).play(reasoned(CODE, ""))
+    trajectory = await Single(Context(build_model(config(endpoint)))).solve(QUESTION)
+    assert (trajectory.code, trajectory.fault) == (None, "empty")

@@ -10,7 +10,7 @@ from agents.assistant import read_config
 from agents.models import Message, ModelConfig, ModelError, build_model
 from agents.models.parameters import refused_parameter
 from matsmith.core.errors import UsageError
-from tests.endpoint import Endpoint, config, cut_off, late, refusing, status
+from tests.endpoint import Endpoint, config, late, refusing, status
 
 MESSAGES = [Message("user", "hello")]
 
@@ -21,13 +21,31 @@ async def test_a_temperature_of_null_is_not_sent(httpserver):
     assert "temperature" not in endpoint.bodies[0]
 
 
-async def test_a_refused_temperature_is_dropped_once_and_remembered(httpserver, caplog):
-    endpoint = Endpoint(httpserver).play(refusing("temperature"))
-    model = build_model(config(endpoint))
+LIMIT = "max_completion_tokens"
+
+
+@pytest.mark.parametrize(
+    ("play", "settings", "adjusted"),
+    [
+        (refusing("temperature"), {}, ["temperature not sent"]),
+        (refusing("top_p", "min_p"), {"options": {"top_p": 0.9, "min_p": 0.1}},
+         ["top_p not sent", "min_p not sent"]),
+        (refusing(LIMIT, instead="max_tokens"), {"max_tokens": 50}, [f"{LIMIT} sent as"]),
+        (refusing(LIMIT, "max_tokens"), {"max_tokens": 50},
+         [f"{LIMIT} sent as", "max_tokens not sent"]),
+    ],
+)  # fmt: skip
+async def test_what_is_refused_is_left_out_once_and_remembered(
+    httpserver, caplog, play, settings, adjusted
+):
+    endpoint = Endpoint(httpserver).play(play)
+    model = build_model(config(endpoint, **settings))
     replies = [await model.ask(MESSAGES, sample=str(n)) for n in range(2)]
-    assert ["temperature" in body for body in endpoint.bodies] == [True, False, False]
-    assert all("temperature not sent" in " ".join(reply.adjusted) for reply in replies)
-    assert [r.name for r in caplog.records].count("agents.models.client") == 1
+    for reply in replies:
+        assert reply.text == "hi"
+        assert all(map(str.startswith, reply.adjusted, adjusted))
+    assert len(endpoint.bodies) == 2 + len(adjusted)
+    assert [r.name for r in caplog.records].count("agents.models.client") == len(adjusted)
 
 
 async def test_requests_in_flight_together_change_it_once(httpserver):
@@ -38,42 +56,18 @@ async def test_requests_in_flight_together_change_it_once(httpserver):
     assert len(model.adjustments) == 2
 
 
-async def test_the_limit_is_sent_under_the_name_that_the_endpoint_knows(httpserver):
-    old = refusing("max_completion_tokens", instead="max_tokens", then=cut_off("x"))
-    endpoint = Endpoint(httpserver).play(old)
-    reply = await build_model(config(endpoint, max_tokens=50)).ask(MESSAGES, sample="0")
-    assert [body.get("max_tokens") for body in endpoint.bodies] == [None, 50]
-    assert "max_completion_tokens sent as max_tokens" in reply.adjusted
-
-
-async def test_a_limit_that_goes_by_neither_name_is_dropped(httpserver):
-    endpoint = Endpoint(httpserver).play(refusing("max_completion_tokens", "max_tokens"))
-    reply = await build_model(config(endpoint, max_tokens=50)).ask(MESSAGES, sample="0")
-    assert (reply.text, len(endpoint.bodies)) == ("hi", 3)
-
-
-async def test_an_option_is_dropped_too(httpserver):
-    endpoint = Endpoint(httpserver).play(refusing("top_p", "min_p"))
-    options = {"top_p": 0.9, "min_p": 0.1}
-    reply = await build_model(config(endpoint, options=options)).ask(MESSAGES, sample="0")
-    assert len(reply.adjusted) == 2
-    assert not {"top_p", "min_p"} & endpoint.bodies[-1].keys()
-
-
-async def test_another_400_is_an_error_at_once(httpserver):
-    body = {"error": {"message": "max_tokens is too large for the context; lower temperature"}}
-    endpoint = Endpoint(httpserver).play(status(400, json.dumps(body)))
-    with pytest.raises(ModelError, match="too large"):
+@pytest.mark.parametrize(
+    ("said", "tries"),
+    [
+        ("max_tokens is too large for the context; lower temperature", 1),
+        ("Unsupported parameter: 'temperature'", 2),  # also where it is not sent
+    ],
+)
+async def test_another_400_is_an_error(httpserver, said, tries):
+    endpoint = Endpoint(httpserver).play(status(400, json.dumps({"error": {"message": said}})))
+    with pytest.raises(ModelError, match=said):
         await build_model(config(endpoint, max_tokens=5)).ask(MESSAGES, sample="0")
-    assert len(endpoint.bodies) == 1
-
-
-async def test_an_endpoint_that_refuses_what_is_not_sent_is_an_error(httpserver):
-    body = {"error": {"message": "Unsupported parameter: 'temperature'", "param": "temperature"}}
-    endpoint = Endpoint(httpserver).play(status(400, json.dumps(body)))
-    with pytest.raises(ModelError, match="Unsupported parameter"):
-        await build_model(config(endpoint)).ask(MESSAGES, sample="0")
-    assert len(endpoint.bodies) == 2
+    assert len(endpoint.bodies) == tries
 
 
 @pytest.mark.parametrize(

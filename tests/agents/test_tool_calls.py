@@ -45,12 +45,6 @@ async def test_parallel_calls_come_back_in_order_and_their_results_are_sent(http
     assert [m["tool_call_id"] for m in sent[2:]] == ["call_1", "call_2"]
 
 
-async def test_without_tools_a_call_is_a_fault(httpserver):
-    Endpoint(httpserver).play(tool_calls(("search", "{}")))
-    reply = await build_model(config(httpserver)).ask(MESSAGES, sample="0")
-    assert (reply.fault, reply.tool_calls) == ("tool_call", ())
-
-
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
