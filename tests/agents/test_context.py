@@ -4,12 +4,11 @@ import json
 from itertools import cycle
 
 import pytest
-from werkzeug import Response
 
 from agents.models import ContextError, Message, ModelError, build_model
 from experiments.run.__main__ import main
 from experiments.run.rows import read_rows
-from tests.endpoint import Endpoint, config
+from tests.endpoint import Endpoint, config, status
 from tests.experiments.test_kinds_of_answers import command
 
 ASKED = [Message("user", "word " * 2000)]
@@ -34,14 +33,9 @@ SAYINGS = [
 ]
 
 
-def refused(text, code=400):
-    body = {"error": {"message": text, "type": "invalid_request_error"}}
-    return Response(json.dumps(body), status=code, content_type="application/json")
-
-
 @pytest.mark.parametrize(("saying", "code"), list(zip(SAYINGS, cycle([400, 413, 422]))))
 async def test_what_endpoints_say_about_a_prompt_that_is_too_long(httpserver, saying, code):
-    model = build_model(config(Endpoint(httpserver).play(refused(saying, code))))
+    model = build_model(config(Endpoint(httpserver).play(status(code, saying))))
     with pytest.raises(ContextError, match=saying.split(":", maxsplit=1)[0][:20]):
         await model.ask(ASKED, sample="0")
 
@@ -52,7 +46,7 @@ async def test_what_endpoints_say_about_a_prompt_that_is_too_long(httpserver, sa
     ("Request too large: maximum context length in a minute", 429),  # no window
 ])  # fmt: skip
 async def test_other_errors_are_still_failures(httpserver, saying, code):
-    model = build_model(config(Endpoint(httpserver).play(refused(saying, code))))
+    model = build_model(config(Endpoint(httpserver).play(status(code, saying))))
     with pytest.raises(ModelError) as caught:
         await model.ask(ASKED, sample="0")
     assert not isinstance(caught.value, ContextError)
@@ -68,7 +62,7 @@ async def test_beyond_the_configured_window_nothing_is_sent(httpserver):
 
 
 def test_in_a_run_it_is_scored_and_counted(httpserver, tmp_path):
-    endpoint = Endpoint(httpserver).play(refused(SAYINGS[0]))
+    endpoint = Endpoint(httpserver).play(status(400, SAYINGS[0]))
     assert main(command("objects", endpoint.url, tmp_path / "run", "model.cache=false")) == 0
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert (summary["answers"], summary["infra"], summary["metrics"][0]["sum"]) == (4, 0, 0)

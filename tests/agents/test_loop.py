@@ -18,7 +18,7 @@ from agents.episode import Context
 from agents.models import build_model
 from agents.revision import QUERIES, names_in
 from agents.systems.controls import Reretrieve, Resample
-from agents.systems.rag import GraphRag, Rag
+from agents.systems.rag import Rag
 from agents.systems.reflect import Adaptive, Reflect
 from agents.systems.single import Single
 from retrieval.base import Retriever
@@ -109,10 +109,10 @@ CASES = {
     "single asks once": Case(
         Single, [GOOD], calls=1, executed=0, shows={0: [QUESTION.prompt]}, hides={0: ["document"]}
     ),
-    **{f"{system.name} shows k documents with name and path": Case(
-        system, [GOOD], ["m.A", "m.B", "m.C"], {"k": 2}, documents=[2],
+    "rag shows k documents with name and path": Case(
+        Rag, [GOOD], ["m.A", "m.B", "m.C"], {"k": 2}, documents=[2],
         shows={0: ['<document name="m.A" path="p.py"', "about m.B"]}, hides={0: ["about m.C"]},
-    ) for system in (Rag, GraphRag)},
+    ),
     "a reply without code is answered anew": Case(
         Single, ["<think>```python\ndef f(): ...\n```</think>I would use pymatgen.", GOOD],
         calls=2, hides={1: ["def f()"]},

@@ -67,8 +67,6 @@ async def test_every_tool_with_good_and_bad_arguments(tmp_path):
             assert tool.description
             assert tool.annotations.read_only_hint is True
             assert tool.annotations.open_world_hint is (name == "solve")
-            for parameter in tool.input_schema["properties"].values():
-                assert parameter["description"]
         for name, arguments, said in GOOD:
             text = await call(client, name, **arguments)
             assert said in text

@@ -1,7 +1,6 @@
 """Parameters that endpoints refuse, and the providers that models come from."""
 
 import asyncio
-import json
 
 import pytest
 
@@ -64,7 +63,7 @@ async def test_requests_in_flight_together_change_it_once(httpserver):
     ],
 )
 async def test_another_400_is_an_error(httpserver, said, tries):
-    endpoint = Endpoint(httpserver).play(status(400, json.dumps({"error": {"message": said}})))
+    endpoint = Endpoint(httpserver).play(status(400, said))
     with pytest.raises(ModelError, match=said):
         await build_model(config(endpoint, max_tokens=5)).ask(MESSAGES, sample="0")
     assert len(endpoint.bodies) == tries

@@ -7,11 +7,10 @@ from dataclasses import asdict
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from werkzeug import Response
 
 from agents.models import Message, ModelError, build_model
 from agents.models.calls import MAX_ARGUMENTS, read_calls
-from tests.endpoint import Endpoint, config, message, refusing, text, tool_calls
+from tests.endpoint import Endpoint, config, message, refusing, status, text, tool_calls
 
 MESSAGES: list[Message] = [Message("user", "hello")]
 
@@ -93,11 +92,6 @@ async def test_cached_like_any_request(httpserver, tmp_path):
     assert (await live.ask(MESSAGES, sample="0", tools=TOOLS[:1])).text == "three"
 
 
-def refused(said):
-    body = json.dumps({"error": {"message": said}})
-    return Response(body, status=400, content_type="application/json")
-
-
 REFUSALS = [
     refusing("tools", then='```tool\n{"name": "search", "arguments": {"query": "a"}}\n```'),
     "registry.example/gemma does not support tools",
@@ -114,7 +108,7 @@ async def test_an_endpoint_that_refuses_tools_is_told_of_them_in_text_once(https
     def play(body):
         if callable(said):
             return said(body)
-        return refused(said) if "tools" in body else text(block)
+        return status(400, said) if "tools" in body else text(block)
 
     endpoint = Endpoint(httpserver).play(play)
     model = build_model(config(httpserver))
@@ -132,7 +126,7 @@ async def test_native_means_native_and_other_refusals_stay_errors(httpserver):
     endpoint = Endpoint(httpserver).play(refusing("tools"))
     with pytest.raises(ModelError, match="tools"):
         await build_model(config(httpserver, tools="native")).ask(MESSAGES, sample="0", tools=TOOLS)
-    endpoint.play(refused("This model's maximum context length is 8192 tokens"))
+    endpoint.play(status(400, "This model's maximum context length is 8192 tokens"))
     with pytest.raises(ModelError, match="context length"):
         await build_model(config(httpserver)).ask(MESSAGES, sample="0", tools=TOOLS)
     assert len(endpoint.bodies) == 1
