@@ -1,4 +1,4 @@
-"""Everything that reads a model's text takes linear time: 1 MB of anything is read at once."""
+"""Everything that reads a model's text takes linear time: of anything much is read at once."""
 
 import time
 from collections.abc import Callable
@@ -16,11 +16,11 @@ from retrieval.linking import Linker
 from retrieval.rerank import read_order
 from sandbox.inside import formats
 
-SIZE = 1_000_000
+SIZE = 300_000
 FORMS = (Letters(), Choices(), Block("cif"), File("POSCAR"), Text(), Number("eV"), Json({"a": 1}))
-#: Of the processor, not of the clock. Quadratic reading of 1 MB takes minutes, linear reading less
-#: than half a second.
-SECONDS = 2.0
+#: Of the processor, not of the clock. Quadratic reading takes many seconds, linear reading less
+#: than a fifth of one.
+SECONDS = 0.7
 
 
 def _or_refused(read):
@@ -94,7 +94,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 @pytest.mark.parametrize("parser", PARSERS.values(), ids=PARSERS)
-def test_a_megabyte_of_anything_is_read_at_once(parser, text):
+def test_much_of_anything_is_read_at_once(parser, text):
     began = time.process_time()
     parser(text)
     assert time.process_time() - began < SECONDS
