@@ -22,7 +22,6 @@ from markupsafe import Markup, escape
 
 from experiments.report import plots
 from experiments.report.groups import breakdown
-from experiments.report.lines import legend
 from experiments.report.runs import Run, group_names, load_runs
 from experiments.report.steps import describe_step
 from experiments.report.tables import (
@@ -62,9 +61,14 @@ _ANSWER = TEMPLATES.get_template("answer.html.j2")
 _TONES = {"correct": "good", "partial": "some", "wrong": "bad", "broken": "bad", "unknown": ""}
 
 
-def write_report(folders: Sequence[Path], target: Path) -> None:
-    """Write the page about one or several run folders; ``target`` is replaced atomically."""
-    runs = load_runs(folders)
+def write_report(
+    folders: Sequence[Path], target: Path, values: Sequence[Mapping[str, str]] = ()
+) -> None:
+    """Write the page about one or several run folders; ``target`` is replaced atomically.
+
+    ``values`` are what was chosen for each run of a sweep: the score is drawn over the numbers.
+    """
+    runs = load_runs(folders, values)
     pages = {}
     if len(runs) > 1:
         # The steps are in each run's own page: together they would be too much for one.
@@ -79,15 +83,19 @@ def write_report(folders: Sequence[Path], target: Path) -> None:
 
 def render(runs: Sequence[Run], pages: Mapping[str, str]) -> str:
     """Return the page as text; ``pages`` links to those that hold the steps, by label."""
-    js = (HERE / "page.js").read_text(encoding="utf-8")
+    js, css = ((HERE / f"page.{kind}").read_text(encoding="utf-8") for kind in ("js", "css"))
     texts = Texts()
     many = len(runs) > 1 or any(len(run.summary["seeds"]) > 1 for run in runs)
     ids = list(dict.fromkeys(row.question_id for run in runs for row in run.rows))
     chosen = _sample(ids)
     questions = [_question(runs, key, pages, texts) for key in chosen]
     headings, board = leaderboard(runs)
-    return fill(
-        "page.html.j2",
+    return TEMPLATES.get_template(
+        "page.html.j2"
+    ).render(
+        css=Markup(css),  # noqa: S704 -- our own file, no input
+        css_hash=content_hash(css),
+        made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         title=" on ".join(
             ", ".join(sorted({str(run.summary[part]) for run in runs}))
             for part in ("system", "benchmark")
@@ -102,10 +110,11 @@ def render(runs: Sequence[Run], pages: Mapping[str, str]) -> str:
         metrics=metrics_of(runs),
         headings=headings,
         board=board,
-        forest=plots.forest(_forest_lines(runs), about="shares with 95 % intervals"),
+        forest=plots.forest(_forest_lines(runs)),
         comparison_headings=COMPARISON_HEADINGS,
         comparisons=comparison_lines(runs),
-        key=legend([run.label for run in runs]) if len(runs) > 1 else "",
+        key=plots.legend([run.label for run in runs]) if len(runs) > 1 else "",
+        curves=list(plots.over_choices(runs)),
         spend=[plots.over_budget(runs, "tokens"), plots.over_budget(runs, "calls")],
         areas=[(one, breakdown(runs, one)) for one in LABELS if group_names(runs, one)[1:]],
         failures=plots.failures(runs),
@@ -114,17 +123,6 @@ def render(runs: Sequence[Run], pages: Mapping[str, str]) -> str:
         seed_spreads=seed_spreads,
         passes=passes,
         counted=counted,
-    )
-
-
-def fill(template: str, **values: Any) -> str:
-    """A page of ours with its style sheet and the time; everything in it is escaped."""
-    css = (HERE / "page.css").read_text(encoding="utf-8")
-    return TEMPLATES.get_template(template).render(
-        css=Markup(css),  # noqa: S704 -- our own file, no input
-        css_hash=content_hash(css),
-        made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        **values,
     )
 
 

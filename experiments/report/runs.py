@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,13 +24,15 @@ GROUPS = 20  # of a break-down
 class Run:
     """A finished (or interrupted) run; ``label`` is unique among the runs of one report.
 
-    ``rows`` are the verdicts that count: the latest of each selected question and seed.
+    ``rows`` are the verdicts that count: the latest of each selected question and seed; ``values``
+    what was chosen for it in a sweep.
     """
 
     folder: Path
     summary: dict[str, Any]
     rows: tuple[Row, ...]
     label: str
+    values: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def scored(self) -> tuple[Row, ...]:
@@ -105,8 +107,8 @@ def tally(rows: Iterable[Row], measured: Callable[[Row], tuple[float, float]]) -
     return {key: Tally(*values) for key, values in sums.items()}
 
 
-def load_runs(folders: Sequence[Path]) -> list[Run]:
-    """Read run folders; labels tell them apart by what differs between them."""
+def load_runs(folders: Sequence[Path], values: Sequence[Mapping[str, str]] = ()) -> list[Run]:
+    """Read run folders; labels tell them apart by what differs, else by their ``values``."""
     summaries = []
     for folder in folders:
         if not (folder / "summary.json").exists():
@@ -115,11 +117,23 @@ def load_runs(folders: Sequence[Path]) -> list[Run]:
         if any("unit" not in metric for metric in summary.get("metrics", [{}])):
             raise UsageError(f"{folder}: was written by another version of matsmith")
         summaries.append(summary)
+    values = values or [{}] * len(folders)
+    parts = ("system", "retrieval", "model", "benchmark", "level")
+    told_apart = [part for part in parts if len({s.get(part) for s in summaries}) > 1]
+    labels = [
+        " + ".join(str(summary.get(part)) for part in told_apart or ["system"])
+        for summary in summaries
+    ]
+    if len(set(labels)) < len(labels):
+        chosen = [", ".join(f"{key} {value}" for key, value in each.items()) for each in values]
+        labels = [
+            f"{label} ({more or folder.name})"
+            for label, more, folder in zip(labels, chosen, folders, strict=True)
+        ]
+    found = zip(folders, summaries, labels, values, strict=True)
     return [
-        Run(folder, summary, tuple(_selected(folder, summary)), label)
-        for folder, summary, label in zip(
-            folders, summaries, labels(summaries, folders), strict=True
-        )
+        Run(folder, summary, tuple(_selected(folder, summary)), label, chosen)
+        for folder, summary, label, chosen in found
     ]
 
 
@@ -132,16 +146,3 @@ def _selected(folder: Path, summary: dict[str, Any]) -> list[Row]:
     }
     wanted = [(question, seed) for question in ids for seed in seeds]
     return [latest[key] for key in wanted if key in latest]
-
-
-def labels(summaries: Sequence[dict[str, Any]], folders: Sequence[Path]) -> list[str]:
-    """Short names of runs: what differs between them, else their folders."""
-    parts = ("system", "retrieval", "model", "benchmark", "level")
-    told_apart = [part for part in parts if len({s.get(part) for s in summaries}) > 1]
-    found = [
-        " + ".join(str(summary.get(part)) for part in told_apart or ["system"])
-        for summary in summaries
-    ]
-    if len(set(found)) == len(found):
-        return found
-    return [f"{label} ({folder.name})" for label, folder in zip(found, folders, strict=True)]

@@ -17,7 +17,7 @@ from rich.text import Text
 from experiments.report.cells import csv_text, money, number, percent, probability
 from experiments.report.runs import Run, load_runs, tally
 from experiments.run.rows import Row
-from experiments.scorers.base import ALL_CORRECT, PARTS, Metric, amount, measuring
+from experiments.scorers.base import ALL_CORRECT, FIRST_WRONG, PARTS, Metric, amount, measuring
 from experiments.stats import (
     mcnemar,
     paired_difference,
@@ -51,6 +51,7 @@ def _columns(runs: Sequence[Run]) -> dict[str, Callable[[Run], str]]:
     """Headings, and what they say of a run; a column is a line here."""
     metrics = {f"{m.title} {m.unit}".strip(): partial(shown, metric=m) for m in metrics_of(runs)}
     return {
+        **{key: partial(_chosen, key=key) for run in runs for key in run.values},
         "system": lambda run: str(run.summary["system"]),
         "retrieval": lambda run: str(run.summary["retrieval"]),
         "model": lambda run: run.model,
@@ -64,6 +65,7 @@ def _columns(runs: Sequence[Run]) -> dict[str, Callable[[Run], str]]:
         "cost per right part": _each,
         "judge": _judge,
         "seconds": lambda run: f"{run.summary['seconds']:.0f}",
+        FIRST_WRONG: _broken,
         "faulty replies": lambda run: counted(run.summary.get("reply_faults", {})) or "-",
         "without verdict": _without_verdict,
         "machines": _machines,
@@ -79,6 +81,10 @@ def leaderboard(runs: Sequence[Run]) -> Table:
     cells = {heading: list(map(told, runs)) for heading, told in _columns(runs).items()}
     kept = {heading: cell for heading, cell in cells.items() if set(cell) != {"-"}}
     return list(kept), [list(line) for line in zip(*kept.values(), strict=True)]
+
+
+def _chosen(run: Run, key: str) -> str:
+    return run.values.get(key, "-")
 
 
 def _questions(run: Run) -> str:
@@ -110,6 +116,28 @@ def _machines(run: Run) -> str:
     """By sandbox, how many; a dash where it was this one or another, but only one."""
     machines = run.summary.get("machines", {})
     return counted(machines) if sum(machines.values()) > 1 else "-"
+
+
+def _broken(run: Run) -> str:
+    """How many answers broke at which link, in the order of the chain; a dash: not followed.
+
+    ``link 1`` is a call that takes nothing of another one.
+    """
+    if not any(FIRST_WRONG in row.artefacts for row in run.scored):
+        return "-"
+    counts = Counter(map(_link, run.scored))
+    ends = {"no code:": 0, "after the last link:": 2, "all right:": 3}
+    order = sorted(counts, key=lambda name: (ends.get(name, 1), len(name), name))
+    return counted({name: counts[name] for name in order})
+
+
+def _link(row: Row) -> str:
+    if row.all_correct:
+        return "all right:"
+    first, _, _ = row.artefacts.get(FIRST_WRONG, "").partition(" of ")
+    if not first:
+        return "no code:"
+    return f"link {first}:" if first.isdecimal() else "after the last link:"
 
 
 def _each(run: Run) -> str:

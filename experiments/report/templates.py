@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from experiments.report.cells import money, number
 
@@ -18,6 +19,10 @@ TEMPLATES.tests["contains"] = contains
 
 
 @cache
-def shapes() -> Any:
-    """The macros of ``shapes.html.j2``."""
+def _shapes() -> Any:
     return TEMPLATES.get_template("shapes.html.j2").module
+
+
+def shape(name: str, *values: object) -> Markup:
+    """What a macro of ``shapes.html.j2`` draws."""
+    return Markup(getattr(_shapes(), name)(*values))  # noqa: S704 -- escaped in there

@@ -33,7 +33,6 @@ def run_all(configs: Sequence[RunConfig], values: Sequence[Mapping[str, str]] = 
     """
     # They take seconds to import: not for --help or a wrong argument.
     from experiments.report import print_table, write_report  # noqa: PLC0415
-    from experiments.report.grid import Result, write_curves  # noqa: PLC0415
     from experiments.run.loop import execute_all  # noqa: PLC0415
     from experiments.run.setup import check_prices  # noqa: PLC0415
     from experiments.run.store import read_json  # noqa: PLC0415
@@ -56,7 +55,12 @@ def run_all(configs: Sequence[RunConfig], values: Sequence[Mapping[str, str]] = 
 
     asyncio.run(execute_all(runs, console, ended=ended))
     results = [found[runs.index(config)] for config in configs]
-    folders = list(dict.fromkeys(one for one in results if isinstance(one, Path)))
+    chosen = {
+        one: each
+        for one, each in zip(results, values or [{}] * len(results), strict=True)
+        if isinstance(one, Path)
+    }
+    folders = list(chosen)
     with console.status("Writing the report"):
         reports = [folder / "report.html" for folder in folders]
         for folder, report in zip(folders, reports, strict=True):
@@ -64,9 +68,7 @@ def run_all(configs: Sequence[RunConfig], values: Sequence[Mapping[str, str]] = 
         if len(folders) > 1:
             digest = hashlib.sha256("".join(sorted(f.name for f in folders)).encode()).hexdigest()
             reports.append(folders[0].parent / f"comparison-{digest[:8]}.html")
-            write_report(folders, reports[-1])
-            cells = [Result.of(*cell) for cell in zip(values, results, strict=False)]
-            reports += write_curves(folders[0].parent / f"curves-{digest[:8]}.html", cells)
+            write_report(folders, reports[-1], list(chosen.values()))
     if folders:
         print_table(folders, console)
     for report in reports:

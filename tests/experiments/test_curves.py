@@ -1,13 +1,12 @@
 """A grid of runs: every cell an ordinary run, one table, plots with intervals."""
 
-import csv
 from dataclasses import replace
 
 from agents.answer_formats import Number
 from agents.base import Question
 from agents.episode import Context
 from experiments.benchmarks.own import Task
-from experiments.report.lines import Point, lines
+from experiments.report.plots import lines
 from experiments.run.__main__ import main
 from experiments.run.rows import read_rows
 from experiments.run.store import Store, read_json
@@ -52,10 +51,9 @@ class Climber(Patient):
         return replace(plain, question_id=question.id, value=value)
 
 
-def page_and_table(out):
-    (page,) = out.glob("curves-*.html")
-    with page.with_suffix(".csv").open(newline="") as file:
-        return page.read_text(), list(csv.DictReader(file))
+def page(out):
+    (found,) = out.glob("comparison-*.html")
+    return found.read_text()
 
 
 def test_a_grid_from_words_to_curves_and_again(tmp_path, capsys):
@@ -64,28 +62,17 @@ def test_a_grid_from_words_to_curves_and_again(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "Traceback" in printed
     assert "failed: no world is 13 deep <b>" in printed
-    text, rows = page_and_table(tmp_path)
-    assert [(row["depth"], row["size"]) for row in rows] == [
-        ("1", "10"), ("1", "200"), ("3", "10"), ("3", "200"), ("13", "10"), ("13", "200"),
-        ("14", "10"), ("14", "200"),
-    ]  # fmt: skip
-    shares = {row["depth"]: row["share"] for row in rows}
-    assert shares == {"1": "0.75", "3": "0.25", "13": "", "14": ""}
-    assert {row["low"] + row["high"] for row in rows} == {""}  # of four questions
-    assert rows[-3]["problem"] == "no world is 13 deep <b>"
-    assert rows[-1]["problem"] == "ZeroDivisionError: a planted bug"
-    # Nothing known is not zero.
-    assert {rows[-1][key] for key in ("passed", "tokens per answer", "US dollars")} == {""}
-    assert {row[FIRST_WRONG] for row in rows} == {""}  # this benchmark follows no calls
-    assert rows[0]["tokens per answer"] == "15.0"
-    assert "no world is 13 deep &lt;b&gt;" in text
-    assert "<script" not in text
-    assert "First wrong link" not in text
-    # Over depth for two sizes (two depths with a value each), over size for two depths, tokens.
-    assert text.count("<polyline") == 4
-    assert text.count("<circle") == 2 * 2 + 2 * 2 + 4
-    for heading in ("Over depth, size 200", "Over size, depth 3", "Over tokens per answer"):
-        assert heading in text
+    text = page(tmp_path)
+    for label in ("depth 1, size 10", "depth 3, size 200"):
+        assert f"({label})" in text
+    assert "First wrong link" not in text  # this benchmark follows no calls
+    # Over depth for two sizes (two depths with a value each), over size for two depths; budgets.
+    curves = text.partition("<h2>Over depth")[2].partition("<h2>At equal")[0]
+    assert curves.count("<polyline") == 4
+    assert curves.count("<circle") == 2 * 2 + 2 * 2
+    for heading in ("Over depth, size 200", "Over size, depth 3"):
+        assert f"<h2>{heading}</h2>" in text
+    assert "all, depth 3: 25.0 %" in text
     before = {path: list(read_rows(path)) for path in tmp_path.glob("*/results.jsonl")}
     assert len(before) == 4
     assert main(words) == 1
@@ -96,12 +83,12 @@ def test_a_grid_from_words_to_curves_and_again(tmp_path, capsys):
 def test_seeds_are_pooled_and_series_are_what_is_no_number(tmp_path):
     words = [*GRID, "+benchmark.seed=1,2", "+benchmark.depth=1,2", "benchmark.level=scaffold,goal"]
     assert main([*words, f"out={tmp_path}"]) == 0
-    text, rows = page_and_table(tmp_path)
-    assert len(rows) == 8
-    assert "Over depth" in text
-    assert "Over seed" not in text
-    # One point per depth and level in either plot: both seeds together.
-    assert text.count("<circle") == 2 * 2 * 2
+    text = page(tmp_path)
+    assert len(list(tmp_path.glob("*/summary.json"))) == 8
+    assert "<h2>Over seed" not in text
+    # One point per depth and level: both seeds together.
+    curves = text.partition("<h2>Over depth")[2].partition("<h2>At equal")[0]
+    assert curves.count("<circle") == 2 * 2
 
 
 def test_a_run_in_use_by_another_process_is_left_to_it(tmp_path, capsys):
@@ -120,25 +107,20 @@ def test_what_comes_to_the_same_run_is_run_once(tmp_path, capsys):
     sources = "retrieval=code,official_doc"  # of a system that retrieves nothing
     assert main([*GRID[:-1], sources, f"out={tmp_path}"]) == 0
     assert len(list(tmp_path.glob("*/summary.json"))) == 1
-    assert not list(tmp_path.glob("curves-*"))  # no number varies
 
 
-def test_lines_are_equally_far_apart_or_to_scale():
+def test_lines_are_equally_far_apart():
     point = Interval(0.5, 0.25, 0.75)
-    drawn = lines(
-        {"<a>": [Point(8, point), Point(1, point)], "b": []},
-        about="x", axis="depth", ticks=[1, 2, 4, 8],
-    )  # fmt: skip
+    series = {"<a>": [(8, point), (1, point)], "b": []}
+    drawn = lines(series, about="x", axis="depth", ticks=[1, 2, 4, 8])
     assert drawn.count("<circle") == 2
     assert "&lt;a&gt;, depth 8: 50.0 [25.0, 75.0] %" in drawn
     assert all(f">{tick}</text>" in drawn for tick in (1, 2, 4, 8))
-    scaled = lines({"a": [Point(0, point), Point(4000, point)]}, about="x", axis="tokens")
-    assert "polyline" not in scaled
-    assert ">4k</text>" in scaled
+    assert ">4k</text>" in lines({"a": [(4000, point)]}, about="x", axis="tokens", ticks=[4000])
     assert lines({"a": []}, about="x", axis="depth", ticks=[1]) == ""
 
 
-def test_which_link_breaks_first_stands_on_the_page_and_in_the_table(tmp_path, monkeypatch):
+def test_which_link_breaks_first_stands_on_the_page(tmp_path, monkeypatch):
     original = FunctionScorer.score
     said = {"q0-0": "1 of 4", "q1-0": "3 of 4", "q2-0": "none"}
 
@@ -150,8 +132,9 @@ def test_which_link_breaks_first_stands_on_the_page_and_in_the_table(tmp_path, m
     words = [*GRID, "+benchmark.depth=3,9", f"out={tmp_path}"]
     monkeypatch.setattr(FunctionScorer, "score", followed)
     assert main(words) == 0
-    text, rows = page_and_table(tmp_path)
-    first, second = (row[FIRST_WRONG] for row in rows)
-    assert first == "no code: 1, link 3: 1, after the last link: 1, all right: 1"
-    assert second == "no code: 1, link 1: 1, link 3: 1, after the last link: 1"
-    assert f">{second}</span></td>" in text
+    text = page(tmp_path)
+    for broken in (
+        "no code: 1, link 3: 1, after the last link: 1, all right: 1",
+        "no code: 1, link 1: 1, link 3: 1, after the last link: 1",
+    ):
+        assert f">{broken}</span></td>" in text

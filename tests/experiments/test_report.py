@@ -18,7 +18,6 @@ from agents.drawing import structure_svg
 from experiments.report import __main__ as report_command
 from experiments.report import plots, write_report
 from experiments.report.cells import money
-from experiments.report.grid import Result, write_curves
 from experiments.report.runs import load_runs
 from experiments.report.tables import (
     comma_separated,
@@ -208,16 +207,15 @@ def test_nothing_covers_or_sticks_out_in_light_or_dark_on_a_screen_or_a_phone(ma
         for source in ("llm_doc", "another_source"):
             options = {"system": {"name": name}, "retrieval": {"name": source}, "seeds": 6}
             runs.append(make_run(f"{name}-{source}", rows, **options))
-    write_report(runs, tmp_path / "page.html")
-    values = ({"depth": f"{1 + i // 2}", "system": "ab"[i % 2]} for i in itertools.count())
-    write_curves(tmp_path / "curves.html", list(map(Result.of, values, runs)))
-    looks = itertools.product((("page", 4), ("curves", 2)), (1400, 400), (False, True))
+    values = [{"depth": f"{1 + i // 2}", "system": "ab"[i % 2]} for i in range(len(runs))]
+    write_report(runs, tmp_path / "page.html", values)
+    looks = itertools.product((1400, 400), (False, True))
     with chromium.browser(tmp_path / "profile") as tab:
-        for (name, figures), width, dark in looks:
-            tab.open((tmp_path / f"{name}.html").as_uri(), width=width, dark=dark)
+        for width, dark in looks:
+            tab.open((tmp_path / "page.html").as_uri(), width=width, dark=dark)
             tab.wait("document.getElementById('no-texts') === null")
             tab.evaluate("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
-            assert tab.evaluate("document.querySelectorAll('figure').length") == figures
+            assert tab.evaluate("document.querySelectorAll('figure').length") == 5
             tall = "[...document.querySelectorAll('.track')].every((e) => e.clientHeight < 40)"
             assert tab.evaluate(tall)
             ground = tab.evaluate("getComputedStyle(document.body).backgroundColor")
