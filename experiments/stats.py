@@ -193,13 +193,3 @@ def pass_at(k: int, right: int, tried: int) -> float:
 def pass_all(k: int, right: int, tried: int) -> float:
     """Chance that all of ``k`` answers are right (pass^k): Yao et al. 2024 (arXiv:2406.12045)."""
     return comb(right, k) / comb(tried, k)
-
-
-def mcnemar(first: Mapping[str, bool], second: Mapping[str, bool]) -> float | None:
-    """Exact two-sided McNemar test on pass/fail per question; ``None`` without shared ones."""
-    shared = first.keys() & second.keys()
-    if not shared:
-        return None
-    gained = sum(second[key] and not first[key] for key in shared)
-    lost = sum(first[key] and not second[key] for key in shared)
-    return float(stats.binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0

@@ -19,7 +19,6 @@ from experiments.report.runs import Run, load_runs, tally
 from experiments.run.rows import Row
 from experiments.scorers.base import ALL_CORRECT, FIRST_WRONG, PARTS, Metric, amount, measuring
 from experiments.stats import (
-    mcnemar,
     paired_difference,
     paired_permutation,
     pass_all,
@@ -181,7 +180,6 @@ COMPARISON_HEADINGS = (
     "shared questions",
     "primary metric, points",
     "p (permutation)",
-    "p (McNemar, all correct)",
 )
 
 
@@ -204,22 +202,9 @@ def comparison_lines(runs: Sequence[Run]) -> list[tuple[str, ...]]:
                 str(len(shared)),
                 percent(paired_difference(one, two)),
                 probability(paired_permutation(one, two)),
-                probability(_mcnemar(first, second)),
             )
         )
     return found
-
-
-def _mcnemar(first: Run, second: Run) -> float | None:
-    seeds = set(first.summary["seeds"]) & set(second.summary["seeds"])
-    if not seeds:
-        return None
-    seed = min(seeds)
-    one, two = (
-        {row.question_id: row.all_correct for row in run.scored if row.seed == seed}
-        for run in (first, second)
-    )
-    return mcnemar(one, two)
 
 
 def seed_spreads(run: Run) -> str:

@@ -151,7 +151,6 @@ class Workers:
     client: Client
     launcher: LauncherConfig
     console: Console
-    one_by_one: bool = field(default=False, init=False)
     threads: dict[str, int] = field(default_factory=dict)
     unfit: dict[str, str] = field(default_factory=dict)
     gone: str | None = None
@@ -182,7 +181,7 @@ class Workers:
             "environments": list(plan.environments),
             "warm": plan.warm,
         }
-        yield Team(self._place, self._leave, partial(self._answers, plan, store, asked))
+        yield Team(self._place, self._leave, partial(self._answer, plan, store, asked))
 
     async def watch(self) -> None:
         """Look which workers there are, for as long as this runs."""
@@ -206,11 +205,10 @@ class Workers:
             self._changed.set()
             await asyncio.sleep(LOOK)
 
-    async def _place(self) -> int:
+    async def _place(self) -> None:
         while self._taken >= sum(self.threads.values()):
             await self._change()
         self._taken += 1
-        return self.launcher.batch
 
     def _leave(self) -> None:
         self._taken -= 1
@@ -231,24 +229,25 @@ class Workers:
             said = f"worker {worker} takes no work: {printable(reason)}"
             self.console.print(said, style="yellow", markup=False, highlight=False, soft_wrap=True)
 
-    async def _answers(
-        self, plan: Plan, store: Store, asked: Mapping[str, Any], jobs: Sequence[Job]
-    ) -> list[Answered]:
-        questions = [(job.sample.question.id, job.seed) for job in jobs]
+    async def _answer(
+        self, plan: Plan, store: Store, asked: Mapping[str, Any], job: Job
+    ) -> Answered:
+        question = (job.sample.question.id, job.seed)
         while True:
             try:
-                result = await self._result({**asked, "questions": questions})
+                result = await self._result({**asked, "question": question})
             except CrewError:
                 raise
             except Exception as error:  # noqa: BLE001 - of Dask, of a worker: never of an answer
                 said = f"no worker could answer: {type(error).__name__}: {error}"
-                return [unanswered(plan, job, said) for job in jobs]
+                return unanswered(plan, job, said)
             try:
                 store.remember_packages(result["packages"])
             except UsageError as error:  # answers of other versions cannot share a table
                 self._refuse(result["worker"], str(error))
                 continue
-            return [Answered(Row(**row), *rest) for row, *rest in result["answers"]]
+            row, trajectory, figures = result["answer"]
+            return Answered(Row(**row), trajectory, figures)
 
     async def _result(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """What a worker makes of a task, whichever it is and however often it moves."""

@@ -10,10 +10,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -32,8 +31,6 @@ from sandbox.base import SandboxError
 
 #: Name of the plugin.
 NAME = "matsmith"
-#: Configurations that a worker keeps warm: those of a sweep come one after the other.
-WARM = 3
 
 #: The first task of a worker makes its site.
 _FIRST = threading.Lock()
@@ -53,7 +50,6 @@ class _Warm:
     samples: Mapping[str, Sample]
     stack: AsyncExitStack
     users: int = 0
-    used: float = field(default_factory=time.monotonic)
 
 
 class Site(WorkerPlugin):
@@ -87,14 +83,13 @@ class Site(WorkerPlugin):
             return {"unfit": str(error)}
         warm.users += 1
         try:
-            jobs = [Job(warm.samples[name], seed) for name, seed in asked["questions"]]
-            answered = [await warm.answerer.answer(job) for job in jobs]
+            name, seed = asked["question"]
+            answered = await warm.answerer.answer(Job(warm.samples[name], seed))
         finally:
             warm.users -= 1
-            warm.used = time.monotonic()
         return {
             "packages": {name: dict(v) for name, v in warm.answerer.packages.items()},
-            "answers": [(one.row.model_dump(), one.trajectory, one.figures) for one in answered],
+            "answer": (answered.row.model_dump(), answered.trajectory, answered.figures),
         }
 
     async def _open(self, asked: Asked) -> _Warm:
@@ -112,8 +107,7 @@ class Site(WorkerPlugin):
 
     async def _build(self, asked: Asked) -> _Warm:
         built = {k: t.result() for k, t in self._warm.items() if t.done() and not t.exception()}
-        idle = sorted((k for k in built if not built[k].users), key=lambda k: built[k].used)
-        await self._close(idle[: max(0, len(self._warm) - WARM)])
+        await self._close([key for key, warm in built.items() if not warm.users])
         config = validate(asked["config"])
         benchmark = await asyncio.to_thread(build_benchmark, config)
         samples = await asyncio.to_thread(load_samples, benchmark, config)
@@ -144,9 +138,9 @@ class Site(WorkerPlugin):
 
 
 def answer(asked: Asked) -> dict[str, Any]:
-    """The task: answer questions (pairs of id and seed) on the worker that it runs on.
+    """The task: answer a question (id and seed) on the worker that it runs on.
 
-    Returns ``answers`` (row, trajectory, figures) and ``packages``, or ``unfit``: why this worker
+    Returns ``answer`` (row, trajectory, figures) and ``packages``, or ``unfit``: why this worker
     cannot answer; always ``worker``.
     """
     worker = get_worker()

@@ -40,8 +40,6 @@ class LauncherConfig(BaseModel, extra="forbid", frozen=True):
     workers
         Worker processes to start. Each answers ``concurrency`` questions at once; those of a
         running scheduler answer as many as they have threads.
-    batch
-        Questions of one task, answered one after the other.
     patience
         Seconds to wait for a worker where there is none, before the run stops.
     queue, account, walltime, memory, cores
@@ -55,7 +53,6 @@ class LauncherConfig(BaseModel, extra="forbid", frozen=True):
     name: Literal["local", "dask", "slurm"] = "local"
     address: str | None = None
     workers: PositiveInt = 2
-    batch: PositiveInt = 1
     patience: PositiveFloat = 600.0
     queue: str | None = None
     account: str | None = None

@@ -43,18 +43,12 @@ def run_all(configs: Sequence[RunConfig], values: Sequence[Mapping[str, str]] = 
         check_prices(config)
         if config not in runs:
             runs.append(config)
-    found: dict[int, Path | Exception] = {}
-
-    def ended(config: RunConfig, result: Path | Exception) -> None:
-        if isinstance(result, Exception) and len(configs) == 1:
-            raise result
-        found[runs.index(config)] = result
-        if isinstance(result, Exception) and not isinstance(result, ActionableError):
-            text = "".join(traceback.format_exception(result))
+    ended = asyncio.run(execute_all(runs, console))
+    for error in ended:
+        if isinstance(error, Exception) and not isinstance(error, ActionableError):
+            text = "".join(traceback.format_exception(error))
             console.print(printable(text), markup=False, highlight=False)
-
-    asyncio.run(execute_all(runs, console, ended=ended))
-    results = [found[runs.index(config)] for config in configs]
+    results = [ended[runs.index(config)] for config in configs]
     chosen = {
         one: each
         for one, each in zip(results, values or [{}] * len(results), strict=True)

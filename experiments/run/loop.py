@@ -43,51 +43,25 @@ from matsmith.core.progress import meter as counting
 FAILURES = 100
 
 
-async def execute_all(
-    configs: Sequence[RunConfig],
-    console: Console,
-    *,
-    ended: Callable[[RunConfig, Path | Exception], None] | None = None,
-) -> list[Path]:
+async def execute_all(configs: Sequence[RunConfig], console: Console) -> list[Path | Exception]:
     """Execute runs in their order, in one event loop: clients keep their connections in it.
 
-    ``ended`` is told of each run as it ends: its folder, or why it could not start or end. Without
-    it an exception is raised. Returns the folders of the runs that ended.
+    Returns the folder of each, or why it could not start or end; that of a single run is raised.
     """
-    folders: dict[int, Path] = {}
-
-    async def one(number: int, config: RunConfig, crew: Crew, handed_out: asyncio.Event) -> None:
-        try:
-            folders[number] = await execute(config, console, crew, handed_out=handed_out)
-        except Exception as error:
-            if ended is None:
-                raise
-            ended(config, error)
-        else:
-            if ended is not None:
-                ended(config, folders[number])
-        finally:
-            handed_out.set()
-
-    async with open_crew(configs, console) as crew, asyncio.TaskGroup() as group:
-        for number, config in enumerate(configs):
-            handed_out = asyncio.Event()
-            run = group.create_task(one(number, config, crew, handed_out))
-            await (asyncio.wait({run}) if crew.one_by_one else handed_out.wait())
-    return list(dict.fromkeys(folders[number] for number in sorted(folders)))
+    ended: list[Path | Exception] = []
+    async with open_crew(configs, console) as crew:
+        for config in configs:
+            try:
+                ended.append(await execute(config, console, crew))
+            except Exception as error:
+                if len(configs) == 1:
+                    raise
+                ended.append(error)
+    return ended
 
 
-async def execute(
-    config: RunConfig,
-    console: Console,
-    crew: Crew | None = None,
-    *,
-    handed_out: asyncio.Event | None = None,
-) -> Path:
-    """Run whatever is not finished yet, and write the summary; returns the run folder.
-
-    ``handed_out`` is set when no question waits for somebody to answer it.
-    """
+async def execute(config: RunConfig, console: Console, crew: Crew | None = None) -> Path:
+    """Run whatever is not finished yet, and write the summary; returns the run folder."""
     benchmark = build_benchmark(config)
     all_samples = load_samples(benchmark, config)
     samples = select(all_samples, config)
@@ -136,13 +110,7 @@ async def execute(
             meter,
             warm=any(sample.question.answer == CODE for sample in samples),
         )
-        shown = counting(
-            config.system.name,
-            total,
-            done=total - len(jobs),
-            console=console,
-            live=crew.one_by_one,
-        )
+        shown = counting(config.system.name, total, done=total - len(jobs), console=console)
         try:
             async with AsyncExitStack() as stack:
                 began = time.monotonic()
@@ -151,7 +119,7 @@ async def execute(
                 with shown as progress:
                     if team is not None:
                         foretell = None if foretold else partial(console.print, highlight=False)
-                        work = Work(plan, store, team, progress, handed_out, len(jobs), foretell)
+                        work = Work(plan, store, team, progress, foretell)
                         stopped = await work.through(jobs)
                 prepared, answered = ready - began, time.monotonic() - ready
                 console.print(
@@ -205,9 +173,8 @@ class Work:
     store: Store
     team: Team
     progress: Progressing
-    handed_out: asyncio.Event | None = None
-    left: int = 0
     foretell: Callable[[str], None] | None = None
+    left: int = 0
     first: list[Row] = field(default_factory=list)
     failures: int = 0  # consecutive
     gone: str | None = None  # why nobody is left to answer
@@ -217,20 +184,18 @@ class Work:
     async def through(self, jobs: Sequence[Job]) -> str | None:
         """Do all jobs in their order; returns what left questions unanswered."""
         waiting = deque(jobs)
+        self.left = len(jobs)
         async with asyncio.TaskGroup() as group:
             while waiting and self._stopped() is None:
                 try:
-                    room = await self.team.place()
+                    await self.team.place()
                 except CrewError as error:
                     self.gone = str(error)
                     break
                 if self._stopped() is not None:  # by what was answered meanwhile
                     self.team.leave()
                     break
-                batch = [waiting.popleft() for _ in range(min(room, len(waiting)))]
-                group.create_task(self._do(batch))
-            if self.handed_out is not None:
-                self.handed_out.set()
+                group.create_task(self._do(waiting.popleft()))
         return self._stopped() if waiting else self.gone
 
     def _stopped(self) -> str | None:
@@ -241,10 +206,9 @@ class Work:
         count = self.failures
         return f"{count} consecutive questions failed" if count >= FAILURES else None
 
-    async def _do(self, batch: Sequence[Job]) -> None:
+    async def _do(self, job: Job) -> None:
         try:
-            for job, answered in zip(batch, await self.team.answer(batch), strict=True):
-                self._keep(job, answered)
+            self._keep(job, await self.team.answer(job))
         except CrewError as error:
             self.gone = str(error)
         finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -22,32 +22,16 @@ class CrewError(Exception):
 class Team:
     """Those who answer the questions of one run; the first and the last may raise `CrewError`.
 
-    Attributes
-    ----------
-    place
-        Waits until somebody is free; returns how many questions to hand over at once.
-    leave
-        Gives the place back.
-    answer
-        Answers questions.
+    ``place`` waits until somebody is free, ``leave`` gives the place back.
     """
 
-    place: Callable[[], Awaitable[int]]
+    place: Callable[[], Awaitable[object]]
     leave: Callable[[], None]
-    answer: Callable[[Sequence[Job]], Awaitable[Sequence[Answered]]]
+    answer: Callable[[Job], Awaitable[Answered]]
 
 
 class Crew(Protocol):
-    """Who answers questions: this process (`Here`), or workers (`experiments.run.cluster`).
-
-    Attributes
-    ----------
-    one_by_one
-        Whether a run ends before the next begins; otherwise the next one begins as soon as no
-        question of this one waits, so that a slow question leaves nobody idle.
-    """
-
-    one_by_one: bool
+    """Who answers questions: this process (`Here`), or workers (`experiments.run.cluster`)."""
 
     def check(self, config: RunConfig) -> None:
         """Refuse with a `UsageError` what cannot work before anything is written."""
@@ -61,7 +45,6 @@ class Crew(Protocol):
 class Here:
     """Answers in this process."""
 
-    one_by_one = True
     _models: Models
 
     def check(self, config: RunConfig) -> None:
@@ -72,16 +55,7 @@ class Here:
     async def team(self, plan: Plan, store: Store) -> AsyncIterator[Team]:
         """See `Crew`."""
         free = asyncio.Semaphore(plan.config.concurrency)
-
         remember = partial(store.remember_spent, plan.config.writer)
         async with open_answerer(plan, self._models, remember) as answerer:
             store.remember_packages(answerer.packages)
-
-            async def place() -> int:
-                await free.acquire()
-                return 1
-
-            async def answer(jobs: Sequence[Job]) -> list[Answered]:
-                return [await answerer.answer(job) for job in jobs]
-
-            yield Team(place, free.release, answer)
+            yield Team(free.acquire, free.release, answerer.answer)

@@ -65,17 +65,13 @@ def meter(
     show: bool = True,
     done: int = 0,
     console: Console | None = None,
-    live: bool = True,
 ) -> Iterator[Progressing]:
-    """Count ``total`` items, ``done`` of them before, on stderr or on ``console``.
-
-    Without ``live`` in lines also on a terminal, which shows one bar at a time.
-    """
+    """Count ``total`` items, ``done`` of them before, on stderr or on ``console``."""
     if not show:
         yield Progressing()
         return
     console = console or Console(stderr=True)
-    if not (console.is_terminal and live):
+    if not console.is_terminal:
         yield _Lines(console, label, total, done)
         return
     text = TextColumn("{task.description}"), TextColumn("{task.fields[note]}")

@@ -7,7 +7,6 @@ import os
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from agents.answer_formats import Number
 from agents.base import Agent, Question, Trajectory, Usage
@@ -35,7 +34,7 @@ class Crowd:
 
 
 class Patient(Agent):
-    """Thinks for a while, at random within a share of it, and until a file is there; is right."""
+    """Thinks for a while, at random within a share of it; is right."""
 
     name = "patient"
     writes_code = False
@@ -48,19 +47,15 @@ class Patient(Agent):
         seconds: float = 0.0,
         spread: float = 1.0,
         fatal: Sequence[str] = (),
-        until: str | None = None,
     ) -> None:
         self.seconds = seconds
         self.spread = spread
         self.fatal = fatal
-        self.until = until
 
     async def solve(self, question, *, seed=0):
         if question.id in self.fatal:
             os.abort()
         await asyncio.sleep(self.seconds * random.uniform(1 - self.spread, 1 + self.spread))
-        while self.until is not None and not Path(self.until).exists():  # noqa: ASYNC110, ASYNC240
-            await asyncio.sleep(0.1)
         return Trajectory(
             question_id=question.id, seed=seed, code=None, entry=None, answer="", steps=(),
             usage=Usage(1, 0, 10, 5, False, 0.01), stop_reason="answered",

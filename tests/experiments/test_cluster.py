@@ -204,30 +204,6 @@ def test_a_killed_run_resumes_with_another_number_of_workers(tmp_path):
     assert set(answered.values()) == {1}
 
 
-@pytest.mark.long
-async def test_a_sweep_is_one_list_of_questions(configure, tmp_path):
-    """The only question of the first run takes until the second run has ended."""
-    console = Console(file=io.StringIO(), width=200)
-    done = tmp_path / "done"
-    common = {"concurrency": 2, "launcher": {"name": "dask", "workers": 1}}
-    slow = configure(
-        benchmark=CROWD | {"questions": 1},
-        system=PATIENT | {"until": str(done)},
-        out=str(tmp_path / "slow"),
-        **common,
-    )
-    quick = crowd(configure, tmp_path, 5, out="quick", **common)
-    order = []
-
-    def ended(config, result):
-        order.append((config.out.name, result))
-        done.touch()
-
-    folders = await execute_all([slow, quick], console, ended=ended)
-    assert order == [("quick", quick.out), ("slow", slow.out)]
-    assert folders == [slow.out, quick.out]
-
-
 async def test_a_slurm_job_is_the_one_that_dask_jobqueue_makes():
     launcher = LauncherConfig(
         name="slurm", queue="batch", account="mat", memory="16GB", cores=4,

@@ -1,15 +1,13 @@
-"""Statistics against scipy, statsmodels and planted differences."""
+"""Statistics against scipy and planted differences."""
 
 from itertools import combinations
 
 import numpy as np
 import pytest
 import scipy.stats
-from statsmodels.stats.contingency_tables import mcnemar as reference_mcnemar
 
 from experiments.stats import (
     Tally,
-    mcnemar,
     paired_difference,
     paired_permutation,
     pass_all,
@@ -72,7 +70,6 @@ def test_no_data_is_none():
     assert ratio_interval([Tally(0, 0)]) is None
     assert paired_difference({}, {}) is None
     assert paired_permutation({"a": Tally(1, 1)}, {"b": Tally(1, 1)}) is None
-    assert mcnemar({}, {}) is None
 
 
 def test_a_score_above_its_baseline():
@@ -82,21 +79,6 @@ def test_a_score_above_its_baseline():
     assert found.estimate == pytest.approx((4 - 1 - 1) / 4)
     assert found.low < 0 < found.high <= 1
     assert ratio_interval([Tally(-1, 0), Tally(0, 0)]) is None
-
-
-def test_mcnemar_agrees_with_statsmodels():
-    generator = np.random.default_rng(5)
-    for _ in range(20):
-        first, second = generator.random(40) < 0.5, generator.random(40) < 0.7
-        table = [
-            [np.sum(first & second), np.sum(first & ~second)],
-            [np.sum(~first & second), np.sum(~first & ~second)],
-        ]
-        ours = mcnemar(
-            {str(i): bool(v) for i, v in enumerate(first)},
-            {str(i): bool(v) for i, v in enumerate(second)},
-        )
-        assert ours == pytest.approx(float(reference_mcnemar(table, exact=True).pvalue))
 
 
 def test_a_planted_difference_and_a_planted_null_are_told_apart():
