@@ -1,4 +1,4 @@
-"""Hands questions to workers of Dask: ``launcher=dask``, ``launcher=slurm``.
+"""Who answers the questions of runs: this process, or workers of Dask (``launcher=dask``).
 
 Dask moves a task when its worker dies; results come back as plain data, and only the process that
 was started writes the run folder. So the same command resumes with any number of workers.
@@ -11,7 +11,7 @@ import json
 import logging
 import signal
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,11 +19,18 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from experiments.run.answering import Answered, Job, Plan, unanswered
+from experiments.run.answering import (
+    Answered,
+    Job,
+    Models,
+    Plan,
+    open_answerer,
+    open_models,
+    unanswered,
+)
 from experiments.run.config import LauncherConfig, RunConfig
 from experiments.run.rows import Row
 from experiments.run.store import Store
-from experiments.run.workers import Crew, CrewError, Here, Team
 from matsmith.core.errors import UsageError
 from matsmith.core.terminal import printable
 
@@ -34,8 +41,45 @@ if TYPE_CHECKING:  # an optional extra
 LOOK = 1.0
 
 
+class CrewError(Exception):
+    """Nobody is left to answer questions; the message says what happened."""
+
+
+@dataclass(frozen=True)
+class Team:
+    """Those who answer the questions of one run; the first and the last may raise `CrewError`.
+
+    ``place`` waits until somebody is free, ``leave`` gives the place back.
+    """
+
+    place: Callable[[], Awaitable[object]]
+    leave: Callable[[], None]
+    answer: Callable[[Job], Awaitable[Answered]]
+
+
+class Here:
+    """Answers in this process."""
+
+    _models: Models
+
+    def check(self, config: RunConfig) -> None:
+        """Refuse with a `UsageError` what cannot work before anything is written."""
+        self._models = open_models(config)
+
+    @asynccontextmanager
+    async def team(self, plan: Plan, store: Store) -> AsyncIterator[Team]:
+        """Those who answer the questions of a run that was checked."""
+        free = asyncio.Semaphore(plan.config.concurrency)
+        remember = partial(store.remember_spent, plan.config.writer)
+        async with open_answerer(plan, self._models, remember) as answerer:
+            store.remember_packages(answerer.packages)
+            yield Team(free.acquire, free.release, answerer.answer)
+
+
 @asynccontextmanager
-async def open_crew(configs: Sequence[RunConfig], console: Console) -> AsyncIterator[Crew]:
+async def open_crew(
+    configs: Sequence[RunConfig], console: Console
+) -> AsyncIterator[Here | Workers]:
     """Those who answer the questions of runs, as ``launcher`` says."""
     launchers = {config.launcher for config in configs}
     if len(launchers) > 1:
@@ -138,14 +182,10 @@ async def _watched(
 
 @dataclass
 class Workers:
-    """The workers of a cluster; see `experiments.run.workers.Crew`.
+    """The workers of a cluster.
 
-    Attributes
-    ----------
-    threads
-        Of each worker that takes work, by address: how many questions it answers at once.
-    unfit
-        Of each worker that takes none, why.
+    ``threads`` are, by address of those that take work, how many questions each answers at once;
+    ``unfit`` says of the others why they take none.
     """
 
     client: Client
@@ -159,7 +199,7 @@ class Workers:
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def check(self, config: RunConfig) -> None:
-        """See `experiments.run.workers.Crew`."""
+        """See `Here`."""
         if config.writer != "facts":
             raise UsageError(
                 f"writer={config.writer}: documentation is written by one process, not by many; "
@@ -171,7 +211,7 @@ class Workers:
 
     @asynccontextmanager
     async def team(self, plan: Plan, store: Store) -> AsyncIterator[Team]:
-        """See `experiments.run.workers.Crew`."""
+        """See `Here`."""
         same = {"seeds": (0,), "ids": (), "limit": None, "out": None}  # who is asked what: per task
         plain = plan.config.model_copy(update=same).plain()
         asked = {

@@ -1,9 +1,6 @@
-"""Help of the main job, and its copy in the documentation."""
+"""Help of the main job."""
 
 from __future__ import annotations
-
-import sys
-from pathlib import Path
 
 from agents import composition
 from experiments.run.config import RunConfig
@@ -32,17 +29,3 @@ def help_text(model: str | None = None) -> str:
     """Everything that one needs to use the command; ``model`` overrides the default shown."""
     listed = composition.help_text(RunConfig, [_USAGE], root="config", model=model)
     return f"{listed}\n\n{_EXAMPLES}"
-
-
-def update_help(document: str) -> str:
-    """Put the help text between the ``help`` marks of a document."""
-    before, opening, rest = document.partition("-->\n```text\n")
-    _, closing, after = rest.partition("\n```\n<!-- /help -->")
-    if not (opening and closing):
-        raise ValueError("no help marks in this document")
-    return before + opening + help_text(model="recorded") + closing + after
-
-
-if __name__ == "__main__":
-    for name in sys.argv[1:]:
-        Path(name).write_text(update_help(Path(name).read_text()))

@@ -19,7 +19,7 @@ from agents.budget import Meter
 from agents.config import load_system
 from experiments.run import forecast
 from experiments.run.answering import Answered, Job, Plan
-from experiments.run.cluster import open_crew
+from experiments.run.cluster import CrewError, Here, Team, Workers, open_crew
 from experiments.run.config import RunConfig
 from experiments.run.rows import Row
 from experiments.run.setup import (
@@ -32,7 +32,6 @@ from experiments.run.setup import (
 )
 from experiments.run.store import Store, run_folder, write_json
 from experiments.run.summary import samples_digest, summarise
-from experiments.run.workers import Crew, CrewError, Here, Team
 from experiments.scorers.base import amount, measure
 from matsmith.core.errors import UsageError
 from matsmith.core.progress import Progressing
@@ -60,7 +59,7 @@ async def execute_all(configs: Sequence[RunConfig], console: Console) -> list[Pa
     return ended
 
 
-async def execute(config: RunConfig, console: Console, crew: Crew | None = None) -> Path:
+async def execute(config: RunConfig, console: Console, crew: Here | Workers | None = None) -> Path:
     """Run whatever is not finished yet, and write the summary; returns the run folder."""
     benchmark = build_benchmark(config)
     all_samples = load_samples(benchmark, config)
