@@ -110,7 +110,6 @@ def render(runs: Sequence[Run], pages: Mapping[str, str]) -> str:
         metrics=metrics_of(runs),
         headings=headings,
         board=board,
-        forest=plots.forest(_forest_lines(runs)),
         comparison_headings=COMPARISON_HEADINGS,
         comparisons=comparison_lines(runs),
         key=plots.legend([run.label for run in runs]) if len(runs) > 1 else "",
@@ -146,17 +145,6 @@ def _sample(ids: Sequence[str]) -> list[str]:
         return list(ids)
     chosen = set(sorted(ids, key=lambda key: zlib.crc32(key.encode()))[:SHOWN])
     return [key for key in ids if key in chosen]
-
-
-def _forest_lines(runs: Sequence[Run]) -> list[tuple[str, Any]]:
-    if len(runs) > 1:
-        return [(run.label, run.interval(run.primary)) for run in runs]
-    return [
-        (metric.title, run.interval(metric))
-        for run in runs
-        for metric in run.metrics
-        if metric.unit == "%"
-    ]
 
 
 def _question(

@@ -32,23 +32,6 @@ Spent = Literal["tokens", "calls"]
 Point = tuple[float, Interval]
 
 
-def forest(estimates: Sequence[tuple[str, Interval | None]]) -> Markup:
-    """Shares with their intervals, one line each, on a common 0-100 % axis."""
-    rows = []
-    for index, (label, interval) in enumerate(estimates):
-        if interval is None:
-            rows.append((label, "", "no data", False))
-            continue
-        low, high, at = (
-            100 * min(1.0, max(0.0, value))
-            for value in (*(interval.limits or [interval.estimate] * 2), interval.estimate)
-        )
-        told = f"{label}: {percent(interval)} %"
-        drawn = shape("whisker", low, high, at, index % COLOURS, told)
-        rows.append((label, drawn, f"{100 * interval.estimate:.1f} %", False))
-    return shape("bars", rows, "shares with 95 % intervals", True)
-
-
 def failures(runs: Sequence[Run]) -> Markup:
     """How many properties failed for which reason, most frequent first."""
     counts = [count_failures(run.scored) for run in runs]
@@ -67,7 +50,7 @@ def failures(runs: Sequence[Run]) -> Markup:
                 width = max(0.2, 100 * count[kind] / most)
                 told = f"{run.label}: {count[kind]}, {kind}"
                 drawn = shape("bar", width, index % COLOURS, told)
-                rows.append((name, drawn, str(count[kind]), True))
+                rows.append((name, drawn, str(count[kind])))
                 name = ""
     return shape("bars", rows, "why properties failed")
 

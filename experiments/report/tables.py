@@ -46,9 +46,14 @@ def metrics_of(runs: Iterable[Run]) -> list[Metric]:
     )
 
 
+def heading_of(metric: Metric) -> str:
+    """Of its column."""
+    return f"{metric.title} {metric.unit}".strip()
+
+
 def _columns(runs: Sequence[Run]) -> dict[str, Callable[[Run], str]]:
     """Headings, and what they say of a run; a column is a line here."""
-    metrics = {f"{m.title} {m.unit}".strip(): partial(shown, metric=m) for m in metrics_of(runs)}
+    metrics = {heading_of(metric): partial(shown, metric=metric) for metric in metrics_of(runs)}
     return {
         **{key: partial(_chosen, key=key) for run in runs for key in run.values},
         "system": lambda run: str(run.summary["system"]),

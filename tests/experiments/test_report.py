@@ -215,7 +215,7 @@ def test_nothing_covers_or_sticks_out_in_light_or_dark_on_a_screen_or_a_phone(ma
             tab.open((tmp_path / "page.html").as_uri(), width=width, dark=dark)
             tab.wait("document.getElementById('no-texts') === null")
             tab.evaluate("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
-            assert tab.evaluate("document.querySelectorAll('figure').length") == 5
+            assert tab.evaluate("document.querySelectorAll('figure').length") == 4
             tall = "[...document.querySelectorAll('.track')].every((e) => e.clientHeight < 40)"
             assert tab.evaluate(tall)
             ground = tab.evaluate("getComputedStyle(document.body).backgroundColor")
