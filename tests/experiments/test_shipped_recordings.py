@@ -7,20 +7,6 @@ import pytest
 from agents.models.recordings import SHIPPED
 from experiments.run.__main__ import main
 
-#: System: properties right, of the 137 of twenty questions about one invented world.
-WORLD = dict.fromkeys(("single", "rag", "agentic", "graphrag"), 0)
-WORLD |= {"reflect": 137, "adaptive": 137, "tools": 135}
-#: Other worlds: properties right of how many, with `reflect`.
-WORLDS = [
-    ("benchmark.seed=303 limit=5", 34, 34),
-    ("benchmark.seed=305 benchmark.gap=2 limit=10", 69, 69),
-    ("benchmark.seed=325 benchmark.level=4 limit=5", 34, 34),
-    (
-        "benchmark.seed=306 benchmark.size=1500 benchmark.depth=7 benchmark.breadth=40 limit=5",
-        35,
-        35,
-    ),
-]
 #: Of the 364 of the 82 questions of `live`.
 LIVE = {
     "reflect retrieval=llm_doc": 364,
@@ -37,13 +23,20 @@ _CURIE = (
 )
 #: Forty documents are asked in the same place as twelve, so their replies lie apart.
 FORTY = f"rag retrieval.k=40 model.recordings={SHIPPED / 'k40' / 'invented-levels.jsonl.gz'}"
-#: Level: seed, questions, properties, how many of them a system passes. Level 3 is `WORLD`.
-LEVELS = {
-    1: (401, 10, 30, {"rag": 25, "reflect": 30, "adaptive": 30, "tools": 30}),
-    2: (402, 10, 36, {"rag": 17, "reflect": 36, "adaptive": 36, "tools": 36, FORTY: 25}),
-    4: (305, 10, 69, {"rag": 0, "adaptive": 69, "tools": 69}),
-    5: (405, 10, 68, {"rag": 0, "reflect": 68, "adaptive": 68, "tools": 68}),
-}
+_SEVEN = dict.fromkeys(("single", "rag", "agentic", "graphrag"), 0)
+#: Invented worlds: properties, and how many of them each system passes.
+WORLDS = {
+    "seed=101 limit=20": (137, {**_SEVEN, "reflect": 137, "adaptive": 137, "tools": 135}),
+    "level=1 seed=401 limit=10": (30, {"rag": 25, "reflect": 30, "adaptive": 30, "tools": 30}),
+    "level=2 seed=402 limit=10":
+        (36, {"rag": 17, "reflect": 36, "adaptive": 36, "tools": 36, FORTY: 25}),
+    "level=4 seed=305 limit=10": (69, {"rag": 0, "adaptive": 69, "tools": 69}),
+    "level=5 seed=405 limit=10": (68, {"rag": 0, "reflect": 68, "adaptive": 68, "tools": 68}),
+    "seed=303 limit=5": (34, {"reflect": 34}),
+    "seed=305 gap=2 limit=10": (69, {"reflect": 69}),
+    "seed=325 level=4 limit=5": (34, {"reflect": 34}),
+    "seed=306 size=1500 depth=7 breadth=40 limit=5": (35, {"reflect": 35}),
+}  # fmt: skip
 #: Other benchmarks: words, and how many replies are played. Prose has no verdict without a judge.
 OTHERS = [
     ("system=single benchmark=atomworld benchmark.items=5", 50),
@@ -64,35 +57,17 @@ def right(folder):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("system", WORLD)
-def test_the_invented_world(system, tmp_path):
+@pytest.mark.parametrize(
+    ("world", "system"), [(world, system) for world in WORLDS for system in WORLDS[world][1]]
+)
+def test_invented_worlds(world, system, tmp_path):
     # A traceback differs between patch releases of Python: what code printed was recorded under
     # bubblewrap, with the interpreter that runs this.
-    words = ["benchmark=invented", "benchmark.seed=101", "limit=20", "model.strict=true"]
-    words.append("sandbox=bubblewrap")
-    assert main([f"system={system}", *words, f"out={tmp_path / 'run'}"]) == 0
-    assert right(tmp_path / "run") == (WORLD[system], 137)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("words", "passed", "of"), WORLDS)
-def test_other_worlds(words, passed, of, tmp_path):
-    common = ["system=reflect", "benchmark=invented", "model.strict=true"]
-    out = f"out={tmp_path / 'run'}"
-    assert main([*common, *words.split(), "sandbox=bubblewrap", out]) == 0
-    assert right(tmp_path / "run") == (passed, of)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("level", "system"), [(level, system) for level in LEVELS for system in LEVELS[level][3]]
-)
-def test_levels(level, system, tmp_path):
-    seed, limit, of, passed = LEVELS[level]
-    words = f"benchmark.level={level} benchmark.seed={seed} limit={limit} model.strict=true"
-    common = ["benchmark=invented", "sandbox=bubblewrap", f"out={tmp_path / 'run'}"]
-    assert main([*f"system={system}".split(), *common, *words.split()]) == 0
-    assert right(tmp_path / "run") == (passed[system], of)
+    common = "benchmark=invented model.strict=true sandbox=bubblewrap"
+    words = [f"system={system}", common, world, f"out={tmp_path / 'run'}"]
+    assert main(" ".join(words).split()) == 0
+    properties, passed = WORLDS[world]
+    assert right(tmp_path / "run") == (passed[system], properties)
 
 
 @pytest.mark.long
@@ -105,12 +80,7 @@ def test_live(words, tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize(("words", "replies"), OTHERS)
 def test_other_benchmarks(words, replies, tmp_path, capsys):
-    common = [
-        "retrieval=none",
-        "model.strict=true",
-        "sandbox=bubblewrap",
-        f"out={tmp_path / 'run'}",
-    ]
+    common = f"retrieval=none model.strict=true sandbox=bubblewrap out={tmp_path / 'run'}"
     prose = "qmbench" in words or "split=qa" in words
-    assert main([*words.split(), *common]) == prose
+    assert main(f"{words} {common}".split()) == prose
     assert f"all {replies} prompts as they were recorded" in capsys.readouterr().out
