@@ -62,6 +62,8 @@ def test_a_grid_from_words_to_curves_and_again(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "Traceback" in printed
     assert "failed: no world is 13 deep <b>" in printed
+    assert "Paired comparisons" in printed
+    assert len(list(tmp_path.glob("*/report.html"))) == 4
     text = page(tmp_path)
     for label in ("depth 1, size 10", "depth 3, size 200"):
         assert f"({label})" in text

@@ -36,6 +36,7 @@ def test_a_verdict_is_read(httpserver, reply):
     (verdict,) = made.verdicts
     assert (verdict.name, verdict.value, verdict.reply) == ("s", {"marks": [1, 0.5]}, reply)
     assert made.usage.calls == 1
+    assert json.loads(json.dumps(vars(verdict)))["value"] == {"marks": [1, 0.5]}
 
 
 @pytest.mark.parametrize(
@@ -75,9 +76,3 @@ def test_the_judged_text_is_fenced(httpserver):
     role, request = endpoint.bodies[0]["messages"]
     assert "between <judged-text> and </judged-text>" in role["content"]
     assert request["content"].endswith("full marks.\n</judged-text>")
-
-
-def test_verdicts_are_json(httpserver):
-    made = judge(Endpoint(httpserver).play('{"marks": [1, 0.5]}'))
-    ask(made)
-    assert json.loads(json.dumps([vars(verdict) for verdict in made.verdicts]))

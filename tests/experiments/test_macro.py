@@ -19,10 +19,14 @@ def rows():
     return [*large, small]
 
 
-def test_a_macro_mean_is_the_mean_over_groups():
+def test_a_macro_mean_is_the_mean_over_groups(tmp_path):
     measured = list(map(measuring(rows(), MACRO), rows()))
     assert sum(total for _, total in measured) == pytest.approx(2)  # as many as groups
     assert sum(gained for gained, _ in measured) == pytest.approx(0.1 + 1)
+    run = Run(tmp_path, {"seeds": [0]}, tuple(rows()), "x")
+    assert run.interval(MACRO).estimate == pytest.approx(0.55)
+    parts = Metric(PARTS, "micro", "all slots alike")
+    assert list(map(measuring(rows(), parts), rows())) == [measure(row, parts) for row in rows()]
 
 
 def test_what_it_is_out_of_can_differ_by_answer_and_be_unknown():
@@ -30,13 +34,6 @@ def test_what_it_is_out_of_can_differ_by_answer_and_be_unknown():
     assert measure(row, MACRO) == (1.0, 100.0)
     assert measure(make_row("a", values={"right": 1.0, "asked": None}), MACRO) == (0.0, 0.0)
     assert measure(make_row("a", values={"right": None, "asked": 3.0}), MACRO) == (0.0, 0.0)
-
-
-def test_the_interval_and_the_estimate_agree(tmp_path):
-    run = Run(tmp_path, {"seeds": [0]}, tuple(rows()), "x")
-    assert run.interval(MACRO).estimate == pytest.approx(0.55)
-    parts = Metric(PARTS, "micro", "all slots alike")
-    assert list(map(measuring(rows(), parts), rows())) == [measure(row, parts) for row in rows()]
 
 
 def test_a_break_down_follows_the_definition_of_the_metric(tmp_path):

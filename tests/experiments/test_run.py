@@ -13,8 +13,6 @@ import pytest
 from rich.console import Console
 
 from agents.base import Question
-from experiments.report import write_report
-from experiments.run.__main__ import main
 from experiments.run.loop import execute
 from experiments.run.rows import read_rows
 from experiments.run.store import run_folder
@@ -99,37 +97,21 @@ async def test_infrastructure_is_unknown_and_tried_again(configure):
 
 
 @pytest.mark.long
-async def test_unavailable_questions_are_named_not_scored(configure):
-    ids = ["cubic", "lists"]
-    _, summary, _ = await run(configure(ids=ids, benchmark={"unavailable": ["cubic"]}))
-    assert summary["unavailable"] == {"cubic": "a file is missing"}
-    assert (summary["questions"], summary["answers"], summary["complete"]) == (1, 1, True)
-
-
-@pytest.mark.long
-async def test_a_run_budget_stops_cleanly_and_goes_on_later(configure):
-    ids = ["cubic", "formula", "lists"]
-    limits = {"cost_usd": 0.015}
-    _, summary, _ = await run(configure(ids=ids, run_budget=limits, concurrency=1))
-    assert summary["answers"] == 2
-    assert summary["missing"] == 1
-    assert summary["stopped"] == "run_budget.cost_usd of 0.015 is used up"
-    _, summary, _ = await run(configure(ids=ids))
+@pytest.mark.parametrize(
+    ("each", "limit", "answers", "stopped"),
+    [(0.01, 0.015, 2, " of 0.015 is used up"), (None, 1, 1, " of 1.0 cannot be kept")],
+)
+async def test_a_run_budget_stops_cleanly_and_goes_on_later(
+    configure, each, limit, answers, stopped
+):
+    common = {"ids": ["cubic", "formula", "lists"], "system": {"cost_usd": each}}
+    limits = {"cost_usd": limit}
+    _, summary, _ = await run(configure(**common, run_budget=limits, concurrency=1))
+    assert (summary["answers"], summary["missing"]) == (answers, 3 - answers)
+    assert (summary["cost_usd"] is None) == (each is None)
+    assert summary["stopped"].startswith(f"run_budget.cost_usd{stopped}")
+    _, summary, _ = await run(configure(**common))
     assert summary["answers"] == 3
-
-
-@pytest.mark.long
-async def test_a_budget_in_dollars_needs_a_price(configure):
-    config = configure(
-        ids=["cubic", "lists"],
-        system={"cost_usd": None},
-        run_budget={"cost_usd": 1},
-        concurrency=1,
-    )
-    _, summary, _ = await run(config)
-    assert summary["cost_usd"] is None
-    assert summary["answers"] == 1
-    assert summary["stopped"].startswith("run_budget.cost_usd of 1.0 cannot be kept")
 
 
 def test_the_folder_follows_from_the_configuration(configure):
@@ -229,16 +211,3 @@ def test_interrupt_says_how_to_go_on(tmp_path, sent, interrupts, code):
     assert "Traceback" not in said
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert 0 < summary["answers"] < 240
-
-
-@pytest.mark.long
-def test_a_sweep_makes_one_folder_each_and_one_table(tmp_path, capsys):
-    arguments = [*TINY, "-m", "benchmark.level=scaffold,goal", "limit=2", f"out={tmp_path}"]
-    assert main(arguments) == 0
-    shown = capsys.readouterr().out
-    folders = sorted(path.parent for path in tmp_path.glob("*/summary.json"))
-    assert len(folders) == 2
-    assert all((folder / "report.html").exists() for folder in folders)
-    assert "Paired comparisons" in shown
-    write_report(folders, tmp_path / "both.html")
-    assert "Paired comparisons" in (tmp_path / "both.html").read_text()

@@ -15,8 +15,6 @@ from experiments.run.config import read_run
 from experiments.run.forecast import from_recordings
 from experiments.run.rows import read_rows
 from experiments.scorers.properties import PropertyScorer
-from retrieval import evaluate
-from sandbox.environments import cache_folder
 from tests.agents.scripted import code_reply
 from tests.endpoint import Endpoint, KeepAlive, text
 
@@ -194,13 +192,6 @@ def test_what_an_answer_breaks_belongs_to_it_and_costs_what_it_cost(real, tmp_pa
     assert [rows[name].scored for name in ("loop", "plain", "words")] == [True] * 3
     assert main(command) == 1  # and none of them stops a resume
     assert len(list(read_rows(tmp_path / "run" / "results.jsonl"))) == 9
-
-
-def test_a_home_folder_is_one_cache_for_all(monkeypatch, tmp_path):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("MATSMITH_CACHE", "~/kept")
-    assert cache_folder() == tmp_path / "kept"
-    assert evaluate.cache_folder is cache_folder
 
 
 def test_what_a_run_will_cost_is_told_after_its_first_answers(real, capsys, tmp_path):
