@@ -7,10 +7,29 @@ from collections.abc import Sequence
 
 import yaml
 
-from agents.composition import choice_help
+from agents import composition
 from experiments.run.config import RunConfig, read_runs
 from experiments.run.grid import run_all
 from matsmith.core.command import HELP, guarded, tell
+
+_USAGE = """\
+usage: python -m experiments.run [-m] [--cfg] [GROUP=CHOICE ...] [KEY=VALUE ...]
+
+Runs a benchmark: question -> agent -> sandbox -> verification -> report.
+
+options:
+  -m, --multirun         sweep over comma-separated values, one run each
+  --cfg                  print the composed configuration and stop
+  -h, --help             this text"""
+
+_EXAMPLES = """\
+examples:
+  python -m experiments.run                                the default: reflect + llm_doc
+  python -m experiments.run system=single limit=5
+  python -m experiments.run -m system=single,rag,reflect   one run each, one table
+  python -m experiments.run model=openai model.name=gpt-4o-mini model.temperature=0.2
+  python -m experiments.run model.base_url=http://localhost:11434/v1 model.name=qwen3
+The same command resumes an interrupted run."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -18,9 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     flags = {"-m", "--multirun", "--cfg", *HELP} & set(given)
     if flags & HELP:
-        from experiments.run.help import help_text  # noqa: PLC0415
-
-        return guarded(lambda: tell(choice_help(given, RunConfig) or help_text()))
+        return guarded(lambda: tell(composition.choice_help(given, RunConfig) or help_text()))
     words = [argument for argument in given if argument not in flags]
     return guarded(lambda: _run(words, flags))
 
@@ -53,6 +70,12 @@ def _separate(configs: Sequence[RunConfig]) -> list[RunConfig]:
             out = out / f"{config.system.name}-{config.retrieval.name}-{digest}"
         separate.append(config.model_copy(update={"out": out}))
     return separate
+
+
+def help_text(model: str | None = None) -> str:
+    """Everything that one needs to use the command; ``model`` overrides the default shown."""
+    listed = composition.help_text(RunConfig, [_USAGE], root="config", model=model)
+    return f"{listed}\n\n{_EXAMPLES}"
 
 
 if __name__ == "__main__":

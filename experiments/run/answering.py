@@ -54,16 +54,9 @@ class Answered:
 class Plan:
     """What has to be known of a run to answer its questions.
 
-    Attributes
-    ----------
-    environments
-        Sandbox environments of the questions.
-    meter
-        Of the whole run; what the model is asked for outside of questions counts there too.
-    say
-        Told what is being built: the environment, and a line about it.
-    warm
-        Whether sandboxes import what answers will need: where some answer is code.
+    ``meter`` counts the whole run, also what the model is asked for outside of questions; ``say``
+    is told what is being built: the environment, and a line about it. Sandboxes that are ``warm``
+    import what answers will need: where some answer is code.
     """
 
     config: RunConfig

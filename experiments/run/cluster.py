@@ -272,39 +272,34 @@ class Workers:
     async def _answer(
         self, plan: Plan, store: Store, asked: Mapping[str, Any], job: Job
     ) -> Answered:
-        question = (job.sample.question.id, job.seed)
+        """What a worker makes of a question, whichever it is and however often it moves."""
+        from experiments.run.cluster_worker import answer  # noqa: PLC0415 - an optional extra
+
+        asked = {**asked, "question": (job.sample.question.id, job.seed)}
         while True:
+            while not self.threads or self.client.status != "running":
+                await self._change()
+            allowed = list(self.threads) if self.unfit else None
             try:
-                result = await self._result({**asked, "question": question})
+                future = self.client.submit(answer, asked, workers=allowed, pure=False)
+                result = await self._wait(future, allowed)
             except CrewError:
                 raise
             except Exception as error:  # noqa: BLE001 - of Dask, of a worker: never of an answer
                 said = f"no worker could answer: {type(error).__name__}: {error}"
                 return unanswered(plan, job, said)
-            try:
-                store.remember_packages(result["packages"])
-            except UsageError as error:  # answers of other versions cannot share a table
-                self._refuse(result["worker"], str(error))
+            if result is None:
                 continue
-            row, trajectory, figures = result["answer"]
-            return Answered(Row(**row), trajectory, figures)
-
-    async def _result(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """What a worker makes of a task, whichever it is and however often it moves."""
-        from experiments.run.cluster_worker import answer  # noqa: PLC0415 - an optional extra
-
-        while True:
-            while not self.threads or self.client.status != "running":
-                await self._change()
-            allowed = list(self.threads) if self.unfit else None
-            future = self.client.submit(answer, asked, workers=allowed, pure=False)
-            result = await self._wait(future, allowed)
-            if result is not None and "unfit" not in result:
-                return result
-            if result is not None:
-                self._refuse(result["worker"], result["unfit"])
-            elif self.gone is not None:
-                raise CrewError(self.gone)
+            unfit = result.get("unfit")
+            if unfit is None:
+                try:
+                    store.remember_packages(result["packages"])
+                except UsageError as error:  # answers of other versions cannot share a table
+                    unfit = str(error)
+            if unfit is None:
+                row, trajectory, figures = result["answer"]
+                return Answered(Row(**row), trajectory, figures)
+            self._refuse(result["worker"], unfit)
 
     async def _wait(self, future: Future[Any], allowed: list[str] | None) -> dict[str, Any] | None:
         """The result; ``None`` when everyone who was allowed to make it is gone, or it is lost."""

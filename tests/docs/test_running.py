@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from experiments.run.help import help_text
+from experiments.run.__main__ import help_text
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "running.md"
 

@@ -1,13 +1,10 @@
 """Shared parts: one environment and one cache for all tests of this folder."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from experiments.run.config import RunConfig, validate
-
-Configure = Callable[..., RunConfig]
+from experiments.run.config import validate
 
 
 @pytest.fixture
