@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -92,19 +92,8 @@ def write_output(out: Path, library: Library, texts: Mapping[str, Text]) -> None
     fresh.replace(out)
 
 
-def _documented(out: Path) -> set[str]:
-    """Symbols of an earlier run's file; none when it is not there or is no such file."""
-    try:
-        with out.open(encoding="utf-8") as stream:
-            return {str(json.loads(line)["qualname"]) for line in stream}
-    except (OSError, ValueError, KeyError, TypeError):
-        return set()
-
-
-def summary(
-    library: Library, report: WriteReport, checkpoint: Path | None, before: Set[str]
-) -> Iterator[str]:
-    """What was done, in lines; ``before`` are the symbols of the file that was replaced."""
+def summary(library: Library, report: WriteReport, checkpoint: Path | None) -> Iterator[str]:
+    """What was done, in lines."""
     cost = "unknown" if report.cost_usd is None else f"${report.cost_usd:.4f}"
     count = report.unanswered
     failed = f" ({count} failed: their cost is unknown)" if count else ""
@@ -120,8 +109,6 @@ def summary(
     listed: dict[str, Sequence[str]] = {
         older: report.older,
         "changed since they were last written": report.changed,
-        "new": sorted(report.texts.keys() - before) if before else (),
-        "no longer there": sorted(before - library.symbols.keys()),
         "not Python, left out": [f"{path} ({why})" for path, why in library.unreadable.items()],
         "not written because they build on those": list(report.blocked),
     }
@@ -181,11 +168,10 @@ async def _action(options: Options) -> int:
                         given=given,
                         show_progress=True,
                     )
-                before = _documented(options.out)
                 write_output(options.out, library, report.texts)
     except OSError as error:
         raise UsageError(f"out={options.out}: {error.strerror or error}") from error
-    print(*summary(library, report, checkpoint.path if checkpoint else None, before), sep="\n")
+    print(*summary(library, report, checkpoint.path if checkpoint else None), sep="\n")
     if outdated:
         print(f"changed since they were shipped or imported: {_names(outdated)}")
     return 0 if report.complete else 1

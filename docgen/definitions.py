@@ -149,13 +149,7 @@ class Module(_Scope):
 
 
 def read_module(source: SourceFile) -> Module:
-    """Parse a module.
-
-    Raises
-    ------
-    SyntaxError
-        When the text is not Python of the running version (also for null bytes).
-    """
+    """Parse a module; a SyntaxError also for null bytes and what is nested too deeply."""
     try:
         tree = ast.parse(source.text)
         found = list(statements(list(_imported(tree.body))))

@@ -1,4 +1,4 @@
-"""The sources ``code`` and ``official_doc``: texts of the package, split recursively.
+"""Texts split recursively: of a package (``code``, ``official_doc``), or of a question.
 
 Published settings: 1000 characters with an overlap of 50.
 """
@@ -6,6 +6,7 @@ Published settings: 1000 characters with an overlap of 50.
 from __future__ import annotations
 
 import bisect
+import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +15,12 @@ from typing import Any
 from langchain_core.documents import Document
 
 from docgen.library import build_library
-from docgen.sources import SourceFile, distribution_versions, sources_digest
+from docgen.sources import SourceFile, distribution_versions, read_sources, sources_digest
 from docgen.symbols import Library
 from indexes.corpus import Corpus, Made, Manifest, stored
-from indexes.llm_doc import package_sources
 
 CHUNK_SIZE, CHUNK_OVERLAP = 1000, 50
+QUESTION = "question"  # source of a text that comes with one
 
 
 @dataclass(frozen=True)
@@ -41,25 +42,28 @@ class Text:
 
 
 def code_corpus(packages: Sequence[str], folder: Path, *, cache: Path) -> Corpus:
-    """Chunks of the source code.
-
-    Raises
-    ------
-    CorpusError
-        When a package is missing.
-    """
+    """Chunks of the source code; a missing package is a `SourceError`."""
     return _chunked("code", _code_text, packages, folder, cache, {})
 
 
 def official_doc_corpus(packages: Sequence[str], folder: Path, *, cache: Path) -> Corpus:
-    """Chunks of the API reference, made from the docstrings as Sphinx does.
-
-    Raises
-    ------
-    CorpusError
-        When a package is missing.
-    """
+    """Chunks of the API reference, made from the docstrings as Sphinx does."""
     return _chunked("official_doc", _docstring_text, packages, folder, cache, {"pages": None})
+
+
+def document_corpus(name: str, text: str, cache: Path) -> Corpus:
+    """The chunks of a text; each is looked up by the text's name and its number."""
+    digest = hashlib.sha256(f"{name}\0{text}".encode("utf-8", "replace")).hexdigest()
+    manifest = Manifest(QUESTION, (), {}, digest, None, {"text": digest})
+
+    def make() -> Made:
+        documents = split([Text(text, name, name, "", None)], QUESTION)
+        for number, document in enumerate(documents, 1):
+            part = f"{Path(name).stem}.part{number}"
+            document.metadata |= {"qualname": part, "covers": [part]}
+        return documents, {}
+
+    return stored(cache, manifest, make)
 
 
 def _chunked(  # noqa: PLR0917 -- all of it is needed
@@ -70,7 +74,7 @@ def _chunked(  # noqa: PLR0917 -- all of it is needed
     cache: Path,
     extra: Mapping[str, Any],
 ) -> Corpus:
-    sources = package_sources(packages, folder)
+    sources = read_sources(packages, folder)
     wanted = Manifest(
         source=name,
         packages=tuple(packages),

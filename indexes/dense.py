@@ -36,13 +36,7 @@ class DenseIndex:
         self._embedding = embedding
 
     async def scores(self, query: str, depth: int) -> NDArray[np.float32]:
-        """Cosine similarity of the ``depth`` nearest, zero for others; shape ``(documents,)``.
-
-        Raises
-        ------
-        EmbeddingError
-            When the endpoint fails.
-        """
+        """Cosine similarity of the ``depth`` nearest, zero for others; shape ``(documents,)``."""
         try:
             vector = await self._embedding.aembed_query(query[:_CHARACTERS])
         except Exception as error:
@@ -60,13 +54,7 @@ class DenseIndex:
 
 
 async def dense_index(corpus: Corpus, embedding: Embeddings, *, show_progress: bool) -> DenseIndex:
-    """The dense index of a corpus. An interrupted build resumes where it stopped.
-
-    Raises
-    ------
-    EmbeddingError
-        When the endpoint fails; what was embedded until then is kept.
-    """
+    """The dense index of a corpus. An interrupted build resumes where it stopped."""
     name = embedding_name(embedding)
     folder = index_folder(corpus, "".join(c if c.isalnum() or c in ".-" else "-" for c in name))
     stamp: dict[str, Any] = {

@@ -53,13 +53,7 @@ class EmbeddingConfig(BaseModel):
 
 
 def build_embedding(config: Mapping[str, Any]) -> Embeddings | None:
-    """An embedding from ``conf/embedding/<name>.yaml``; ``None`` for ``embedding=none``.
-
-    Raises
-    ------
-    EmbeddingError
-        When a key or value is wrong, or the endpoint needs a key that is not set.
-    """
+    """An embedding from ``conf/embedding/<name>.yaml``; ``None`` for ``embedding=none``."""
     try:
         checked = EmbeddingConfig.model_validate(dict(config))
     except ValidationError as error:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import networkx as nx
 import numpy as np
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
@@ -22,9 +21,8 @@ from lightrag.utils import EmbeddingFunc, Tokenizer
 from numpy.typing import NDArray
 
 from docgen.replies import first_paragraph
-from indexes.corpus import Corpus, building_together
+from indexes.corpus import Corpus, CorpusError, building_together
 from indexes.embedding import EmbeddingError, embedding_name
-from indexes.errors import GraphError
 from indexes.store import index_folder, stamp_of, start_over
 
 for _chatty in ("lightrag", "nano-vectordb"):  # what a reply lacks is counted by us
@@ -82,12 +80,7 @@ class GraphIndex:
         """Ask the graph; no answer is generated.
 
         The keywords that LightRAG would ask a model for are the identifiers of the query (low
-        level) and the query itself (high level).
-
-        Raises
-        ------
-        GraphError
-            When LightRAG or the embedding fails.
+        level) and the query itself (high level). Whatever fails is a `CorpusError`.
         """
         identifiers = list(dict.fromkeys(_IDENTIFIER.findall(query)))
         param = QueryParam(
@@ -104,7 +97,7 @@ class GraphIndex:
         try:
             answer = await self._rag.aquery_data(query, param)
         except Exception as error:
-            raise GraphError(f"the graph query failed: {error}") from error
+            raise CorpusError(f"the graph query failed: {error}") from error
         data = answer.get("data") or {}
         relations = data.get("relationships", [])
         return Found(
@@ -124,15 +117,10 @@ class GraphIndex:
 async def graph_index(corpus: Corpus, embedding: Embeddings) -> GraphIndex:
     """The graph of a corpus, loaded when it fits, else built.
 
-    Raises
-    ------
-    GraphError
-        When it cannot be built; a broken build is never left behind.
-    EmbeddingError
-        When the embedding fails.
+    A broken build (`CorpusError`, or `EmbeddingError`) is never left behind.
     """
     name = embedding_name(embedding)
-    folder = graph_folder(corpus, embedding)
+    folder = index_folder(corpus, f"graph-symbols-{name}")
     stamp = {
         "format": FORMAT,
         "documents": corpus.manifest.documents_digest,
@@ -142,48 +130,17 @@ async def graph_index(corpus: Corpus, embedding: Embeddings) -> GraphIndex:
         if stamp_of(folder) != stamp:
             content = symbol_graph(corpus.documents)
             if not content["entities"]:
-                raise GraphError(f"the graph of {corpus.folder.name} has no nodes: no documents")
+                raise CorpusError(f"the graph of {corpus.folder.name} has no nodes: no documents")
             start_over(folder)
             rag = await _open(folder, embedding)
             try:
                 await rag.ainsert_custom_kg(content)
             except Exception as error:
-                raise GraphError(f"building the graph failed: {error}") from error
+                raise CorpusError(f"building the graph failed: {error}") from error
             finally:
                 await rag.finalize_storages()
             (folder / "stamp.json").write_text(json.dumps(stamp))
         return GraphIndex(await _open(folder, embedding), corpus)
-
-
-def graph_folder(corpus: Corpus, embedding: Embeddings) -> Path:
-    """Where the graph of a corpus lies."""
-    return index_folder(corpus, f"graph-symbols-{embedding_name(embedding)}")
-
-
-def stored_texts(folder: Path) -> list[Document]:
-    """Every text that a graph holds, as one document per file of it; for the leakage audit."""
-    documents = []
-    for path in sorted(folder.rglob("*.json")):
-        texts = "\n".join(_texts(json.loads(path.read_text(encoding="utf-8"))))
-        documents.append(Document(texts, metadata={"id": f"graph:{path.name}"}))
-    for path in sorted(folder.rglob("*.graphml")):
-        graph = nx.read_graphml(path)
-        items = [*graph.nodes(data=True), *((ends, d) for *ends, d in graph.edges(data=True))]
-        texts = "\n".join(text for item in items for text in _texts(item))
-        documents.append(Document(texts, metadata={"id": f"graph:{path.name}"}))
-    return documents
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            if key not in {"matrix", "vector"}:  # numbers as base64
-                yield from _texts(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _texts(item)
 
 
 async def _open(folder: Path, embedding: Embeddings) -> LightRAG:
@@ -268,4 +225,4 @@ def _short(qualname: str) -> str:
 
 
 async def _no_completion(*_: Any, **__: Any) -> str:
-    raise GraphError("a graph that is built must not need a model")
+    raise CorpusError("a graph that is built must not need a model")

@@ -32,13 +32,7 @@ class TfidfIndex:
 
     @classmethod
     def load(cls, folder: Path) -> TfidfIndex:
-        """Read an index that :meth:`save` wrote.
-
-        Raises
-        ------
-        OSError, ValueError, KeyError
-            When a file is missing or damaged.
-        """
+        """Read what :meth:`save` wrote; a damaged file is an OSError, ValueError or KeyError."""
         vocabulary = json.loads((folder / "tfidf-vocabulary.json").read_text(encoding="utf-8"))
         weights = np.load(folder / "tfidf-idf.npy", allow_pickle=False)
         matrix = sp.load_npz(folder / "tfidf-matrix.npz")

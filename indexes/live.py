@@ -21,11 +21,11 @@ from pydantic import ValidationError
 
 from docgen.docstrings import first_sentence
 from docgen.facts import render_document, render_facts
-from docgen.sources import SourceFile, distribution_versions, is_test, sources_digest
+from docgen.sources import SourceFile, distribution_versions, is_test, read_sources, sources_digest
 from docgen.symbols import Member, Symbol
 from indexes.corpus import Corpus, CorpusError, Made, Manifest, stored_together
 from indexes.live_pages import PAGES, LiveSymbol, Page
-from indexes.llm_doc import package_sources, symbol_metadata
+from indexes.llm_doc import symbol_metadata
 from matsmith.core.progress import meter
 from sandbox.base import Mount, Outcome, Sandbox
 from sandbox.environments import STAMP
@@ -67,16 +67,10 @@ async def live_corpus(
     ----------
     folder
         The ``site-packages`` of the sandbox's environment; or any other folder that holds the
-        packages, which is then shown to the sandbox.
-
-    Raises
-    ------
-    CorpusError
-        When a package is missing, or what the sandbox imports is not what ``folder`` holds.
-    sandbox.base.SandboxError
-        When the sandbox failed.
+        packages, which is then shown to the sandbox. That the sandbox imports something else
+        than it holds is a `CorpusError`.
     """
-    sources = package_sources(packages, folder)
+    sources = read_sources(packages, folder)
     modules = list(_modules(packages, folder, sources))
     wanted = Manifest(
         source="live",

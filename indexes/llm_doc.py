@@ -6,10 +6,10 @@ What :mod:`docgen.texts` holds about the installed source is used, the rest is w
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from langchain_core.documents import Document
 
@@ -19,20 +19,13 @@ from docgen.facts import Content, render_document, render_facts
 from docgen.facts_writer import NAME as FACTS
 from docgen.library import build_library
 from docgen.replies import Chat, structure
-from docgen.sources import (
-    SourceError,
-    SourceFile,
-    distribution_versions,
-    read_sources,
-    sources_digest,
-)
+from docgen.sources import distribution_versions, read_sources, sources_digest
 from docgen.symbols import Library, Symbol
 from docgen.texts import (
     EXAMPLES,
     SHIPPED,
     Checkpoint,
     Text,
-    TextsError,
     examples,
     files_digest,
     prewritten,
@@ -43,7 +36,6 @@ from docgen.writer import WriteOptions, WriteReport, write_documentation
 from indexes.corpus import Corpus, CorpusError, Made, Manifest, stored_together
 
 _log = logging.getLogger(__name__)
-_Read = TypeVar("_Read")
 _LISTED = 5  # names that a message shows
 
 
@@ -79,13 +71,13 @@ async def llm_doc_corpus(
 
     Raises
     ------
-    CorpusError
+    SourceError, TextsError, CorpusError
         When a package is missing, a file of texts is damaged, or the model did not document every
         symbol.
     """
-    sources = package_sources(packages, folder)
+    sources = read_sources(packages, folder)
     versions = distribution_versions(sources)
-    files = text_files(versions, written_folders(cache)) if writer.shipped else []
+    files = text_files(versions, [SHIPPED, cache / "written"]) if writer.shipped else []
     tried = text_files(versions, [EXAMPLES, cache / "examples"])
     settings = {"prompt": prompts.VERSION, "written": files_digest(files)}
     if writer.content != "written":
@@ -107,7 +99,7 @@ async def llm_doc_corpus(
         written: Mapping[str, Text] = given
         if writer.model is not None:
             written = await _written(library, writer, given, cache, packages, show_progress)
-        ran = {} if writer.content == "written" else _readable(examples, library, tried)
+        ran = {} if writer.content == "written" else examples(library, tried)
         texts = contents(writer.content, library, written, ran)
         return symbol_documents(library, texts, corpus="llm_doc"), library.aliases
 
@@ -136,30 +128,8 @@ async def _written(  # noqa: PLR0917 -- all of it is needed
     return report.texts
 
 
-def package_sources(packages: Sequence[str], folder: Path) -> list[SourceFile]:
-    """Source files, with a missing package as :class:`CorpusError`."""
-    try:
-        return read_sources(packages, folder)
-    except SourceError as error:
-        raise CorpusError(str(error)) from error
-
-
-def written_folders(cache: Path) -> list[Path]:
-    """Where texts are that need not be written: the shipped ones, and the imported ones."""
-    return [SHIPPED, cache / "written"]
-
-
-def _readable(
-    read: Callable[[Library, Sequence[Path]], _Read], library: Library, files: Sequence[Path]
-) -> _Read:
-    try:
-        return read(library, files)
-    except TextsError as error:
-        raise CorpusError(str(error)) from error
-
-
 def _prewritten(library: Library, files: Sequence[Path], writer: str) -> Mapping[str, Text]:
-    given, outdated = _readable(prewritten, library, files)
+    given, outdated = prewritten(library, files)
     if outdated:
         shown = [*outdated[:_LISTED], *(["..."] if len(outdated) > _LISTED else [])]
         _log.warning(

@@ -35,15 +35,7 @@ async def semantic_corpus(
     cache: Path,
     show_progress: bool,
 ) -> Corpus:
-    """Semantic chunks of the ``llm_doc`` texts, module by module.
-
-    Raises
-    ------
-    CorpusError
-        When ``llm_doc`` cannot be built.
-    EmbeddingError
-        When the embedding fails.
-    """
+    """Semantic chunks of the ``llm_doc`` texts, module by module."""
     whole = await llm_doc_corpus(
         packages, folder, writer=writer, cache=cache, show_progress=show_progress
     )

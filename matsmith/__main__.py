@@ -37,7 +37,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "docs": ("docgen.__main__:main", "Write, check and share documentation of a library."),
         "index": ("retrieval.build:main", "Build corpora, and the indexes of their retrievers."),
         "evaluate": ("retrieval.evaluate:main", "How well documents are found."),
-        "leaks": ("retrieval.leaks:main", "Texts that documents share with questions."),
     },
     "Questions": {
         "questions": (

@@ -66,13 +66,7 @@ class QuestionRetriever:
         self.over = over
 
     async def search(self, query: str, *, k: int) -> Sequence[Document]:  # noqa: ARG002 -- the protocol's
-        """Nothing can be found without a text.
-
-        Raises
-        ------
-        RetrievalError
-            Always.
-        """
+        """Nothing can be found without a text."""
         raise RetrievalError("this question brings no text to retrieve from: use retrieval=none")
 
     async def lookup(self, name: str) -> Document | None:  # noqa: ARG002 -- the protocol's

@@ -154,13 +154,7 @@ def _injected(source: object) -> int:
 
 
 def read_config(config: Mapping[str, Any] | RetrievalConfig) -> RetrievalConfig:
-    """Validate a configuration.
-
-    Raises
-    ------
-    RetrievalConfigError
-        One line per mistake, with the valid keys or values.
-    """
+    """Validate a configuration; the error has one line per mistake, with the valid choices."""
     if isinstance(config, RetrievalConfig):
         return config
     try:

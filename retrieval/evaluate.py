@@ -1,13 +1,12 @@
-"""What retrievers find: recall@k and MRR with intervals, with and without the names masked.
+"""What retrievers find: recall@k and MRR with intervals.
 
 ``matsmith evaluate benchmark=live benchmark.level=scaffold,goal retrieval=llm_doc,code``
 measures on the questions of a benchmark; gold is what its reference solutions use.
 ``gold=FILE`` takes queries from a JSONL file (``id``, ``query``, ``gold``: qualified name -> kind).
-``retrieval=NAME:MODE`` is ``conf/retrieval/NAME.yaml`` with another mode. Every query is also asked
-with the gold names that stand in it masked, because a setup code that imports what is looked for
-makes retrieval easy. For the same reason the first columns are about *hidden* names, gold names
-that do not stand in the text of their question, and the last row lists the names that do stand
-there, without retrieving anything.
+``retrieval=NAME:MODE`` is ``conf/retrieval/NAME.yaml`` with another mode. A setup code that imports
+what is looked for makes retrieval easy: so there are columns about *hidden* names, gold names that
+do not stand in the text of their question, and the last row lists the names that do stand there,
+without retrieving anything.
 """
 
 from __future__ import annotations
@@ -101,16 +100,8 @@ class Measured:
     rank: list[float] = field(default_factory=list)
 
 
-async def evaluate(
-    retriever: Retriever, asked: Sequence[Query], options: Options, *, masked: bool
-) -> Measured:
-    """Ask every query once and measure what was found.
-
-    Raises
-    ------
-    RetrievalError
-        When the retriever fails.
-    """
+async def evaluate(retriever: Retriever, asked: Sequence[Query], options: Options) -> Measured:
+    """Ask every query once and measure what was found."""
     depth = max([*options.k, *([_DEPTH] if options.tokens else [])])
     measured = Measured(
         {k: [] for k in options.k},
@@ -118,10 +109,9 @@ async def evaluate(
         {k: [] for k in options.k},
         {t: [] for t in options.tokens},
     )
-    with meter(retriever.name + (" masked" if masked else ""), len(asked), show=True) as progress:
+    with meter(retriever.name, len(asked), show=True) as progress:
         for query in asked:
-            text = query.masked() if masked else query.text
-            documents = await retriever.search(text, k=depth)
+            documents = await retriever.search(query.text, k=depth)
             found = [frozenset(covered(document)) for document in documents]
             gold = query.wanted(options.kinds)
             hidden = query.hidden(options.kinds)
@@ -129,7 +119,7 @@ async def evaluate(
                 measured.recall[k].append(recall(found, gold, k))
                 measured.hidden[k].append(len(hidden.intersection(frozenset().union(*found[:k]))))
             for budget in options.tokens:
-                fitting = len(fit(documents, text, budget))
+                fitting = len(fit(documents, query.text, budget))
                 measured.within[budget].append(recall(found, gold, fitting))
             measured.rank.append(reciprocal_rank(found[: max(options.k)], gold))
             progress.advance()
@@ -139,15 +129,7 @@ async def evaluate(
 async def table(
     name: str, asked: Sequence[Query], source: GoldSource, options: Options
 ) -> list[Recalled]:
-    """All retrievers on one set of questions.
-
-    Raises
-    ------
-    UsageError
-        When a configuration is wrong.
-    RetrievalError
-        When a retriever cannot be built or fails.
-    """
+    """All retrievers on one set of questions."""
     smallest = min(options.k)
     rows: list[Recalled] = []
     reference: list[float] | None = None
@@ -162,19 +144,17 @@ async def table(
             continue
         if names is None and isinstance(retriever, CorpusRetriever):
             names = NamesInQuery(retriever)
-        plain = await evaluate(retriever, asked, options, masked=False)
-        masked = await evaluate(retriever, asked, options, masked=True)
-        first = plain.recall[smallest]
+        found = await evaluate(retriever, asked, options)
+        first = found.recall[smallest]
         rows.append(
             Recalled(
                 questions=name,
                 retriever=choice,
                 queries=len(asked),
-                hidden={k: share(n, plain.hidden_names) for k, n in plain.hidden.items()},
-                recall={k: bootstrap(values) for k, values in plain.recall.items()},
-                within={t: bootstrap(values) for t, values in plain.within.items()},
-                mrr=bootstrap(plain.rank),
-                masked_recall=bootstrap(masked.recall[smallest]),
+                hidden={k: share(n, found.hidden_names) for k, n in found.hidden.items()},
+                recall={k: bootstrap(values) for k, values in found.recall.items()},
+                within={t: bootstrap(values) for t, values in found.within.items()},
+                mrr=bootstrap(found.rank),
                 difference=None if reference is None else paired(first, reference),
             )
         )
@@ -191,13 +171,6 @@ async def build(
     ----------
     packages, environment
         Of a benchmark; the options have the last word.
-
-    Raises
-    ------
-    UsageError
-        When it retrieves nothing, or there is no such configuration.
-    RetrievalError
-        When it cannot be made.
     """
     name, _, mode = choice.partition(":")
     overrides = {**options.retrieval.overrides, **({"mode": mode} if mode else {})}
@@ -222,13 +195,7 @@ async def build(
 
 
 def sources_of(options: Options) -> list[GoldSource]:
-    """The questions that the options ask for.
-
-    Raises
-    ------
-    UsageError
-        When there are none, or an argument is wrong.
-    """
+    """The questions that the options ask for."""
     names = options.benchmark.names
     given = {key: _values(value) for key, value in options.benchmark.overrides.items()}
     if options.env and "mattools" in names:

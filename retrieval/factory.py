@@ -13,18 +13,18 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
 from docgen.replies import Chat
+from docgen.sources import SourceError
+from docgen.texts import TextsError
 from docgen.writer import WriteOptions
-from indexes.chunks import code_corpus, official_doc_corpus
+from indexes.chunks import QUESTION, code_corpus, document_corpus, official_doc_corpus
 from indexes.corpus import Corpus, CorpusError, Manifest, stored
 from indexes.embedding import EmbeddingError, HashingEmbedding
-from indexes.errors import GraphError
 from indexes.live import OpenSandbox, live_corpus
 from indexes.llm_doc import Writer, llm_doc_corpus
 from indexes.semantic import semantic_corpus
 from indexes.store import lexical_index
 from retrieval.base import QuestionRetriever, RetrievalError, Retriever
 from retrieval.config import RetrievalConfig, RetrievalConfigError, own_source, read_config
-from retrieval.document import SOURCE, document_corpus
 from retrieval.evidence import SymbolRanker
 from retrieval.index import IndexRetriever
 from retrieval.linking import Linker
@@ -77,10 +77,8 @@ async def get_retriever(
 
     Raises
     ------
-    RetrievalConfigError
-        When a key or value is wrong.
     RetrievalError
-        When the corpus or an index cannot be made.
+        When a key or value is wrong, or the corpus or an index cannot be made.
     """
     settings = read_config(config)
     if settings.source == "none":
@@ -91,7 +89,7 @@ async def get_retriever(
     async def over(corpus: Corpus) -> Retriever:
         try:
             scorer = await _scorer(settings, corpus, embedding, progress=progress)
-        except (EmbeddingError, GraphError) as error:
+        except (CorpusError, EmbeddingError) as error:
             raise RetrievalError(str(error)) from error
         linker = Linker(corpus.documents, corpus.aliases)
         ranker = _ranker(settings, scorer, corpus, linker)
@@ -116,7 +114,7 @@ async def get_retriever(
             progress=progress,
             open_sandbox=open_sandbox,
         )
-    except (CorpusError, EmbeddingError, GraphError) as error:
+    except (CorpusError, EmbeddingError, SourceError, TextsError) as error:
         raise RetrievalError(str(error)) from error
     return await over(corpus)
 
@@ -198,7 +196,7 @@ def _own_corpus(
 
 def _ranker(settings: RetrievalConfig, scorer: Scorer, corpus: Corpus, linker: Linker) -> Ranker:
     """Documents of symbols are ranked with what their structure tells; chunks as they score."""
-    if settings.source in SYMBOLS and corpus.name != SOURCE:
+    if settings.source in SYMBOLS and corpus.name != QUESTION:
         rank = SymbolRanker(scorer, corpus.documents, linker, settings.evidence).rank
         return PackageRanker(rank, corpus.documents, linker, settings.small_package).rank
     return by_score(scorer)
@@ -222,7 +220,7 @@ async def _scorer(
         from indexes.dense import dense_index  # noqa: PLC0415 - chromadb takes seconds to import
 
         scorers.append(dense_scorer(await dense_index(corpus, embedding, show_progress=progress)))
-    if settings.mode == "graph" and (settings.source not in SYMBOLS or corpus.name == SOURCE):
+    if settings.mode == "graph" and (settings.source not in SYMBOLS or corpus.name == QUESTION):
         raise RetrievalConfigError(
             f"retrieval.mode=graph needs documents of symbols: source {' or '.join(SYMBOLS)}, "
             f"not {settings.source}"

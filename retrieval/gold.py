@@ -46,10 +46,6 @@ class GoldSource(Protocol):
         """Question -> qualified name -> kind; questions whose gold is unknown are left out."""
         ...
 
-    def secrets(self) -> Mapping[str, str]:
-        """``question/what`` -> a text that no corpus may hold: verification, reference, prompt."""
-        ...
-
 
 @dataclass(frozen=True)
 class Query:
@@ -65,29 +61,12 @@ class Query:
 
     def hidden(self, kinds: Kinds) -> frozenset[str]:
         """Gold names that do not stand in the text: only these show what retrieval finds."""
-        return frozenset(n for n in self.wanted(kinds) if not _word(n).search(self.text))
-
-    def masked(self) -> str:
-        """The query with every gold name replaced by ``[MASK]``."""
-        text = self.text
-        for name in sorted(self.gold, key=lambda n: (-len(n.rpartition(".")[2]), n)):
-            text = _word(name).sub("[MASK]", text)
-        return text
-
-
-def _word(qualname: str) -> re.Pattern[str]:
-    """The short name of a symbol as a whole word."""
-    return re.compile(rf"\b{re.escape(qualname.rpartition('.')[2])}\b")
+        words = set(re.findall(r"\w+", self.text))
+        return frozenset(n for n in self.wanted(kinds) if n.rpartition(".")[2] not in words)
 
 
 class FileGold:
-    """Queries of a JSONL file (``id``, ``query``, ``gold``: qualified name -> kind).
-
-    Raises
-    ------
-    UsageError
-        When the file cannot be read or a line is not a query.
-    """
+    """Queries of a JSONL file (``id``, ``query``, ``gold``: qualified name -> kind)."""
 
     def __init__(self, path: Path, packages: Sequence[str], environment: str) -> None:
         self.name = path.stem
@@ -114,19 +93,9 @@ class FileGold:
         """See :class:`GoldSource`."""
         return {query.id: query.gold for query in self._queries.values()}
 
-    def secrets(self) -> Mapping[str, str]:
-        """None are known."""
-        return {}
-
 
 def queries(source: GoldSource, kinds: Kinds) -> list[Query]:
-    """The questions of a source that have gold of these kinds, sorted by name.
-
-    Raises
-    ------
-    UsageError
-        When there are none, or the benchmark does not have what gold needs.
-    """
+    """The questions of a source that have gold of these kinds, sorted by name."""
     try:
         gold, prompts = source.gold(), source.prompts()
     except ValueError as error:
@@ -148,11 +117,6 @@ def benchmark_sources(
     given
         Argument -> its values (``level`` -> ``scaffold``, ``goal``). A benchmark takes those
         that its class or its ``gold`` knows; at least one of them must know each.
-
-    Raises
-    ------
-    UsageError
-        When there is no such benchmark, it has no gold, or an argument fits none or is wrong.
     """
     classes = {name: _benchmark(name) for name in benchmarks}
     for key in given:

@@ -40,18 +40,10 @@ def reciprocal_rank(found: Sequence[frozenset[str]], gold: frozenset[str]) -> fl
     return next((1 / rank for rank, names in enumerate(found, start=1) if names & gold), 0.0)
 
 
-def bootstrap(values: Sequence[float], *, seed: int = 0) -> Estimate:
-    """Mean with a percentile bootstrap interval; ``values`` has one entry per query.
-
-    Raises
-    ------
-    ValueError
-        When there are no values.
-    """
+def bootstrap(values: Sequence[float]) -> Estimate:
+    """Mean with a percentile bootstrap interval; ``values`` has one entry per query."""
     data: NDArray[np.float64] = np.asarray(values, dtype=float)
-    if not data.size:
-        raise ValueError("no queries to average over")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     means = data[rng.integers(0, data.size, (_RESAMPLES, data.size))].mean(axis=1)
     low, high = np.quantile(means, [0.025, 0.975])
     return Estimate(float(data.mean()), float(low), float(high))
@@ -66,7 +58,7 @@ class Share:
     estimate: Estimate
 
 
-def share(found: Sequence[int], of: Sequence[int], *, seed: int = 0) -> Share | None:
+def share(found: Sequence[int], of: Sequence[int]) -> Share | None:
     """Part of the names of all queries that was found; ``None`` when there are no names.
 
     Parameters
@@ -78,13 +70,13 @@ def share(found: Sequence[int], of: Sequence[int], *, seed: int = 0) -> Share | 
     pairs = np.array([(f, n) for f, n in zip(found, of, strict=True) if n], dtype=float)
     if not pairs.size:
         return None
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     sums = pairs[rng.integers(0, len(pairs), (_RESAMPLES, len(pairs)))].sum(axis=1)
     low, high = np.quantile(sums[:, 0] / sums[:, 1], [0.025, 0.975])
     mean = float(pairs[:, 0].sum() / pairs[:, 1].sum())
     return Share(sum(found), sum(of), Estimate(mean, float(low), float(high)))
 
 
-def paired(values: Sequence[float], reference: Sequence[float], *, seed: int = 0) -> Estimate:
+def paired(values: Sequence[float], reference: Sequence[float]) -> Estimate:
     """Mean difference per query with its interval; zero outside it is a real difference."""
-    return bootstrap([a - b for a, b in zip(values, reference, strict=True)], seed=seed)
+    return bootstrap([a - b for a, b in zip(values, reference, strict=True)])

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from langchain_core.documents import Document
 
-from indexes.corpus import Corpus
+from indexes.corpus import Corpus, CorpusError
 from indexes.embedding import EmbeddingError
-from indexes.errors import GraphError
 from retrieval.base import RetrievalError
 from retrieval.linking import Linker, covered
 from retrieval.scorers import DEPTH, Ranker
@@ -28,18 +27,12 @@ class CorpusRetriever:
                 self._by_qualname.setdefault(qualname, document)
 
     async def search(self, query: str, *, k: int) -> Sequence[Document]:
-        """The ``k`` best documents for ``query``; fewer when fewer match.
-
-        Raises
-        ------
-        RetrievalError
-            When an index or an endpoint behind it failed.
-        """
+        """The ``k`` best documents for ``query``; fewer when fewer match."""
         if k < 1:
             raise RetrievalError(f"k must be at least 1, not {k}")
         try:
             ranking = await self._rank(query, max(k, DEPTH))
-        except (EmbeddingError, GraphError) as error:
+        except (CorpusError, EmbeddingError) as error:
             raise RetrievalError(str(error)) from error
         return [self._answer(position, score) for position, score in ranking[:k]]
 

@@ -22,8 +22,6 @@ class Recalled:
         the first k documents; ``None`` where every name stands in its question.
     recall, within
         Recall of the first k documents, and of what fits a number of tokens.
-    masked_recall
-        Recall of the smallest k with the gold names masked.
     difference
         Recall of the smallest k less that of the first retriever, question by question.
     """
@@ -35,7 +33,6 @@ class Recalled:
     recall: Mapping[int, Estimate]
     within: Mapping[int, Estimate]
     mrr: Estimate
-    masked_recall: Estimate
     difference: Estimate | None
 
 
@@ -46,13 +43,12 @@ def markdown(rows: Sequence[Recalled]) -> str:
     head = ["retriever", *(f"R@{k}" for k in first.recall)]
     head += [f"R in {tokens} tokens" for tokens in first.within]
     head += [*(f"hidden names @{k}" for k in first.hidden), "MRR"]
-    head += [f"R@{smallest} masked", f"R@{smallest} less the first"]
+    head.append(f"R@{smallest} less the first")
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     for row in rows:
         cells = [row.retriever if row.retriever == NAMES else f"`{row.retriever}`"]
         cells += map(cell, [*row.recall.values(), *row.within.values()])
         cells += [*map(_share, row.hidden.values()), cell(row.mrr)]
-        cells.append(cell(row.masked_recall))
         cells.append("" if row.difference is None else cell(row.difference))
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
@@ -70,13 +66,7 @@ def _share(share: Share | None) -> str:
 
 
 def put(document: str, name: str, table: str) -> str:
-    """The document with ``table`` between ``<!-- name -->`` and ``<!-- end -->``.
-
-    Raises
-    ------
-    UsageError
-        When it has no such marks.
-    """
+    """The document with ``table`` between ``<!-- name -->`` and ``<!-- end -->``."""
     opening, closing = f"<!-- {name} -->\n", "<!-- end -->"
     before, mark, rest = document.partition(opening)
     _, end, after = rest.partition(closing)

@@ -213,25 +213,3 @@ def test_a_project_with_a_src_folder_says_its_version(tmp_path):
     assert read_sources(["pkg"], tmp_path / "src")[0].version == "3.1"
     with pytest.raises(SourceError, match="not an import name"):
         read_sources(["src/pkg"], tmp_path)
-
-
-def test_a_moved_function_is_new_and_gone(tmp_path, capsys):
-    files = {
-        "pkg/__init__.py": "",
-        "pkg/a.py": "def keep(): ...\n\n\ndef move(): ...\n",
-        "pkg/old.py": "def inside(): ...\n",
-    }
-    folder = write_package(tmp_path / "site", files)
-    command = ["package=pkg", f"folder={folder}", f"out={tmp_path / 'docs.jsonl'}"]
-    assert main(command) == 0
-    assert "new:" not in capsys.readouterr().out
-    (folder / "pkg/a.py").write_text("def keep(): ...\n")
-    (folder / "pkg/old.py").rename(folder / "pkg/renamed.py")
-    (folder / "pkg/b.py").write_text("def move(): ...\n")
-    assert main(command) == 0
-    printed = capsys.readouterr().out
-    assert "new: pkg.b, pkg.b.move, pkg.renamed, pkg.renamed.inside\n" in printed
-    assert "no longer there: pkg.a.move, pkg.old, pkg.old.inside\n" in printed
-    assert set(rows(tmp_path / "docs.jsonl")) == {
-        "pkg", "pkg.a", "pkg.a.keep", "pkg.b", "pkg.b.move", "pkg.renamed", "pkg.renamed.inside",
-    }  # fmt: skip

@@ -120,17 +120,6 @@ async def test_an_incomplete_corpus_is_an_error_that_says_what_to_do(
     assert 0 < len(healed.prompts) < len(corpus.documents)
 
 
-async def test_a_missing_package_is_an_error(package: Path, cache: Path) -> None:
-    with pytest.raises(CorpusError, match="absent"):
-        await llm_doc_corpus(
-            ["absent"],
-            package,
-            writer=Writer(DocModel()),
-            cache=cache,
-            show_progress=False,
-        )
-
-
 def test_a_folder_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.mkdir()
@@ -156,13 +145,6 @@ async def test_two_tasks_build_it_once(package: Path, cache: Path) -> None:
     assert corpora[0].documents == corpora[1].documents
     asked = [len(model.prompts) for model in models]
     assert min(asked) == 0 < max(asked)
-
-
-def test_the_manifest_is_plain_json(corpus: Corpus) -> None:
-    content = json.loads((corpus.folder / "manifest.json").read_text())
-    assert content["manifest"]["writer"] == "somebody"
-    assert content["manifest"]["documents"] == len(corpus.documents)
-    assert content["aliases"]["brickwork.Wall"] == "brickwork.wall.Wall"
 
 
 def test_documents_of_other_code_are_stale(

@@ -8,14 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexes.corpus import Corpus
+from indexes.corpus import Corpus, CorpusError
 from indexes.embedding import EmbeddingError, HashingEmbedding
-from indexes.graph import (
-    ByteTokenizer,
-    GraphError,
-    graph_index,
-    symbol_graph,
-)
+from indexes.graph import ByteTokenizer, graph_index, symbol_graph
 
 EMBEDDING = HashingEmbedding(512)
 
@@ -91,7 +86,7 @@ async def test_a_graph_is_built_once_and_again_when_damaged(corpus, cache, caplo
 
 async def test_a_graph_without_nodes_is_an_error(corpus):
     nothing = Corpus(corpus.manifest, [], corpus.aliases, corpus.folder)
-    with pytest.raises(GraphError, match="has no nodes"):
+    with pytest.raises(CorpusError, match="has no nodes"):
         await graph_index(nothing, EMBEDDING)
 
 
@@ -108,6 +103,6 @@ async def test_a_failing_embedding_leaves_nothing_behind(corpus, cache):
         async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
             raise ConnectionError("gone")
 
-    with pytest.raises(GraphError, match="gone"):
+    with pytest.raises(CorpusError, match="gone"):
         await graph_index(corpus, Flaky(64))
     assert not stamps(cache)

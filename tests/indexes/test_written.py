@@ -20,7 +20,6 @@ from docgen.texts import (
     text_files,
     write_texts,
 )
-from indexes.corpus import CorpusError
 from sandbox.base import SandboxError
 from sandbox.environments import site_packages
 from tests.docgen.models import DocModel
@@ -90,7 +89,7 @@ async def test_a_damaged_file_is_one_line(package, cache, damage):
             "half a row": b'{"qualname": "x"}',
         }[damage]
     )
-    with pytest.raises(CorpusError, match="not a file of written documentation") as error:
+    with pytest.raises(TextsError, match="not a file of written documentation") as error:
         await build(package, cache, DocModel())
     assert str(path) in str(error.value)
     assert "\n" not in str(error.value)

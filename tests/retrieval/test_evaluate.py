@@ -66,21 +66,6 @@ def test_a_share_counts_names_and_resamples_queries():
     assert share([0, 0], [0, 0]) is None
 
 
-def test_no_queries_is_an_error():
-    with pytest.raises(ValueError, match="no queries"):
-        bootstrap([])
-
-
-def test_masking_hides_gold_names_and_nothing_else():
-    query = Query(
-        "q", "Use Wall.volume of a Wall, not Wallpaper: volume_3", {"m.Wall.volume": "method",
-                                                                  "m.Wall": "class"}
-    )  # fmt: skip
-    assert query.masked() == "Use [MASK].[MASK] of a [MASK], not Wallpaper: volume_3"
-    assert query.wanted("api") == {"m.Wall"}
-    assert query.wanted("all") == {"m.Wall", "m.Wall.volume"}
-
-
 def test_command(package, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
     gold = tmp_path / "gold.jsonl"

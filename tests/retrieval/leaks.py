@@ -1,0 +1,24 @@
+"""Runs of words that documents share with what a benchmark must keep secret."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from langchain_core.documents import Document
+
+LENGTH = 13  # words of a run, as in the contamination audits of GPT-3 (Brown et al. 2020)
+
+
+def runs(text: str) -> set[tuple[str, ...]]:
+    """Every run of words and numbers in a row, lower case, punctuation aside."""
+    words = [word.lower() for word in re.findall(r"\d+\.\d+|\w+", text)]
+    return {tuple(words[i : i + LENGTH]) for i in range(len(words) - LENGTH + 1)}
+
+
+def shared(documents: Iterable[Document], secrets: Mapping[str, str]) -> dict[str, float]:
+    """The part of each secret's runs that stand in documents."""
+    wanted = {name: runs(text) for name, text in secrets.items()}
+    every = set().union(*wanted.values())
+    held = set().union(*(every & runs(document.page_content) for document in documents))
+    return {name: len(held & own) / max(1, len(own)) for name, own in wanted.items()}
