@@ -18,21 +18,6 @@ def rows(path: Path) -> dict[str, dict[str, object]]:
     return {row["qualname"]: row for row in map(json.loads, path.read_text().splitlines())}
 
 
-def symbols(path: Path) -> dict[str, dict[str, object]]:
-    """Rows without their texts: what these build on depends on which requests went together."""
-    return {
-        name: {key: value for key, value in row.items() if key != "text"}
-        for name, row in rows(path).items()
-    }
-
-
-def lines(path: Path) -> list[str]:
-    """Complete lines of a file that may be growing."""
-    if not path.exists():
-        return []
-    return [line for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
-
-
 class Documenting(Endpoint):
     """Documents the symbol it is asked for, unless ``misbehave`` says otherwise.
 

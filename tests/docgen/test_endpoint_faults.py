@@ -1,9 +1,5 @@
 """What an endpoint can do to ``python -m docgen``, and what being killed does to it."""
 
-import json
-import os
-import random
-import signal
 import subprocess
 import sys
 import threading
@@ -16,7 +12,7 @@ from werkzeug import Response
 
 from docgen.__main__ import main
 from docgen.texts import Checkpoint, Text
-from tests.docgen.documenting import arguments, lines, rows, symbols
+from tests.docgen.documenting import arguments, rows
 from tests.endpoint import USAGE, cut_off, filtered, status, text
 
 ROOT = Path(__file__).parents[2]
@@ -136,47 +132,3 @@ def test_several_writers_of_one_checkpoint_lose_nothing(tmp_path):
 
 def _written(name):
     return Text(name, "hash", "2", "m", "2026-11", "text")
-
-
-@pytest.mark.long
-def test_ten_kills_and_an_endpoint_that_fails_at_random(package, tmp_path, endpoint):
-    walls = [f"def wall_{i}():\n    return wall_{i + 1}()\n" for i in range(60)]
-    (package / "brickwork/walls.py").write_text("\n\n".join(walls))
-    whole = tmp_path / "whole.jsonl"
-    assert main(arguments(package, whole, endpoint.url)) == 0
-    dice = random.Random(0)
-    faults = [*FAULTS.values(), status(429, retry_after="0.2")]
-
-    kills = 0
-
-    def misbehave(name, count):
-        if name == "brickwork.walls.wall_0" and kills < 10:
-            return status(500, "not yet")  # no run ends before the tenth kill
-        if dice.random() < 0.02:
-            time.sleep(3)  # longer than the client waits
-        return dice.choice(faults) if dice.random() < 0.3 else None
-
-    endpoint.misbehave = misbehave
-    out = tmp_path / "docs.jsonl"
-    command = [sys.executable, "-m", "docgen", *arguments(package, out, endpoint.url)]
-    command += ["concurrency=2", "attempts=20"]
-    kept = out.with_name("docs.jsonl.written")
-    while True:
-        finished = {json.loads(line)["qualname"] for line in lines(kept)}
-        endpoint.asked.clear()
-        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL) as process:
-            target = len(lines(kept)) + dice.randint(0, 2)
-            until = time.monotonic() + 3  # when all but the one held back is there, nothing comes
-            while kills < 10 and len(lines(kept)) < target and time.monotonic() < until:
-                time.sleep(0.01)
-            if kills < 10 and process.poll() is None:
-                time.sleep(dice.random() / 5)
-                os.kill(process.pid, signal.SIGKILL)
-                kills += 1
-        assert not set(endpoint.asked) & finished
-        if process.returncode == 0:
-            break
-        assert process.returncode == -signal.SIGKILL
-    assert kills == 10
-    assert symbols(out) == symbols(whole)
-    assert all(row["text"] for row in rows(out).values())

@@ -11,6 +11,7 @@ import pytest
 from docgen.check import Checker, example_of
 from docgen.check import main as check
 from docgen.content import FELL_BACK, arrange
+from docgen.example_probe import check as probe
 from docgen.examples import GALLERY, ExampleWriter, mine, split, unfit, unstable
 from docgen.facts_writer import FactsWriter
 from docgen.library import build_library, read_library
@@ -179,7 +180,30 @@ def test_a_changed_signature_falls_back_to_facts(tmp_path: Path) -> None:
     assert "result = fire(temperature)" in changed
 
 
-def test_check_runs_examples_of_changed_symbols_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("code", "verdict", "error"),
+    [
+        ("from json import loads\nprint(loads('[1]'))", "runs", ""),
+        ("loads('[1]')", "inputs", "name 'loads' is not defined"),  # nothing is lent to it
+        ("from json import loud", "fails", "cannot import name 'loud'"),
+        ("from json import loads\nloads('1', wet=True)", "fails", "unexpected keyword argument"),
+        ("1 / 0", "fails", "ZeroDivisionError: division by zero (line 1)"),
+        ("import jsonn", "fails", "No module named 'jsonn'"),
+        ("f(", "fails", "SyntaxError"),
+        ("open('kiln.txt')", "inputs", "No such file"),
+        ("raise SystemExit", "fails", "SystemExit"),
+    ],
+)
+def test_what_is_found_out_about_an_example(code: str, verdict: str, error: str) -> None:
+    found = probe(code)
+    assert found["verdict"] == verdict, found
+    assert error in str(found["error"])
+    assert found["printed"] == ("[1]\n" if verdict == "runs" else "")
+
+
+def test_check_runs_examples_of_changed_symbols_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file, out = tmp_path / "six-0.jsonl.gz", tmp_path / "out.jsonl.gz"
     call = "## Example\n```python\nfrom six import {0}\n\nprint({0}({1}))\n```\n"
     calls = {"ensure_str": "'a'", "ensure_text": "'a', removed=1"}
@@ -189,6 +213,9 @@ def test_check_runs_examples_of_changed_symbols_again(tmp_path: Path) -> None:
     needs = Text("six.ensure_binary", "old", "1", "me", "", "## Example\nNeeds X: why", "inputs")
     write_texts(file, [*made, needs])
     assert check(["package=six", f"file={file}", "examples=true", f"out={out}"]) == 0
+    printed = capsys.readouterr().out
+    assert "3 documents: 1 examples run as they stand, 1 use names" in printed
+    assert "1 fail, 0 have no code\nfails: six.ensure_text: TypeError: " in printed
     found = {text.qualname: text for text in read_texts(out)}
     assert [t.example for t in found.values()] == ["inputs", "runs", "fails"]
     assert all(text.source_hash != "old" for text in found.values())

@@ -57,6 +57,7 @@ async def test_chroma_finds_what_the_vectors_say(corpus):
     found = np.flatnonzero(scores)
     np.testing.assert_allclose(scores[found], exact[found], atol=1e-5)
     assert set(found) == set(np.argsort(-exact)[: len(found)])
+    assert not (await index.scores("the", depth=5)).any()  # no words
 
 
 async def test_nothing_is_embedded_twice(corpus):
@@ -74,11 +75,6 @@ async def test_an_interrupted_build_goes_on(corpus, monkeypatch):
     index = await dense_index(corpus, rest, show_progress=False)
     assert rest.texts == len(corpus.documents) - 5
     assert (await index.scores("wall", depth=3)).any()
-
-
-async def test_a_query_without_words_finds_nothing(corpus):
-    index = await dense_index(corpus, HashingEmbedding(128), show_progress=False)
-    assert not (await index.scores("the", depth=5)).any()
 
 
 def test_configurations():

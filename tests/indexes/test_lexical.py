@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics.pairwise import cosine_similarity
 
 from indexes.lexical import TfidfIndex
 from indexes.store import indexed_texts, lexical_index
@@ -56,13 +55,6 @@ def test_the_right_text_scores_highest():
     scores = index.scores("zirconium")
     assert scores.shape == (4,)
     assert not scores.any()
-
-
-def test_tfidf_is_a_cosine():
-    index = TfidfIndex.build(TEXTS)
-    vectorizer = index._vectorizer
-    expected = cosine_similarity(vectorizer.transform(["a structure"]), vectorizer.transform(TEXTS))
-    np.testing.assert_allclose(index.scores("a structure"), expected.ravel(), rtol=1e-5)
 
 
 def test_a_saved_index_gives_the_same_scores(tmp_path):
