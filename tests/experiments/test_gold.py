@@ -157,9 +157,9 @@ async def test_no_corpus_holds_reference_code_or_golds(tmp_path):
         code_corpus(["pymatgen"], folder, cache=tmp_path),
         official_doc_corpus(["pymatgen"], folder, cache=tmp_path),
     ]
+    leaking = Document("Told: " + " ".join(secrets.values()))
+    assert min(n for name, n in shared([leaking], secrets).items() if "/reference" in name) > 5
     for corpus in corpora:
-        leaking = Document("Told: " + " ".join(secrets.values()), metadata={})
-        assert max(shared([leaking], secrets).values()) == 1
-        # a few common import lines in a row are no leak
         found = shared(corpus.documents, secrets)
-        assert max(found.values()) < 0.05, (corpus.name, found)
+        # two common import lines in a row are no leak
+        assert max(found.values()) <= 5, (corpus.name, found)

@@ -16,9 +16,9 @@ def runs(text: str) -> set[tuple[str, ...]]:
     return {tuple(words[i : i + LENGTH]) for i in range(len(words) - LENGTH + 1)}
 
 
-def shared(documents: Iterable[Document], secrets: Mapping[str, str]) -> dict[str, float]:
-    """The part of each secret's runs that stand in documents."""
+def shared(documents: Iterable[Document], secrets: Mapping[str, str]) -> dict[str, int]:
+    """How many runs of each secret stand in documents."""
     wanted = {name: runs(text) for name, text in secrets.items()}
     every = set().union(*wanted.values())
     held = set().union(*(every & runs(document.page_content) for document in documents))
-    return {name: len(held & own) / max(1, len(own)) for name, own in wanted.items()}
+    return {name: len(held & own) for name, own in wanted.items()}
