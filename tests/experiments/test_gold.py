@@ -15,7 +15,7 @@ from retrieval.gold import benchmark_sources, queries
 from sandbox.base import Execution, Outcome, SandboxError
 from tests.docgen.conftest import write_package
 from tests.docgen.models import DocModel
-from tests.retrieval.leaks import shared
+from tests.retrieval.leaks import runs, shared
 
 
 def test_gold_is_what_most_right_solutions_share(package, tmp_path, monkeypatch):
@@ -158,8 +158,9 @@ async def test_no_corpus_holds_reference_code_or_golds(tmp_path):
         official_doc_corpus(["pymatgen"], folder, cache=tmp_path),
     ]
     leaking = Document("Told: " + " ".join(secrets.values()))
-    assert min(n for name, n in shared([leaking], secrets).items() if "/reference" in name) > 5
+    assert max(shared([leaking], secrets).values()) > 20
     for corpus in corpora:
         found = shared(corpus.documents, secrets)
-        # two common import lines in a row are no leak
-        assert max(found.values()) <= 5, (corpus.name, found)
+        worst = max(found, key=found.__getitem__)
+        # a few common import lines in a row are no leak
+        assert found[worst] < 0.05 * len(runs(secrets[worst])), (corpus.name, worst)
