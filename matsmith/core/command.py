@@ -153,20 +153,29 @@ def guarded(
 def _terminable() -> Iterator[list[int]]:
     """TERM, as batch systems send it, ends a command like Ctrl-C; its number comes."""
     came: list[int] = []
+    interrupt = {signal.SIGINT}
 
     def end(number: int, _: object) -> None:
         came.append(number)
-        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # begun in the background of a script
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, interrupt)
         signal.raise_signal(signal.SIGINT)
 
     mine = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGTERM, end) if mine else None
+    # Begun in the background of a script, a command ignores Ctrl-C. asyncio cancels its work in
+    # order only where the usual handler is set: it is set, and waits for `end`.
+    ignored = mine and signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    if ignored:
+        signal.pthread_sigmask(signal.SIG_BLOCK, interrupt)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield came
     finally:
         if before is not None:
             signal.signal(signal.SIGTERM, before)
+        if ignored:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, interrupt)
 
 
 def _unread() -> int:
