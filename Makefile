@@ -38,9 +38,9 @@ run: install
 demo: install
 	$(BIN)/python -m experiments.run -m system=single,rag,agentic,graphrag,reflect,adaptive,tools benchmark=invented benchmark.seed=101 limit=20
 
-# Two processes share environments and corpora: whoever comes second waits for the first.
+# Many tests wait for processes: three fill two cores. They share environments and corpora, made by whoever comes first.
 test: install
-	$(BIN)/python -m pytest -m "not long" -n 2
+	$(BIN)/python -m pytest -m "not long" -n 3
 
 # Tests in the folders of the packages that differ from the last commit on main.
 quick: install
