@@ -15,7 +15,6 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
 from matsmith.core.errors import ActionableError
-from sandbox import shipping
 
 
 class Outcome(StrEnum):
@@ -132,6 +131,8 @@ class Sandbox(ABC):
         ``sandbox.inside`` (tagged JSON, comparison, formats) and what the environment has.
         Arguments travel as results do (`sandbox.inside.tagged`), and stay data. See also `run`.
         """
+        from sandbox import shipping  # noqa: PLC0415 -- reads sources: only where something is called
+
         order = shipping.order(module, function, arguments)
         return await self._execute(order, None, timeout, mounts, collect=collect)
 

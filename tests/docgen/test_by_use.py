@@ -81,6 +81,7 @@ def test_types_that_a_signature_declares(declared, value, fits, monkeypatch, tmp
     assert found["verdict"] == ("runs" if fits else "type"), found
 
 
+@pytest.mark.long
 def test_the_worst_come_first_and_nothing_is_asked_twice(tmp_path, httpserver, sizes, capsys):
     server = Endpoint(httpserver)
 

@@ -42,6 +42,7 @@ def write(root, **changes):
 
 
 @pytest.mark.skipif(bubblewrap.problem() is not None, reason=str(bubblewrap.problem()))
+@pytest.mark.long
 def test_from_a_hand_written_folder_to_samples(tmp_path, capsys):
     folder = write(tmp_path)
     with pytest.raises(QuestionError, match=rf"matsmith folder check {tmp_path} ids=heights"):

@@ -125,6 +125,7 @@ COMPLETIONS = {
 
 
 @pytest.mark.parametrize("calls", [True, False])
+@pytest.mark.long
 def test_a_completion_is_judged_as_published(checkout, tmp_path, httpserver, calls):
     expected = [{"kind": "call", "args": [[1, 2, 3]]}]
     tasks = [task(str(n), description=f"Case {n}.") for n, _ in enumerate(COMPLETIONS)]

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from experiments.benchmarks.atomworld.benchmark import AtomWorldBenchmark
 from experiments.benchmarks.atomworld.crystal import Crystal
 from experiments.regrade import main
@@ -49,6 +51,7 @@ def test_answers_of_a_file_are_scored_in_all_modes(tmp_path, monkeypatch, capsys
     assert "system.digest was" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_run_is_scored_again_from_its_final_code(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     tool = [*ATOMS, "benchmark.arm=tool", "benchmark.wording=published", "sandbox.workers=1"]

@@ -43,6 +43,7 @@ def real(endpoint, monkeypatch, tmp_path):
             "model.cache=false", f"out={out}"]  # fmt: skip
 
 
+@pytest.mark.long
 def test_every_run_of_a_sweep_has_its_answers(real, endpoint, tmp_path):
     assert main([*real, "-m", "system=single,resample"]) == 0
     rows = [row for path in tmp_path.rglob("results.jsonl") for row in read_rows(path)]
@@ -194,6 +195,7 @@ def test_what_an_answer_breaks_belongs_to_it_and_costs_what_it_cost(real, tmp_pa
     assert len(list(read_rows(tmp_path / "run" / "results.jsonl"))) == 9
 
 
+@pytest.mark.long
 def test_what_a_run_will_cost_is_told_after_its_first_answers(real, capsys, tmp_path):
     priced = [*real, "system=single", "model.price={prompt: 1000, completion: 0}", "concurrency=1"]
     assert main([*priced, "limit=6"]) == 0

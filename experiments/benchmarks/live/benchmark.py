@@ -34,10 +34,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LiveBenchmark:
-    """The benchmark ``live``; ``conf/benchmark/live.yaml`` explains its keys."""
+    """The benchmark ``live``; ``conf/benchmark/live.yaml`` explains its keys.
+
+    Parameters
+    ----------
+    root
+        Folder that holds one folder per question.
+    """
 
     level: Level = "scaffold"
-    root: Path = QUESTIONS  # holds one folder per question
+    root: Path = QUESTIONS
     name: str = "live"
     packages: Sequence[str] = PACKAGES
     scorer = PropertyScorer()

@@ -70,6 +70,7 @@ def _references():
     return {folder.name: (folder / "reference.py").read_text() for folder in folders}
 
 
+@pytest.mark.long
 async def test_references_are_right_and_answers_that_hold_nothing_are_not(ask):
     rows = await ask(_references())
     assert [row.all_correct for row in rows] == [True] * 3
@@ -110,6 +111,7 @@ async def test_the_link_that_breaks_first_is_named(ask):
     assert {row.question_id: row.artefacts["first wrong link"] for row in rows} == expected
 
 
+@pytest.mark.long
 def test_a_world_that_is_handed_on_can_be_asked_and_checked_as_a_folder(tmp_path):
     made = make(Knobs(**KNOBS), tmp_path)
     samples = FolderBenchmark(tmp_path, level="goal").load()
