@@ -111,7 +111,7 @@ class Sandbox(ABC):
         the sandbox failed even after a retry; a fault of the code is an ``Execution``.
         """
         source = code.encode("utf-8", "surrogatepass")
-        return await self._execute(source, entry, timeout, mounts, collect=collect)
+        return await self._execute(source, entry or "", timeout, mounts, collect=collect)
 
     async def call(
         self,

@@ -53,8 +53,11 @@ def _make(parent: Path, limit: int) -> Path | None:
             remove(left)
     group = parent / f"{_NAME}-{os.getpid()}-{next(_numbers)}"
     swap = group / "memory.swap.max"
-    with contextlib.suppress(OSError):
+    try:
         group.mkdir()
+    except OSError:
+        return None
+    with contextlib.suppress(OSError):
         if all(path.exists() for path in files(group)):
             (group / "memory.max").write_text(str(limit))
             if swap.exists():  # not where swap is not counted

@@ -85,6 +85,8 @@ def make(
     ``base`` is ``BASE`` when not given; one that is given, and does not meet the requirements, is
     installed as well. ``on_host`` builds outside of the sandbox, with all rights of the user.
     """
+    if not (project / "pyproject.toml").is_file():
+        raise SandboxError(f"project={project}: no pyproject.toml there")
     name, system = _project(project)
     looked_at = None if base == "none" else base or BASE
     if looked_at is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Self
 
@@ -51,7 +50,7 @@ class PooledSandbox(Sandbox):
         self._proof = asyncio.Lock()
         self._proven = False
         self._closed = False
-        self._read = lru_cache(KEPT_INPUTS)(_read)
+        self._inputs: dict[Path, tuple[object, Inputs]] = {}
 
     @property
     def memory_counted(self) -> bool:
@@ -76,7 +75,7 @@ class PooledSandbox(Sandbox):
         collect: bool,
     ) -> Execution:
         targets = check_targets(mounts, collect=collect)
-        read = (self._read(mount.source, signature(mount.source)) for mount in mounts)
+        read = (self._read(mount.source) for mount in mounts)
         job = Job(code, entry, timeout, tuple(zip(read, targets, strict=True)), collect)
         async with self._slots:
             try:
@@ -168,6 +167,10 @@ class PooledSandbox(Sandbox):
                 self._proven = True
         return worker
 
-
-def _read(source: Path, _state: object) -> Inputs:
-    return Inputs.read(source)
+    def _read(self, source: Path) -> Inputs:
+        state = signature(source)
+        if self._inputs.get(source, (None,))[0] != state:
+            if len(self._inputs) >= KEPT_INPUTS:
+                self._inputs.clear()
+            self._inputs[source] = state, Inputs.read(source)
+        return self._inputs[source][1]

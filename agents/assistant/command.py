@@ -10,9 +10,9 @@ import stat
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, Field, ValidationError
 from rich.console import Console
 
 from agents.assistant.config import AssistantConfig, needs_model, read_config
@@ -67,13 +67,21 @@ ASK = ("--file", "--library", "--out", "--timeout", "--continue", "--json", "--d
 _OPTION = re.compile(r"(\w[\w.]*)=.*", re.DOTALL)
 
 
+def _in_a_folder(path: Path) -> Path:
+    if not path.expanduser().absolute().parent.is_dir():
+        raise ValueError(path)
+    return path.expanduser()
+
+
 class Asked(BaseModel):
     """The words of ``matsmith ask`` and ``serve``; what an option takes is its description."""
 
     words: list[str] = []
     overrides: list[str] = []
     files: list[str] = []
-    out: Path | None = None
+    out: Annotated[Path, AfterValidator(_in_a_folder)] | None = Field(
+        None, description="its folder does not exist"
+    )
     timeout: float | None = Field(None, gt=0, description="a number of seconds above 0")
     port: int = Field(0, ge=0, lt=2**16, description="a number from 0 (any free one) to 65535")
     open: bool = False
@@ -164,7 +172,7 @@ async def _answer(asked: Asked, config: AssistantConfig, progress: Console) -> i
             return await Conversation(session, terminal).run()
         answer = await terminal.ask(session, question, asked.files)
         if asked.out is not None and answer.code is not None:
-            for path in store.deliver(answer, asked.out.expanduser()):
+            for path in store.deliver(answer, asked.out):
                 progress.print(f"written to {path}")
         return exit_code(answer)
 

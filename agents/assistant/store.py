@@ -136,8 +136,9 @@ def deliver(answer: Answer, out: Path) -> list[Path]:
     path = out if out.suffix == ".py" else out / "answer.py"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        written = write_files(out, answer.files) if path != out else []
         path.write_text(script(answer), encoding="utf-8", errors="backslashreplace")
-        return [path, *(write_files(out, answer.files) if path != out else ())]
+        return [path, *(each for each in written if each != path)]
     except OSError as error:
         raise UsageError(f"{out}: {error.strerror}") from error
 

@@ -18,6 +18,10 @@ from experiments.scorers.properties import specification
 from sandbox.inside.compare import verify
 from sandbox.inside.tagged import dumps
 
+#: Roots whose names are common knowledge of the language, not of a materials library.
+_FOREIGN = frozenset(
+    {"np", "numpy", "scipy", "math", "itertools", "collections", "json", "pathlib", "Path"}
+)
 #: A reference is read by people and rewritten by tools: everything in it is spelled out.
 _BANNED_CALLS = frozenset(
     {"getattr", "setattr", "eval", "exec", "dir", "vars", "globals", "locals", "__import__"}
@@ -51,18 +55,19 @@ def check_reference(source: str) -> list[str]:
 
 
 def library_names(source: str) -> set[str]:
-    """Names with an underscore or in CamelCase that a reference takes from libraries.
+    """Names with an underscore or in CamelCase that a reference takes from the library.
 
-    Imported names, attributes, keyword arguments and string subscripts.
+    Imported names, attributes, keyword arguments and string subscripts, except on numpy, scipy
+    and the standard library.
     """
     names: set[str] = set()
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.ImportFrom):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] not in _FOREIGN:
             names.update((node.module or "").split("."))
             names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.Attribute):
+        elif isinstance(node, ast.Attribute) and _root(node) not in _FOREIGN:
             names.add(node.attr)
-        elif isinstance(node, ast.Call):
+        elif isinstance(node, ast.Call) and _root(node.func) not in _FOREIGN:
             names.update(keyword.arg for keyword in node.keywords if keyword.arg)
         elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
             key = str(node.slice.value)
@@ -75,6 +80,12 @@ def library_names(source: str) -> set[str]:
         and len(name) >= _SHORTEST_NAME
         and ("_" in name or _CAMEL.search(name))
     }
+
+
+def _root(node: ast.expr) -> str | None:
+    while isinstance(node, ast.Attribute | ast.Call | ast.Subscript):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else None
 
 
 def check_goal(spec: TaskSpec, source: str) -> list[str]:

@@ -22,7 +22,7 @@ from markupsafe import Markup, escape
 
 from experiments.report import plots
 from experiments.report.groups import breakdown
-from experiments.report.runs import Run, group_names, load_runs
+from experiments.report.runs import Choices, Run, group_names, load_runs
 from experiments.report.steps import describe_step
 from experiments.report.tables import (
     COMPARISON_HEADINGS,
@@ -61,9 +61,7 @@ _ANSWER = TEMPLATES.get_template("answer.html.j2")
 _TONES = {"correct": "good", "partial": "some", "wrong": "bad", "broken": "bad", "unknown": ""}
 
 
-def write_report(
-    folders: Sequence[Path], target: Path, values: Sequence[Mapping[str, str]] = ()
-) -> None:
+def write_report(folders: Sequence[Path], target: Path, values: Sequence[Choices] = ()) -> None:
     """Write the page about one or several run folders; ``target`` is replaced atomically.
 
     ``values`` are what was chosen for each run of a sweep: the score is drawn over the numbers.

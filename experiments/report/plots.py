@@ -60,23 +60,24 @@ def over_choices(runs: Sequence[Run]) -> Iterator[tuple[str, Markup]]:
 
     There is one plot for each combination of the other numbers. What is no number is a line.
     """
-    keys = dict.fromkeys(key for run in runs for key in run.values if key != SEED)
-    numbers = [key for key in keys if all(_numeric(run.values.get(key, "")) for run in runs)]
-    series: dict[str, list[Run]] = defaultdict(list)
-    for run in runs:
-        chosen = [value for key, value in run.values.items() if key not in (*numbers, SEED)]
-        series[" + ".join(chosen) or "all"].append(run)
+    cells = [(run, each) for run in runs for each in run.values]
+    keys = dict.fromkeys(key for _, each in cells for key in each if key != SEED)
+    numbers = [key for key in keys if all(_numeric(each.get(key, "")) for _, each in cells)]
+    series: dict[str, list[tuple[Run, Mapping[str, str]]]] = defaultdict(list)
+    for run, each in cells:
+        chosen = [value for key, value in each.items() if key not in (*numbers, SEED)]
+        series[" + ".join(chosen) or "all"].append((run, each))
     for axis in numbers:
         others = [key for key in numbers if key != axis]
-        for fixed in dict.fromkeys(tuple(run.values[key] for key in others) for run in runs):
+        for fixed in dict.fromkeys(tuple(each[key] for key in others) for _, each in cells):
             curves: dict[str, list[Point]] = {}
             ticks: set[float] = set()
             for name, members in series.items():
                 tallies: dict[float, list[Tally]] = defaultdict(list)
-                for run in members:
-                    if tuple(run.values[key] for key in others) == fixed:
+                for run, each in members:
+                    if tuple(each[key] for key in others) == fixed:
                         found = tally(run.scored, measuring(run.scored, run.primary))
-                        tallies[float(run.values[axis])] += found.values()
+                        tallies[float(each[axis])] += found.values()
                 ticks |= tallies.keys()
                 shares = ((x, ratio_interval(pooled)) for x, pooled in tallies.items())
                 curves[name] = [(x, share) for x, share in shares if share is not None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ from experiments.stats import Interval, Tally, ratio_interval
 from matsmith.core.errors import UsageError
 
 GROUPS = 20  # of a break-down
+#: What was chosen for a run in a sweep; several choices may come to the same run.
+Choices = Sequence[Mapping[str, str]]
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Run:
     summary: dict[str, Any]
     rows: tuple[Row, ...]
     label: str
-    values: Mapping[str, str] = field(default_factory=dict)
+    values: Choices = ({},)
 
     @cached_property
     def scored(self) -> tuple[Row, ...]:
@@ -107,7 +109,7 @@ def tally(rows: Iterable[Row], measured: Callable[[Row], tuple[float, float]]) -
     return {key: Tally(*values) for key, values in sums.items()}
 
 
-def load_runs(folders: Sequence[Path], values: Sequence[Mapping[str, str]] = ()) -> list[Run]:
+def load_runs(folders: Sequence[Path], values: Sequence[Choices] = ()) -> list[Run]:
     """Read run folders; labels tell them apart by what differs, else by their ``values``."""
     summaries = []
     for folder in folders:
@@ -117,7 +119,7 @@ def load_runs(folders: Sequence[Path], values: Sequence[Mapping[str, str]] = ())
         if any("unit" not in metric for metric in summary.get("metrics", [{}])):
             raise UsageError(f"{folder}: was written by another version of matsmith")
         summaries.append(summary)
-    values = values or [{}] * len(folders)
+    values = values or [({},)] * len(folders)
     parts = ("system", "retrieval", "model", "benchmark", "level")
     told_apart = [part for part in parts if len({s.get(part) for s in summaries}) > 1]
     labels = [
@@ -125,7 +127,10 @@ def load_runs(folders: Sequence[Path], values: Sequence[Mapping[str, str]] = ())
         for summary in summaries
     ]
     if len(set(labels)) < len(labels):
-        chosen = [", ".join(f"{key} {value}" for key, value in each.items()) for each in values]
+        chosen = [
+            "; ".join(", ".join(map(" ".join, each.items())) for each in several)
+            for several in values
+        ]
         labels = [
             f"{label} ({more or folder.name})"
             for label, more, folder in zip(labels, chosen, folders, strict=True)

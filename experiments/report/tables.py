@@ -55,7 +55,7 @@ def _columns(runs: Sequence[Run]) -> dict[str, Callable[[Run], str]]:
     """Headings, and what they say of a run; a column is a line here."""
     metrics = {heading_of(metric): partial(shown, metric=metric) for metric in metrics_of(runs)}
     return {
-        **{key: partial(_chosen, key=key) for run in runs for key in run.values},
+        **{key: partial(_chosen, key=key) for run in runs for each in run.values for key in each},
         "system": lambda run: str(run.summary["system"]),
         "retrieval": lambda run: str(run.summary["retrieval"]),
         "model": lambda run: run.model,
@@ -88,7 +88,7 @@ def leaderboard(runs: Sequence[Run]) -> Table:
 
 
 def _chosen(run: Run, key: str) -> str:
-    return run.values.get(key, "-")
+    return ", ".join(dict.fromkeys(each.get(key, "-") for each in run.values))
 
 
 def _questions(run: Run) -> str:

@@ -242,6 +242,8 @@ class Workers:
                 self.gone = f"no worker can take work: {'; '.join(reasons)}"
             elif now - self._seen > self.launcher.patience:
                 self.gone = f"no worker for {self.launcher.patience:.0f} s (launcher.patience)"
+            else:  # the next run of a sweep may find one
+                self.gone = None
             self._changed.set()
             await asyncio.sleep(LOOK)
 
@@ -289,6 +291,8 @@ class Workers:
                 said = f"no worker could answer: {type(error).__name__}: {error}"
                 return unanswered(plan, job, said)
             if result is None:
+                if self.gone is not None:
+                    raise CrewError(self.gone)
                 continue
             unfit = result.get("unfit")
             if unfit is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ from sandbox.base import SandboxError
 
 #: Name of the plugin.
 NAME = "matsmith"
+#: Configurations that a worker keeps warm: those of several runs may alternate.
+WARM = 3
 
 #: The first task of a worker makes its site.
 _FIRST = threading.Lock()
@@ -49,7 +52,6 @@ class _Warm:
     answerer: Answerer
     samples: Mapping[str, Sample]
     stack: AsyncExitStack
-    users: int = 0
 
 
 class Site(WorkerPlugin):
@@ -62,6 +64,7 @@ class Site(WorkerPlugin):
         del worker
         self._loop = asyncio.new_event_loop()
         self._warm: dict[str, asyncio.Task[_Warm]] = {}
+        self._users: Counter[str] = Counter()
         threading.Thread(target=self._loop.run_forever, name=NAME, daemon=True).start()
 
     async def teardown(self, worker: Worker) -> None:
@@ -76,17 +79,17 @@ class Site(WorkerPlugin):
         return asyncio.run_coroutine_threadsafe(self._answer(asked), self._loop).result()
 
     async def _answer(self, asked: Asked) -> dict[str, Any]:
+        self._users[asked["key"]] += 1
         try:
-            warm = await self._open(asked)
-        except (UsageError, SandboxError, RetrievalError, Unfit, OSError) as error:
-            _LOG.error("takes no work of %s: %s", asked["config_hash"], error)
-            return {"unfit": str(error)}
-        warm.users += 1
-        try:
+            try:
+                warm = await self._open(asked)
+            except (UsageError, SandboxError, RetrievalError, Unfit, OSError) as error:
+                _LOG.error("takes no work of %s: %s", asked["config_hash"], error)
+                return {"unfit": str(error)}
             name, seed = asked["question"]
             answered = await warm.answerer.answer(Job(warm.samples[name], seed))
         finally:
-            warm.users -= 1
+            self._users[asked["key"]] -= 1
         return {
             "packages": {name: dict(v) for name, v in warm.answerer.packages.items()},
             "answer": (answered.row.model_dump(), answered.trajectory, answered.figures),
@@ -106,8 +109,8 @@ class Site(WorkerPlugin):
             raise
 
     async def _build(self, asked: Asked) -> _Warm:
-        built = {k: t.result() for k, t in self._warm.items() if t.done() and not t.exception()}
-        await self._close([key for key, warm in built.items() if not warm.users])
+        idle = [key for key, task in self._warm.items() if task.done() and not self._users[key]]
+        await self._close(idle[: max(0, len(self._warm) - WARM)])
         config = validate(asked["config"])
         benchmark = await asyncio.to_thread(build_benchmark, config)
         samples = await asyncio.to_thread(load_samples, benchmark, config)

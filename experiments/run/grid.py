@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.run.config import RunConfig
+from matsmith.core.command import cancelled_by_term
 from matsmith.core.errors import ActionableError
 from matsmith.core.terminal import printable
 
@@ -43,17 +44,16 @@ def run_all(configs: Sequence[RunConfig], values: Sequence[Mapping[str, str]] = 
         check_prices(config)
         if config not in runs:
             runs.append(config)
-    ended = asyncio.run(execute_all(runs, console))
+    ended = asyncio.run(cancelled_by_term(execute_all(runs, console)))
     for error in ended:
         if isinstance(error, Exception) and not isinstance(error, ActionableError):
             text = "".join(traceback.format_exception(error))
             console.print(printable(text), markup=False, highlight=False)
     results = [ended[runs.index(config)] for config in configs]
-    chosen = {
-        one: each
-        for one, each in zip(results, values or [{}] * len(results), strict=True)
-        if isinstance(one, Path)
-    }
+    chosen: dict[Path, list[Mapping[str, str]]] = {}  # several choices may come to one run
+    for one, each in zip(results, values or [{}] * len(results), strict=True):
+        if isinstance(one, Path):
+            chosen.setdefault(one, []).append(each)
     folders = list(chosen)
     with console.status("Writing the report"):
         reports = [folder / "report.html" for folder in folders]

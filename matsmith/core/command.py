@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Generic, TypeVar, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ValidationError
@@ -29,6 +30,7 @@ INTERRUPTED = 130
 TERMINATED = 143
 HELP = frozenset({"-h", "--help"})
 Options = TypeVar("Options", bound=BaseModel)
+Done = TypeVar("Done")
 
 
 class Nothing(BaseModel, extra="forbid"):
@@ -133,7 +135,7 @@ def guarded(
     with _terminable() as ended:
         try:
             done = action()
-            code = done if isinstance(done, int) else asyncio.run(done)
+            code = done if isinstance(done, int) else asyncio.run(cancelled_by_term(done))
             sys.stdout.flush()
         except BrokenPipeError:
             return _unread()
@@ -143,39 +145,51 @@ def guarded(
             if group.split(mistakes)[1] is not None:
                 raise
             return refuse(_first(group))
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, asyncio.CancelledError):
             how, code = ("Terminated", TERMINATED) if ended else ("Interrupted", INTERRUPTED)
             sys.stderr.write(f"\n{how}. What is finished is kept; the same command resumes.\n")
     return code
+
+
+#: Cancels the work of an event loop that is running.
+_running: list[Callable[[], object]] = []
+
+
+async def cancelled_by_term(work: Coroutine[Any, Any, Done]) -> Done:
+    """The work; TERM cancels it in order also where Ctrl-C is ignored.
+
+    ``asyncio.run`` hears a signal only where it is not: not in the background of a script.
+    """
+    task = asyncio.current_task()
+    assert task is not None
+    _running.append(partial(asyncio.get_running_loop().call_soon_threadsafe, task.cancel))
+    try:
+        return await work
+    finally:
+        _running.pop()
 
 
 @contextmanager
 def _terminable() -> Iterator[list[int]]:
     """TERM, as batch systems send it, ends a command like Ctrl-C; its number comes."""
     came: list[int] = []
-    interrupt = {signal.SIGINT}
 
     def end(number: int, _: object) -> None:
         came.append(number)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, interrupt)
-        signal.raise_signal(signal.SIGINT)
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            signal.raise_signal(signal.SIGINT)
+        elif _running:
+            _running[-1]()
+        else:
+            raise KeyboardInterrupt
 
     mine = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGTERM, end) if mine else None
-    # Begun in the background of a script, a command ignores Ctrl-C. asyncio cancels its work in
-    # order only where the usual handler is set: it is set, and waits for `end`.
-    ignored = mine and signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-    if ignored:
-        signal.pthread_sigmask(signal.SIG_BLOCK, interrupt)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield came
     finally:
         if before is not None:
             signal.signal(signal.SIGTERM, before)
-        if ignored:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, interrupt)
 
 
 def _unread() -> int:

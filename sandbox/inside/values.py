@@ -64,7 +64,7 @@ class Members(Collection[Any]):
         return len(self.items)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pairs(Mapping[Any, Any]):
     """A dict that is not hashed: looking a key up takes time in the number of pairs."""
 
@@ -81,6 +81,9 @@ class Pairs(Mapping[Any, Any]):
 
     def __len__(self) -> int:
         return len(self.pairs)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pairs) and self.pairs == other.pairs
 
     __hash__ = None  # type: ignore[assignment]
 

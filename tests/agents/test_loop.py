@@ -16,7 +16,7 @@ from agents import prompts
 from agents.base import Question
 from agents.episode import Context
 from agents.models import build_model
-from agents.revision import QUERIES, names_in
+from agents.revision import QUERIES, names_in, used_names
 from agents.systems.controls import Reretrieve, Resample
 from agents.systems.rag import Rag
 from agents.systems.reflect import Adaptive, Reflect
@@ -403,3 +403,10 @@ async def test_a_draft_and_its_correction_cost_less_than_one_prompt_with_documen
     corrected = await Adaptive(Context(models[1], llm_doc, live_sandbox)).solve(QUESTION)
     assert (corrected.stop_reason, corrected.usage.calls) == ("answered", 2)
     assert corrected.usage.tokens < rag.usage.tokens
+
+
+def test_names_that_a_draft_imports_and_uses():
+    code = "from a.b import C, d as e\nimport numpy\n    from x import y\nfrom a.b import C\n"
+    assert used_names(code)[:3] == ["a.b.C", "a.b.d", "x.y"]
+    code = "from a.b import C, D\nx = C.make(1)\nC.make(2)\ny = x.other()\n"
+    assert used_names(code) == ["a.b.C", "a.b.D", "a.b.C.make"]

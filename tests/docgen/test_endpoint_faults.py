@@ -1,5 +1,7 @@
 """What an endpoint can do to ``python -m docgen``, and what being killed does to it."""
 
+import json
+import signal
 import subprocess
 import sys
 import threading
@@ -132,3 +134,30 @@ def test_several_writers_of_one_checkpoint_lose_nothing(tmp_path):
 
 def _written(name):
     return Text(name, "hash", "2", "m", "2026-11", "text")
+
+
+@pytest.mark.long
+def test_what_is_killed_resumes_and_asks_nothing_twice(package, tmp_path, endpoint):
+    walls = [f"def wall_{i}():\n    return wall_{i + 1}()\n" for i in range(60)]
+    (package / "brickwork/walls.py").write_text("\n\n".join(walls))
+    out = tmp_path / "docs.jsonl"
+    kept = out.with_name("docs.jsonl.written")
+    endpoint.misbehave = lambda *_: time.sleep(0.05)  # there is time to kill it
+    command = [sys.executable, "-m", "docgen", *arguments(package, out, endpoint.url)]
+    for kill in (3, 12, None):
+        finished = {json.loads(line)["qualname"] for line in lines(kept)}
+        endpoint.asked.clear()
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL) as process:
+            while kill and process.poll() is None and len(lines(kept)) < kill:
+                time.sleep(0.01)
+            if kill:
+                process.kill()
+        assert process.returncode == (-signal.SIGKILL if kill else 0)
+        assert not endpoint.asked.keys() & finished
+    assert len(finished) >= 12
+    assert all(row["text"] for row in rows(out).values())
+
+
+def lines(path):
+    """Whole lines of a file that may still be written."""
+    return path.read_bytes().split(b"\n")[:-1] if path.exists() else []

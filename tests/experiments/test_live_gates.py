@@ -16,7 +16,7 @@ from pymatgen.core import Lattice
 from pymatgen.core.surface import SlabGenerator
 
 def reference():
-    generator = SlabGenerator(Lattice.cubic(3), min_slab_size=np.ceil(8.1), seed=1)
+    generator = SlabGenerator(Lattice.cubic(3), min_slab_size=np.ceil_of_it(8.1), seed=1)
     return {"n_slabs": len(generator.get_slabs()), "d": generator["hop_distance"], "Ti": 1}
 """
 
@@ -62,6 +62,7 @@ def _code(block):
         ({"goal": "Cut the crystal of polonium with a min_slab_size of 8."}, "min_slab_size"),
         ({"goal": "Cut the crystal of polonium: get_slabs gives all of it."}, "get_slabs"),
         ({"goal": "Cut the crystal of polonium, whose hop_distance is asked."}, "hop_distance"),
+        ({"goal": "Cut the crystal of polonium, and then call ceil_of_it."}, ""),
         ({"goal": "Cut the crystal of polonium with pymatgen.core in some way."}, "module"),
         ({"goal": "Cut the crystal of polonium:\n```python\nslab()\n```\nso."}, "contains code"),
         ({"scaffold": _code("slabs = [MASK_1](crystal")}, "does not parse"),

@@ -207,7 +207,7 @@ def test_nothing_covers_or_sticks_out_in_light_or_dark_on_a_screen_or_a_phone(ma
         for source in ("llm_doc", "another_source"):
             options = {"system": {"name": name}, "retrieval": {"name": source}, "seeds": 6}
             runs.append(make_run(f"{name}-{source}", rows, **options))
-    values = [{"depth": f"{1 + i // 2}", "system": "ab"[i % 2]} for i in range(len(runs))]
+    values = [[{"depth": f"{1 + i // 2}", "system": "ab"[i % 2]}] for i in range(len(runs))]
     write_report(runs, tmp_path / "page.html", values)
     looks = itertools.product((1400, 400), (False, True))
     with chromium.browser(tmp_path / "profile") as tab:

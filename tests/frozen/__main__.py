@@ -1,4 +1,4 @@
-"""What a rebuilt house must still do: ``python -m tests.frozen`` writes it, the long tests compare.
+"""What a rebuilt house must still do: ``python -m tests.frozen write``; the long tests compare it.
 
 Systems that ask no model answer a few questions of every benchmark and arm (``measured.yaml``);
 documents are searched for. All of it goes through commands; only rows of run folders are read.
@@ -148,6 +148,8 @@ def measured(job: str) -> Found:
 
 
 def main() -> None:
+    if sys.argv[1:] != ["write"]:
+        sys.exit(__doc__)
     with ThreadPoolExecutor(2) as pool:
         found = [pair for part in pool.map(measured, JOBS) for pair in part.items()]
     lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in found]

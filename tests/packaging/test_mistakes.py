@@ -57,6 +57,7 @@ MISTAKES = [
     ("ask x model=none sandbox.backend=lost retrieval=none", "no backend 'lost'"),
     ("ask x sandbox.env=live", "sandbox.env: no such key"),
     ("ask x --system rag", "--system: no such option"),
+    ("ask x --out no/such/folder.py", "its folder does not exist"),
     ("serve --port 99999", "--port 99999: a number from 0"),
     ("serve --host=0.0.0.0", "--host=0.0.0.0: no such option"),
     ("serve model=magic", "choose from"),

@@ -138,3 +138,9 @@ def test_a_plug_in_beside_the_wheel(installed, tmp_path):
     assert (tmp_path / "run" / picture).read_bytes() == (source / "quarry/board.png").read_bytes()
     assert len(stone["steps"][0]["hits"]) == 1
     assert "accuracy" in (tmp_path / "run" / "report.html").read_text()
+
+
+def test_what_is_installed_is_the_checkout(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        for name in ("agents/base.py", "experiments/run/loop.py", "conf/config.yaml"):
+            assert archive.read(f"matsmith/_packages/{name}") == (ROOT / name).read_bytes()

@@ -7,6 +7,8 @@ from tests.sandbox.wheels import make_environment, make_wheel
 
 
 def test_mistakes_are_one_line(tmp_path, capsys):
+    assert main([f"project={tmp_path}", f"out={tmp_path / 'env'}"]) == 2
+    assert "no pyproject.toml" in capsys.readouterr().err
     (tmp_path / "pyproject.toml").write_text("[project]\n")
     assert main([f"project={tmp_path}", f"out={tmp_path / 'env'}"]) == 2
     assert "no project.name" in capsys.readouterr().err

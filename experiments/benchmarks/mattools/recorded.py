@@ -114,7 +114,7 @@ def _row(
     if (found := plain.get("replayed")) is not None:
         outcome = str(found["outcome"])
         if outcome != "not_runnable" and found.get("wrong") is not None:
-            outcome += f" {found['wrong']}"
+            outcome += f" {int(found['wrong'])}"
     return Recorded(key, run, run_key, question_of(str(question), ids), code, entry, outcome)
 
 

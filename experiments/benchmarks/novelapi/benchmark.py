@@ -194,7 +194,7 @@ class NovelApiBenchmark:
         labels = {name: task.get(name, "") for name in ("library", "domain", "difficulty")}
         harness = {name: task["test_harness"].get(name, "")
                    for name in ("setup_code", "execution_test")}  # fmt: skip
-        calls = record.get("expected", []) if self.calls and record else None
+        calls = record.get("expected") or [] if self.calls and record else None
         right = task.get(record.get("reference_source", "masked_region"), "")
         return Sample(
             Question(task["task_id"], prompt, search=task["description"], answer=Completion()),

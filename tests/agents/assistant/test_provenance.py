@@ -172,3 +172,30 @@ async def test_code_that_cannot_be_read_has_no_literals(code: str):
 async def test_units_of_names(name: str, unit: str | None):
     assert unit_of(name, {}) == unit
     assert unit_of(name, {name: "mRy"}) == "mRy"
+
+
+async def test_a_trace_that_the_code_replaced_is_none(live_sandbox: Sandbox):
+    code = "import builtins\ndef f():\n    del builtins.__called__\n    return {'x': len('ab')}\n"
+    done, trace = await run_final(live_sandbox, code, "f", timeout=30, mounts=[])
+    assert done.outcome is Outcome.EXCEPTION or trace.noted
+
+
+#: Code that is wrong about the density of MgO: a number by heart, another crystal, another file.
+DENSITIES = [
+    "s.make_supercell([1, 1, 2])\nreturn {'density_g_cm3': 2.16, 'n': len(s)}",
+    "return {'density': s.density * 0.603, 'units': {'density': 'g/cm^3'}}",
+    "return {'density': s.density * 603, 'units': {'density': 'kg/m^3'}}",
+    """from pymatgen.core import Lattice, Structure
+s = Structure.from_spacegroup('Fm-3m', Lattice.cubic(5.64), ['Na', 'Cl'], [[0, 0, 0], [.5, .5, .5]])
+return {'density_g_cm3': s.density}""",
+]
+
+
+@pytest.mark.parametrize("body", DENSITIES)
+async def test_mgo_at_2_16_is_contradicted(live_sandbox: Sandbox, body: str):
+    read = "from pymatgen.core import Structure\ns = Structure.from_file('MgO.cif')\n"
+    start = read if "Lattice" not in body else ""
+    inputs = {"MgO.cif": Path(__file__).parent / "acceptance_files/oxides/MgO.cif"}
+    found = await ask(live_sandbox, start + body, "How dense is MgO.cif?", inputs)
+    wrong = "stands in the code" if "supercell" in body else "computed independently from MgO.cif"
+    assert any(wrong in note for note in found.notes), found.notes

@@ -199,3 +199,10 @@ def test_published_data_keep_their_prompt_and_their_target(tmp_path):
     )
     (sample,) = benchmark.load()
     assert sample.question.prompt == f"Be {{brief}}. In </cif>: {row['input']} Do: {item.sentence}"
+
+
+def test_without_that_demand_many_questions_have_several():
+    items = generate(seed=1, items=100, unambiguous=False, sizes=())
+    found = Counter(item.action for item in items if not agrees(item))
+    assert set(found) == {"move_towards", "insert_between", "rotate_around"}
+    assert min(found.values()) > 60

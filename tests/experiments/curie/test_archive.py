@@ -1,5 +1,6 @@
 """The published layout, by the samples: as a folder, a zip and a checkout; and what is broken."""
 
+import ast
 import json
 import math
 import shutil
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.benchmarks.curie.archive import SAMPLES, gold, parsed
+from experiments.benchmarks.curie.archive import _CALL, SAMPLES, gold, parsed
 from experiments.benchmarks.curie.benchmark import CurieBenchmark
 from experiments.benchmarks.curie.tasks import NAMES, TASKS, prompt_file
 from experiments.benchmarks.release import ReleaseError
@@ -160,6 +161,12 @@ def test_the_half_of_the_archive_that_is_here():
     }  # fmt: skip
     read = {name: sum(len(gold or ()) for gold in golds[name]) for name in ("dft_s", "dft_p")}
     assert read == {"dft_s": 129, "dft_p": 62}
+    calls = [_CALL.findall(program) for program in golds["dft_c"]]
+    texts = [(f"{quote}{text}{quote}", text) for found in calls for _, quote, text in found]
+    assert (len(texts), sum(read.values())) == (200, 191)  # the others are no gold of either task
+    assert sum(not is_json(literal(quoted)) for quoted, _ in texts) == 26
+    assert all(is_json(text) for quoted, text in texts if not is_json(literal(quoted)))
+    assert sum(literal(program, "exec") is None for program in golds["dft_c"]) == 3  # no Python
     assert all("is not there" in s.unavailable for s in samples)  # the papers
 
 
@@ -176,3 +183,18 @@ def test_the_authors_prompts_are_the_ones_we_read():
     for name in {task.eval_file for task in TASKS} - {""}:
         assert "{{json_ground_truth}}" in prompts[name]
         assert "{{json_extracted_list}}" in prompts[name]
+
+
+def literal(text, mode="eval"):
+    try:
+        tree = ast.parse(text, mode=mode)
+    except SyntaxError:
+        return None
+    return ast.literal_eval(tree) if mode == "eval" else tree
+
+
+def is_json(text):
+    try:
+        return isinstance(json.loads(text, strict=False), dict)
+    except (TypeError, ValueError):
+        return False

@@ -28,12 +28,39 @@ from experiments.benchmarks.invented.world import generate
 from experiments.benchmarks.question_format import question_folders
 from experiments.run.loop import execute
 from experiments.run.rows import read_rows
+from sandbox.factory import available
 
 KNOBS: Mapping[str, Any] = {"size": 60, "depth": 2, "breadth": 8, "questions": 3}
 #: Question -> the code that is replied to it.
 REPLIES: dict[str, str] = {}
 
 TARGET = "experiments.benchmarks.invented.benchmark.InventedBenchmark"
+
+
+# Looks for golds and references in everything that an answer can read.
+HUNT = """\
+def reference():
+    import os
+    wanted = {wanted!r}
+    found, control = [], 0
+    for folder, folders, files in os.walk("/"):
+        folders[:] = [one for one in folders if one not in ("sys", "proc", "usr", "lib-dynload")]
+        if folder.endswith("site-packages"):
+            folders[:] = [one for one in folders if one == {package!r}]
+        for name in files:
+            path = os.path.join(folder, name)
+            try:
+                if os.path.isfile(path):
+                    with open(path, "rb") as file:
+                        text = file.read(1 << 20)
+                    control += b"math.copysign(abs(value) ** exponent" in text
+                    found += [path for one in wanted if one.encode()[::-1] in text]
+            except OSError:
+                pass
+    if found or not control:
+        raise RuntimeError(f"{{control}} {{found}}")
+    return dict.fromkeys({names!r})
+"""
 
 
 class Replying(Baseline):
@@ -140,11 +167,11 @@ def test_a_world_whose_references_fail_is_not_handed_out(tmp_path, monkeypatch):
 
 
 async def test_who_reads_documentation_while_running_finds_none_and_is_counted(ask):
-    """The program that beat the yardstick collects what the package says, and looks for golds."""
+    """The program that beat the yardstick collects what the package says of itself."""
     package = InventedBenchmark(**KNOBS).packages[0]
     code = f"""\
 def reference():
-    import ast, importlib, importlib.metadata, inspect, os, pkgutil
+    import ast, importlib, importlib.metadata, inspect, pkgutil
     import {package} as top
     said = [inspect.getdoc(top) or ""]
     for found in pkgutil.iter_modules(top.__path__):
@@ -163,10 +190,6 @@ def reference():
     said.append(importlib.metadata.metadata("{package}").get_payload().strip())
     if len(said) < 60 or "".join(said):
         raise RuntimeError("".join(said) or str(len(said)))
-    for folder, folders, names in os.walk("/"):
-        folders[:] = [one for one in folders if one not in ("proc", "sys")]
-        if "gold.json" in names or "links.json" in names:
-            raise RuntimeError(folder)
     return {{"value_1": 0.0}}
 """
     rows = await ask(dict.fromkeys(_references(), code))
@@ -216,3 +239,27 @@ def test_a_property_says_where_its_way_was_left():
     assert what_failed(links, right, -5000.0) == "unit or sign"
     assert what_failed(links, right, 31.0) == "logic"
     assert what_failed(links, right, "a label") == "logic"
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not available(), reason="no isolating sandbox on this machine")
+async def test_no_answer_finds_golds_references_or_questions(ask):
+    benchmark = InventedBenchmark(**KNOBS)
+    wanted = []
+    for folder in question_folders(benchmark.world.folder / "questions"):
+        gold = json.loads((folder / "gold.json").read_text())["properties"]
+        wanted += [repr(value) for value in gold.values() if isinstance(value, float)]
+        wanted += [line for line in (folder / "reference.py").read_text().splitlines()
+                   if line.startswith("from ") and "pymatgen" not in line]  # fmt: skip
+    assert len(wanted) > 10
+    code = {}
+    for sample in benchmark.load():
+        code[sample.question.id] = HUNT.format(
+            wanted=[one[::-1] for one in wanted],  # so that the hunt does not find itself
+            package=benchmark.packages[0],
+            names=list(sample.question.formats),
+        )
+    rows = await ask(code)
+    # It ran to the end: it did see the package, and found nothing of what it looked for.
+    assert [row.outcome for row in rows] == ["ok"] * 3
+    assert all(row.reasons["value_1"].endswith("): None") for row in rows)

@@ -283,3 +283,12 @@ def test_nothing_stands_for_two():
     for symbol in made.symbols.values():
         names = [n.param for n in symbol.entry.needs] + [c.param for c in symbol.entry.choices]
         assert len(set(names)) == len(names)
+
+
+def test_depth_leaves_what_takes_nothing_alone():
+    shallow, deep = world(depth=2), world(depth=6)
+    core = [{s.entry.term: (s.entry, s.formula) for s in w.symbols.values()
+             if s.core and not s.entry.needs and not s.entry.successor and s.entry.term}
+            for w in (shallow, deep)]  # fmt: skip
+    assert len(core[0]) >= 18
+    assert core[0] == core[1]
