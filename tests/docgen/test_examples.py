@@ -201,6 +201,7 @@ def test_what_is_found_out_about_an_example(code: str, verdict: str, error: str)
     assert found["printed"] == ("[1]\n" if verdict == "runs" else "")
 
 
+@pytest.mark.long
 def test_check_runs_examples_of_changed_symbols_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -103,6 +103,7 @@ def run(checkout, out, *more, ends=0):
     return {row["question_id"]: row for row in rows}
 
 
+@pytest.mark.long
 def test_the_reference_passes(checkout, tmp_path):
     rows = run(checkout, tmp_path / "out", "system=oracle")
     assert {name: row["passed"] for name, row in rows.items() if name != "unknown"} == {

@@ -77,6 +77,7 @@ async def test_more_seeds_and_fewer_questions_use_the_same_folder(configure):
     assert summary["answers"] == 1
 
 
+@pytest.mark.long
 async def test_infrastructure_is_unknown_and_tried_again(configure):
     ids = ["cubic", "formula", "lists"]
     broken = {"raises": ["cubic"], "model_fails": ["formula"]}

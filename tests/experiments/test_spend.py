@@ -64,6 +64,7 @@ def test_a_limit_in_dollars_without_a_price_is_refused_at_the_start(real, endpoi
     assert main([*real, "system=single", "budget.cost_usd=1", price, "limit=1"]) == 0
 
 
+@pytest.mark.long
 def test_what_a_limit_ended_is_not_finished_and_waits_for_a_higher_limit(
     real, endpoint, tmp_path, capsys
 ):
@@ -91,6 +92,7 @@ def test_what_a_limit_ended_is_not_finished_and_waits_for_a_higher_limit(
     assert all(row.scored for row in latest.values())
 
 
+@pytest.mark.long
 def test_a_reply_without_usage_ends_the_question_and_is_no_score(real, endpoint, tmp_path):
     endpoint.play(text("no code", usage=None))
     price = "model.price={prompt: 1, completion: 2}"
@@ -163,6 +165,7 @@ class Raises(System):
         return "answered"
 
 
+@pytest.mark.long
 def test_what_an_answer_breaks_belongs_to_it_and_costs_what_it_cost(real, tmp_path, monkeypatch):
     score = PropertyScorer.score
 

@@ -57,6 +57,7 @@ def test_a_conversation_in_a_script(httpserver, settings, tmp_path):
 
 
 @isolated
+@pytest.mark.long
 async def test_where_a_loop_is_running_both_ways_work(httpserver, settings):
     Endpoint(httpserver).play(code_reply("return {'edge': 1}"), code_reply("return {'edge': 2}"))
     with matsmith.open(*settings) as assistant:

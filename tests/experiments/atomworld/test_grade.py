@@ -47,6 +47,7 @@ def changed(crystal, *, scale=1.0, sign=1.0, shift=(0.0, 0.0, 0.0)):
 
 
 @published
+@pytest.mark.long
 def test_what_the_authors_grader_lets_through():
     passed, literal = [], []
     for row in rows("actions_dev.jsonl"):

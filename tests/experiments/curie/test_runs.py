@@ -15,6 +15,7 @@ from tests.experiments.runs import asked, judging, metrics, openai, summary, tra
 pytestmark = pytest.mark.skipif(not available(), reason="no isolating sandbox on this machine")
 
 
+@pytest.mark.long
 def test_a_judge_counts_apart_and_its_verdicts_are_kept(httpserver, tmp_path):
     samples = CurieBenchmark(tasks=("mpv", "hfe")).load()[:2]
 

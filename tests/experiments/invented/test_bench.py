@@ -112,6 +112,7 @@ async def test_references_are_right_and_answers_that_hold_nothing_are_not(ask):
     assert not any(passed for row in rows for passed in row.passed.values())
 
 
+@pytest.mark.long
 async def test_the_link_that_breaks_first_is_named(ask):
     made, code, expected = generate(Knobs(**KNOBS)), {}, {}
     for question, where in zip(made.questions, ("1 of 2", "2 of 2", "1 of 2"), strict=True):
@@ -198,6 +199,7 @@ def reference():
     assert "inspect" in rows[0].artefacts[READS]
 
 
+@pytest.mark.long
 async def test_answers_of_one_world_are_worth_nothing_in_another(ask):
     """A blind replay: the references of another seed, asked for in the same places."""
     other = generate(Knobs(**{**KNOBS, "seed": 2}))
