@@ -128,6 +128,7 @@ def test_what_is_piped_in_is_a_file(httpserver, tmp_path):
     endpoint = Endpoint(httpserver).play(code_reply(body))
     command = [sys.executable, "-m", "matsmith", "ask", "How many lines?", *options(httpserver)]
     out = tmp_path / "deep" / "result"
+    out.parent.mkdir()
     done = subprocess.run(
         [*command, "model.cache=false", f"--out={out}"], input="1.5\n2.5\n", text=True,
         capture_output=True, check=False,
