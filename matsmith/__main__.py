@@ -42,9 +42,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "questions": (
             "experiments.benchmarks.folder.from_tests.__main__:main", "Questions from unit tests."
         ),
-        "folder": ("experiments.benchmarks.folder.__main__:main", "Check questions of your own."),
-        "live": ("experiments.benchmarks.live.__main__:main", "Check our questions."),
-        "invented": ("experiments.benchmarks.invented.__main__:main", "Make and prove a world."),
+        "folder": ("experiments.benchmarks.folder.__main__:main", "Check questions, yours or ours."),
         "qmbench": ("experiments.benchmarks.qmbench.__main__:main", "Check problem files."),
     },
     "This machine": {

@@ -34,10 +34,10 @@ from sandbox.environments import installed_versions
 from sandbox.factory import get_sandbox
 
 ABOUT = """\
-Proves {}. Every reference runs twice in the sandbox (different hash seeds); its values must pass
-their own verification, and None, zero, empty and perturbed ones must fail. write=true stores the
-values of the questions that pass as their gold.json; without it they are compared with the stored
-ones."""
+Proves questions (docs/questions.md says how they are written). Every reference runs twice in the
+sandbox (different hash seeds); its values must pass their own verification, and None, zero, empty
+and perturbed ones must fail. write=true stores the values of the questions that pass as their
+gold.json; without it they are compared with the stored ones."""
 #: Seconds a reference may take; a first run also pays for importing the library.
 TIMEOUT = 60.0
 _HASH_SEEDS = ("1", "4242")
@@ -65,8 +65,8 @@ class Report:
 class Checker:
     """Checks questions in two sandboxes that live as long as it does.
 
-    Use it as ``async with Checker("auto", env="live") as checker:``. A ``task.yaml`` must hold
-    ``form``; the versions of the distributions ``recorded`` stand next to the golds.
+    Use it as ``async with Checker("auto", env="live") as checker:``. The versions of the
+    distributions ``recorded`` stand next to the golds.
     """
 
     def __init__(
@@ -74,10 +74,8 @@ class Checker:
         backend: str = "auto",
         *,
         env: str,
-        form: type[TaskSpec] = TaskSpec,
         recorded: Sequence[str] = (),
     ) -> None:
-        self._form = form
         self._sandboxes = [
             get_sandbox(
                 SandboxConfig(backend=backend, env=env, workers=1, options={"hash_seed": seed})
@@ -97,7 +95,7 @@ class Checker:
     async def check(self, folder: Path, *, write: bool = False) -> Report:
         """Check one question, and with ``write`` store the gold if nothing was found."""
         try:
-            spec = read_spec(folder, self._form)
+            spec = read_spec(folder)
             source = (folder / "reference.py").read_text(encoding="utf-8")
         except (QuestionError, OSError) as error:
             return Report(folder.name, (str(error),), 0)

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
@@ -30,6 +31,11 @@ Form = TypeVar("Form", bound=BaseModel)
 QUESTIONS = Path(__file__).parent / "live" / "questions"
 ENVIRONMENT = "live"
 PACKAGES = ("pymatgen", "matminer", "robocrys", "phonopy")
+#: Distributions that decide a value of theirs; the versions stand next to the golds.
+RECORDED = (
+    "pymatgen", "pymatgen-core", "pymatgen-analysis-defects", "pymatgen-analysis-diffusion",
+    "pymatgen-analysis-alloys", "matminer", "robocrys", "phonopy", "numpy", "scipy", "spglib",
+)  # fmt: skip
 #: Stands beside ``questions/`` in a folder of somebody's own (``benchmark=folder``).
 MANIFEST = "benchmark.yaml"
 
@@ -43,6 +49,7 @@ _FORMAT = re.compile(
 _TEXTS = data_of(__file__)
 _LEVEL_INTRO: Mapping[Level, str] = _TEXTS["intro"]
 MASK = "[MASK"  # [MASK] and [MASK_1]
+SHORTEST = 40  # characters of a text that can be a question
 
 
 class QuestionError(UsageError, ValueError):
@@ -64,8 +71,7 @@ class PropertySpec(BaseModel, extra="forbid"):
     @classmethod
     def _known_format(cls, value: str) -> str:
         if not _FORMAT.fullmatch(value):
-            msg = "use float, int, str, bool, list[...] of these or dict[str, ...] of these"
-            raise ValueError(msg)
+            raise ValueError("use float, int, str, bool, list[...] or dict[str, ...] of these")
         return value
 
     @model_validator(mode="after")
@@ -87,24 +93,33 @@ class PropertySpec(BaseModel, extra="forbid"):
         return f"{line} One of: {', '.join(self.choices)}." if self.choices else line
 
 
-class TaskSpec(BaseModel, extra="forbid"):
-    """The content of a ``task.yaml``: what is asked for, and the two levels of the prompt."""
+class TaskSpec(BaseModel, extra="allow"):
+    """The content of a ``task.yaml``: what is asked for, and one or two levels of the prompt.
+
+    Other keys are allowed; they become labels of the answers.
+    """
 
     area: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]  # field of research
     packages: list[str] = []  # distributions that the reference needs besides pymatgen
     #: What stands behind each mask of the scaffold (``MASK_1: SlabGenerator``), for the checker
     #: only: it fills them in and runs the code.
     masks: dict[str, str] = {}
-    properties: Annotated[list[PropertySpec], Field(min_length=2, max_length=8)]
-    scaffold: Annotated[str, Field(min_length=40)]
-    goal: Annotated[str, Field(min_length=40)]
+    properties: Annotated[list[PropertySpec], Field(min_length=1, max_length=40)]
+    scaffold: str = ""
+    goal: str = ""
 
     @model_validator(mode="after")
-    def _names_are_unique(self) -> Self:
+    def _can_be_asked(self) -> Self:
         names = [prop.name for prop in self.properties]
         if len(set(names)) != len(names):
-            msg = "two properties have the same name"
-            raise ValueError(msg)
+            raise ValueError("two properties have the same name")
+        for key in self.model_extra or {}:
+            known = get_close_matches(key, type(self).model_fields, n=1, cutoff=0.8)
+            if known and known[0] not in self.model_fields_set:
+                msg = f"{key}: no such key; did you mean {known[0]}? Other keys are labels"
+                raise ValueError(msg)
+        if max(len(self.scaffold.strip()), len(self.goal.strip())) < SHORTEST:
+            raise ValueError(f"write a scaffold or a goal, of {SHORTEST} characters or more")
         return self
 
 
@@ -123,9 +138,9 @@ def _stay_below(root: Path, paths: Iterable[Path]) -> None:
             raise QuestionError(f"{path}: is a link out of {root}; copy the file instead")
 
 
-def read_spec(folder: Path, form: type[Form] = TaskSpec) -> Form:  # type: ignore[assignment]
+def read_spec(folder: Path) -> TaskSpec:
     """Read and validate ``task.yaml``; see `read_file`."""
-    return read_file(folder / "task.yaml", form)
+    return read_file(folder / "task.yaml", TaskSpec)
 
 
 def read_file(path: Path, form: type[Form]) -> Form:
@@ -146,9 +161,8 @@ def read_file(path: Path, form: type[Form]) -> Form:
 def read_gold(folder: Path, spec: TaskSpec) -> dict[str, Any]:
     """The expected value of every property of ``spec``, as tagged JSON values."""
     path, root = folder / "gold.json", folder.parent.parent
-    own = (root / MANIFEST).is_file()
-    command = f"matsmith folder check {root}" if own else "matsmith live check"
-    rewrite = f"run: {command} ids={folder.name} write=true"
+    own = f"{root} " if (root / MANIFEST).is_file() else ""
+    rewrite = f"run: matsmith folder check {own}ids={folder.name} write=true"
     try:
         gold = json.loads(path.read_text(encoding="utf-8"))["properties"]
     except FileNotFoundError:
@@ -211,13 +225,12 @@ def read_tasks(
     labels: Callable[[str], Mapping[str, str]],
     *,
     environment: str,
-    form: type[TaskSpec] = TaskSpec,
     role: str = _TEXTS["role"],
 ) -> list[Sample]:
     """All questions below a folder, by name, with their golds; a `QuestionError` when one is wrong.
 
-    ``labels`` are those of an id, besides area and level; ``task.yaml`` must hold ``form``, and the
-    prompt begins with ``role``. No level: scaffold where every question has one, else goal.
+    ``labels`` are those of an id, besides area and level; the prompt begins with ``role``. No
+    level: scaffold where every question has one, else goal.
     """
     if level not in {None, *_LEVEL_INTRO}:
         raise QuestionError(f"benchmark.level={level}: choose one of {', '.join(_LEVEL_INTRO)}")
@@ -226,7 +239,7 @@ def read_tasks(
         lost = root.with_name("rejected.jsonl")
         why = f" (see {lost})" if lost.exists() else ""
         raise QuestionError(f"{root}: no folder with a task.yaml in it{why}")
-    specs = {folder: read_spec(folder, form) for folder in folders}
+    specs = {folder: read_spec(folder) for folder in folders}
     common = level or ("scaffold" if all(spec.scaffold for spec in specs.values()) else "goal")
     return [
         replace(_sample(folder, spec, common, role, labels(folder.name)), environment=environment)

@@ -13,7 +13,7 @@ import pytest
 from docgen.assertions import Assertion, Unusable, is_assertion, read
 from docgen.programs import Rejected, collect
 from experiments.benchmarks.folder.from_tests.__main__ import _usable, show
-from experiments.benchmarks.folder.from_tests.sources import (
+from experiments.benchmarks.folder.from_tests.texts import (
     ENTRY,
     instrumented,
     reference,

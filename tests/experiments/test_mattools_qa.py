@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from experiments.benchmarks.mattools.qa.benchmark import mattools_qa
+from experiments.benchmarks.mattools.qa import mattools_qa
 from experiments.run.__main__ import main
 from tests.endpoint import Endpoint, text
 from tests.experiments.runs import metrics, openai, summary

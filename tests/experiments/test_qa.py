@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from agents.answer_formats import Letters
-from experiments.benchmarks.mattools.qa.benchmark import (
+from experiments.benchmarks.mattools.qa import (
     LETTERS,
     SAMPLE,
     QAError,

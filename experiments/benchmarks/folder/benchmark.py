@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field
 
 from experiments.benchmarks.question_format import (
     MANIFEST,
     Level,
-    PropertySpec,
     QuestionError,
-    TaskSpec,
     read_file,
     read_tasks,
 )
@@ -28,35 +25,10 @@ from experiments.samples import Sample
 from experiments.scorers.properties import PropertyScorer
 from sandbox import environments, libraries
 
-SHORTEST = 40  # characters of a text that can be a question
 _ROLE = (
     "You solve tasks in Python with the package {package}. Write one function that computes these "
     "properties:"
 )
-
-
-class BuiltSpec(TaskSpec, extra="allow"):
-    """A ``task.yaml`` of one's own: one property is enough, and one of the two texts.
-
-    Other keys are allowed; they become labels of the answers.
-    """
-
-    properties: Annotated[list[PropertySpec], Field(min_length=1, max_length=40)]
-    scaffold: str = ""
-    goal: str = ""
-
-    @model_validator(mode="after")
-    def _some_text(self) -> Self:
-        near = {key: get_close_matches(key, type(self).model_fields, n=1, cutoff=0.8)
-                for key in self.model_extra or {}}  # fmt: skip
-        for key, known in near.items():
-            if known and known[0] not in self.model_fields_set:
-                msg = f"{key}: no such key; did you mean {known[0]}? Other keys are labels"
-                raise ValueError(msg)
-        if max(len(self.scaffold.strip()), len(self.goal.strip())) < SHORTEST:
-            msg = f"write a scaffold or a goal, of {SHORTEST} characters or more"
-            raise ValueError(msg)
-        return self
 
 
 #: Name of an import package.
@@ -164,7 +136,6 @@ class FolderBenchmark:
             self._level,
             lambda _: labels,
             environment=self._manifest.environment_seen_from(self._path),
-            form=BuiltSpec,
             role=_ROLE.format(package=self._manifest.package),
         )
 

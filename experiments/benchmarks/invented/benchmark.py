@@ -1,53 +1,162 @@
-"""The benchmark ``invented``: questions about a package that was made for them."""
+"""The benchmark ``invented``: questions about a package that is made for them, and proved.
 
-from __future__ import annotations
+What holds by construction (each mistake of a caller shows, no two things are called alike, the
+documents hold every fact and no program reads them) is tested in ``tests/experiments/invented``.
+"""
 
+# No deferred annotations, for the same reason as in `draw`.
+import asyncio
+import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from pathlib import Path
+from typing import Literal
 
-from experiments.benchmarks.invented.knobs import Knobs, Levelled
-from experiments.benchmarks.invented.ready import QUESTIONS, InventedSpec, Ready, ready
-from experiments.benchmarks.invented.scorer import LINKS, ChainScorer
-from experiments.benchmarks.question_format import read_tasks
+from experiments.benchmarks.invented.draw import KnobError, Knobs
+from experiments.benchmarks.invented.graph import differs
+from experiments.benchmarks.invented.scorer import LINKS, ChainScorer, links_of
+from experiments.benchmarks.invented.world import World, WorldError, generate
+from experiments.benchmarks.question_check import Checker
+from experiments.benchmarks.question_format import MANIFEST, read_tasks
 from experiments.benchmarks.question_gold import ReferenceGold
 from experiments.samples import Sample
+from indexes.corpus import building, replaced_folder
+from matsmith.core.progress import saying
+from sandbox import environments
+
+BASE = "live"
+#: What documents are read of, what answers import, and what no sandbox of an answer ever sees.
+DOCUMENTED, PACKAGE, QUESTIONS = "documented", "package", "questions"
+#: What a level decides. 12 documents have all that a question needs (1), two thirds of
+#: it (2), a quarter (3); from 4 on no term is said, at 5 chains are long among many symbols.
+LEVELS = {
+    1: {"size": 60, "depth": 1, "breadth": 3, "gap": 0},
+    2: {"size": 120, "depth": 2, "breadth": 6, "gap": 0},
+    3: {"size": 300, "depth": 4, "breadth": 20, "gap": 0},
+    4: {"size": 300, "depth": 4, "breadth": 20, "gap": 2},
+    5: {"size": 1500, "depth": 7, "breadth": 20, "gap": 2},
+}
+_SOURCES = {".py", ".yaml", ".j2"}
+_SAME = 1e-8  # two evaluations of a value differ by less: rounding
 
 
 @dataclass(frozen=True)
-class InventedBenchmark(Levelled):
-    """The benchmark ``invented``; its parameters are the knobs of a world."""
+class InventedBenchmark(Knobs):
+    """The benchmark ``invented``: the knobs of a world, of which a level may decide some."""
 
+    level: Literal[1, 2, 3, 4, 5] | None = None
     name: str = "invented"
     scorer = ChainScorer()
 
+    def __post_init__(self) -> None:
+        for name, value in LEVELS[self.level].items() if self.level is not None else ():
+            if getattr(self, name) not in {value, getattr(Knobs, name)}:
+                raise KnobError(f"{name}={getattr(self, name)}: level={self.level} has {value}")
+            object.__setattr__(self, name, value)
+        super().__post_init__()
+
     @cached_property
-    def world(self) -> Ready:
-        """The proven world, made when it is first needed."""
-        knobs = Knobs(**{field.name: getattr(self, field.name) for field in fields(Knobs)})
-        return ready(knobs)
+    def folder(self) -> Path:
+        """The proven world in the cache, made when it is first needed."""
+        knobs = {field.name: getattr(self, field.name) for field in fields(Knobs)}
+        # What decides a world besides its knobs: this program, and the library beneath.
+        digest = hashlib.sha256(environments.lock_file(BASE).read_bytes())
+        for path in sorted(p for p in Path(__file__).parent.rglob("*.*") if p.suffix in _SOURCES):
+            digest.update(path.name.encode() + path.read_bytes())
+        name = "-".join(map(str, (*knobs.values(), digest.hexdigest()[:12])))
+        kept = environments.cache_folder() / "invented" / name
+        with building(kept):  # a second process waits, then finds it done
+            if not kept.is_dir():
+                with replaced_folder(kept) as fresh, saying("invented package") as say:
+                    make(Knobs(**knobs), fresh, say)  # an interrupted one leaves nothing
+        return kept
 
     @property
     def packages(self) -> Sequence[str]:
         """Import name of what is retrieved from."""
-        return (self.world.package,)
+        return (json.loads((self.folder / MANIFEST).read_text(encoding="utf-8"))["package"],)
 
     def load(self) -> list[Sample]:
         """All samples, sorted by question id; the world is made if need be."""
         labels = {"package": "invented", "gap": str(self.gap)}
-        questions, environment = self.world.folder / QUESTIONS, self.world.environment
-        found = read_tasks(
-            questions, "goal", lambda _: labels, environment=environment, form=InventedSpec
-        )
-        links = (questions / sample.question.id / LINKS for sample in found)
+        questions, environment = self.folder / QUESTIONS, _overlay(self.packages[0], self.folder)
         return [
-            replace(sample, target=json.loads(file.read_text(encoding="utf-8")))
-            for sample, file in zip(found, links, strict=True)
+            replace(
+                sample,
+                target=json.loads((questions / sample.question.id / LINKS).read_text("utf-8")),
+            )
+            for sample in read_tasks(questions, "goal", lambda _: labels, environment=environment)
         ]
 
     def gold(self, *, trace: bool = True) -> ReferenceGold:
         """What retrieval is measured against."""
-        name = f"{self.name} size {self.size} depth {self.depth} gap {self.gap} docs {self.docs}"
-        questions = self.world.folder / QUESTIONS
+        name = f"{self.name} size {self.size} depth {self.depth} gap {self.gap}"
+        questions = self.folder / QUESTIONS
         return ReferenceGold(name, questions, self.load(), self.packages, trace=trace)
+
+
+def make(knobs: Knobs, out: Path, say: Callable[[str], None] = lambda _: None) -> World:
+    """Write a world with its golds; `WorldError` when it cannot be made or a reference fails."""
+    say("drawing symbols and questions")
+    world = generate(knobs)
+    _write(world, out)
+    say("environment")
+    environment = _overlay(world.package, out)
+    environments.build(environment, say=say)
+    say("running the references")
+    with ThreadPoolExecutor(1) as pool:  # the caller may be inside of an event loop
+        findings = pool.submit(asyncio.run, _prove(world, out / QUESTIONS, environment)).result()
+    if findings:
+        shown = "\n  ".join(findings[:20])
+        raise WorldError(f"{out}: the world failed {len(findings)} of its gates:\n  {shown}")
+    return world
+
+
+def _overlay(package: str, folder: Path) -> str:
+    return environments.overlay(
+        package, base=BASE, folder=folder / PACKAGE, documented=folder / DOCUMENTED
+    )
+
+
+def _write(world: World, out: Path) -> None:
+    texts = {f"{DOCUMENTED}/{name}": text for name, text in world.files.items()}
+    texts |= {f"{PACKAGE}/{name}": text for name, text in world.bare.items()}
+    for question in world.questions:
+        folder = f"{QUESTIONS}/{question.id}"
+        asked = [{"name": one.name, "description": one.description, "format": one.format}
+                 for one in question.asked]  # fmt: skip
+        counted = {"area": "invented", "depth": question.depth, "breadth": question.breadth}
+        specification = {**counted, "properties": asked, "goal": question.goal}
+        texts[f"{folder}/task.yaml"] = _json(specification)  # JSON is YAML
+        texts[f"{folder}/reference.py"] = question.reference
+        texts[f"{folder}/{LINKS}"] = _json(links_of(world, question))
+    # With the manifest, benchmark=folder can ask these questions too.
+    manifest = {"package": world.package, "overlay": PACKAGE, "documented": DOCUMENTED}
+    for name, text in {**texts, MANIFEST: _json(manifest)}.items():
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        (out / name).write_text(text, encoding="utf-8")
+
+
+def _json(content: object) -> str:
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+async def _prove(world: World, questions: Path, environment: str) -> list[str]:
+    """References pass the gates of all questions, which writes golds, and agree with the graph."""
+    findings = []
+    async with Checker(env=environment, recorded=["pymatgen-core"]) as checker:
+        for question in world.questions:
+            folder = questions / question.id
+            found = list((await checker.check(folder, write=True)).findings)
+            if not found:
+                gold = json.loads((folder / "gold.json").read_text(encoding="utf-8"))["properties"]
+                found = [
+                    f"{one.name}: {gold[one.name]!r}, but the graph gives {one.gold!r}"
+                    for one in question.asked
+                    if differs(one.gold, gold[one.name], _SAME)
+                ]
+            findings += [f"{question.id}: {finding}" for finding in found]
+    return findings

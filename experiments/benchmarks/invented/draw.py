@@ -1,23 +1,39 @@
-"""Seeded draws that are the same on every Python version, and words that no other seed has."""
+"""What decides a world: its knobs, and seeded draws that are the same on every Python version."""
 
-from __future__ import annotations
-
-import math
+# No deferred annotations: a configuration is checked against those of `Knobs`, also where another
+# class inherits them.
 import random
 from collections.abc import Sequence
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from experiments.benchmarks.invented.lexicon import SEEDS
 
 T = TypeVar("T")
-_ONSETS = ("b", "d", "f", "g", "k", "l", "m", "n", "p", "r", "s", "t", "v", "z",
-           "br", "dr", "gr", "kl", "kr", "pl", "pr", "sk", "sn", "st", "tr", "vl")  # fmt: skip
-_VOWELS = ("a", "e", "i", "o", "u", "ai", "eo", "ua")
-_CODAS = ("b", "d", "k", "l", "m", "n", "r", "sk", "t", "x")
-_PARTS = (_ONSETS, _VOWELS, _ONSETS, _VOWELS, _ONSETS, _VOWELS, _CODAS)
-_WORDS = math.prod(map(len, _PARTS))  # that there are
-#: Words that a seed has for itself, and the number of seeds that there are words for.
-WORDS = 32_768
-_STEP = 48_271_019  # scatters neighbours; prime, so no two numbers meet
-SEEDS = 2000
+_RANGES = {"seed": (0, SEEDS - 1), "size": (60, 2500), "depth": (1, 10), "breadth": (2, 40),
+           "gap": (0, 2), "questions": (1, 200)}  # fmt: skip
+
+
+class KnobError(ValueError):
+    """A knob has a value that there is no world for; says which there are."""
+
+
+@dataclass(frozen=True)
+class Knobs:
+    """What decides a world; each varies one thing, as ``conf/benchmark/invented.yaml`` says."""
+
+    seed: int = 1
+    size: int = 300
+    depth: int = 4
+    breadth: int = 20
+    gap: Literal[0, 1, 2] = 0
+    questions: int = 20
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in _RANGES.items():
+            value = getattr(self, name)
+            if type(value) is not int or not low <= value <= high:
+                raise KnobError(f"{name}={value}: give a whole number from {low} to {high}")
 
 
 class Draw:
@@ -57,15 +73,3 @@ class Draw:
         """All of them in another order."""
         rest = list(options)
         return [rest.pop(self.below(len(rest))) for _ in options]
-
-
-def words(seed: int, start: int, count: int) -> list[str]:
-    """Words of a seed from number ``start`` on: each number of each seed is a word of its own."""
-    found = []
-    for number in range(start, start + count):
-        rest, word = (seed * WORDS + number) * _STEP % _WORDS, ""
-        for parts in _PARTS:
-            rest, place = divmod(rest, len(parts))
-            word += parts[place]
-        found.append(word)
-    return found

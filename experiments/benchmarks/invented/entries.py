@@ -5,7 +5,7 @@ A plan is made from entries alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from experiments.benchmarks.invented.lexicon import RULES, UNIT
 Kind = Literal["function", "class", "method", "property", "constant"]
 Result = Literal["float", "int", "str", "list", "dict", "structure"]
 ChoiceKind = Literal["mode", "number", "element"]
+_KEYS: Mapping[str, int | str] = {"first": 0, "last": -1}  # of what is picked of a list
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,7 @@ class Convention:
         """What a value given so is multiplied by to be given as ``other``."""
         if not (self.family and other.family):
             return 1.0
-        same = self.unit == other.unit
-        factor = 1.0 if same else UNIT[self.unit].size / UNIT[other.unit].size
+        factor = UNIT[self.unit].size / UNIT[other.unit].size
         flipped = self.polarity >= 0 and other.polarity >= 0 and self.sense != other.sense
         return -factor if flipped else factor
 
@@ -48,7 +48,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Need:
-    """A parameter that takes what another symbol gives."""
+    """What is wanted of another symbol: by a parameter, or (without its name) by a question."""
 
     param: str  # "structure" where another crystal is to be given than that of the question
     term: str  # the quantity
@@ -119,44 +119,20 @@ class Given:
     reciprocal: bool = False  # inverted after that
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """A value that a question asks for: its term, options that are stated, and how to give it."""
-
-    term: str
-    settings: tuple[Setting, ...] = ()
-    convention: Convention = field(default_factory=Convention)
-
-
-def plan(wanted: Wanted, crystal: Crystal, by_term: Mapping[str, Entry]) -> Given:
-    """The calls that give what is wanted; raises where entries do not say where it comes from."""
-    call = _call(by_term[wanted.term], wanted.settings, crystal, by_term)
-    return Given("", call, factor=call.entry.convention.factor_to(wanted.convention))
-
-
-def handed_over(need: Need, crystal: Crystal, by_term: Mapping[str, Entry]) -> Given:
-    """What a parameter is given."""
-    source = _call(by_term[need.term], need.settings, crystal, by_term)
-    key: int | str | None = {"": None, "first": 0, "last": -1}.get(need.pick)
+def plan(need: Need, crystal: Crystal, by_term: Mapping[str, Entry]) -> Given:
+    """The calls that give what is needed; raises where entries do not say where it comes from."""
+    entry, key = by_term[need.term], _KEYS.get(need.pick)
+    settings = tuple(
+        (choice.param, _value(choice, setting, crystal))
+        for choice in entry.choices
+        for setting in filter(choice.decides, need.settings)
+        if choice.kind != "mode" or _value(choice, setting, crystal) != choice.default
+    )
+    call = Call(entry, settings, tuple(plan(one, crystal, by_term) for one in entry.needs))
     if need.pick in RULES:
         key = crystal.element(need.pick)
-    factor = source.entry.convention.factor_to(need.convention)
-    return Given(need.param, source, key, factor, need.reciprocal)
-
-
-def _call(
-    entry: Entry, settings: Sequence[Setting], crystal: Crystal, by_term: Mapping[str, Entry]
-) -> Call:
-    chosen = {}
-    for setting in settings:
-        choice = next(choice for choice in entry.choices if choice.decides(setting))
-        chosen[choice.param] = _value(choice, setting, crystal)
-    given = tuple(
-        (c.param, chosen[c.param])
-        for c in entry.choices
-        if c.param in chosen and (c.kind != "mode" or chosen[c.param] != c.default)
-    )
-    return Call(entry, given, tuple(handed_over(n, crystal, by_term) for n in entry.needs))
+    factor = entry.convention.factor_to(need.convention)
+    return Given(need.param, call, key, factor, need.reciprocal)
 
 
 def _value(choice: Choice, setting: Setting, crystal: Crystal) -> Any:

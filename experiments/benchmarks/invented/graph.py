@@ -138,60 +138,52 @@ EDGE = 1e-9
 
 def mistakes(
     given: Given, crystal: Crystal, others: Mapping[str, Sequence[Entry]]
-) -> Iterator[tuple[str, Given]]:
+) -> Iterator[Given]:
     """Every single mistake of a caller, anywhere in a plan; ``others`` as of `mistakable`."""
-    call, where = given.call, given.call.entry.name
-    for what, wrong in _misread(given, crystal):
-        yield f"{where}: {what}", wrong
-    for what, other in _other_calls(call, crystal, others.get(call.entry.path, ())):
-        yield f"{where}: {what}", replace(given, call=other)
+    call = given.call
+    yield from _misread(given, crystal)
+    for other in _other_calls(call, crystal, others.get(call.entry.path, ())):
+        yield replace(given, call=other)
     for position, inner in enumerate(call.inputs):
-        for what, spoilt in mistakes(inner, crystal, others):
-            inputs = (*call.inputs[:position], spoilt, *call.inputs[position + 1 :])
-            yield what, replace(given, call=replace(call, inputs=inputs))
-        if inner.param == "structure":
-            rest = tuple(one for one in call.inputs if one is not inner)
-            yield f"{where}: the crystal itself", replace(given, call=replace(call, inputs=rest))
+        before, after = call.inputs[:position], call.inputs[position + 1 :]
+        for wrong in mistakes(inner, crystal, others):
+            yield replace(given, call=replace(call, inputs=(*before, wrong, *after)))
+        if inner.param == "structure":  # the crystal itself in its place
+            yield replace(given, call=replace(call, inputs=(*before, *after)))
 
 
-def _misread(given: Given, crystal: Crystal) -> Iterator[tuple[str, Given]]:
-    """Mistakes about what a call gave: unit, sign, reciprocal, entry."""
+def _misread(given: Given, crystal: Crystal) -> Iterator[Given]:
+    """Mistakes about what a call gave: unit, sign, reciprocal, entry or element."""
     convention, factor = given.call.entry.convention, given.factor
     if abs(factor) != 1.0:
-        yield "unit", replace(given, factor=math.copysign(1.0, factor))
+        yield replace(given, factor=math.copysign(1.0, factor))
     elif convention.family:
         wrong = _other_unit(convention.family, convention.unit)
-        yield "unit", replace(given, factor=factor * UNIT[convention.unit].size / wrong)
+        yield replace(given, factor=factor * UNIT[convention.unit].size / wrong)
     if factor < 0 or convention.polarity >= 0:
-        yield "sign", replace(given, factor=-factor)
+        yield replace(given, factor=-factor)
     if given.param and convention.family:
-        yield "reciprocal", replace(given, reciprocal=not given.reciprocal)
-    if isinstance(given.key, int):
-        yield "entry", replace(given, key=-1 - given.key)
-    elif given.key is not None:
-        for element in crystal.elements:
-            if element != given.key:
-                yield "element", replace(given, key=element)
+        yield replace(given, reciprocal=not given.reciprocal)
+    keys = [-1 - given.key] if isinstance(given.key, int) else crystal.elements
+    if given.key is not None:
+        yield from (replace(given, key=key) for key in keys if key != given.key)
 
 
 def _other_unit(family: str, symbol: str) -> float:
     return next(unit.size for unit in UNITS[family] if unit.symbol != symbol)
 
 
-def _other_calls(
-    call: Call, crystal: Crystal, others: Sequence[Entry]
-) -> Iterator[tuple[str, Call]]:
+def _other_calls(call: Call, crystal: Crystal, others: Sequence[Entry]) -> Iterator[Call]:
     """Mistakes in a call itself: an option, or the symbol."""
     choices = {choice.param: choice for choice in call.entry.choices}
     for position, (param, value) in enumerate(call.settings):
         before, after = call.settings[:position], call.settings[position + 1 :]
         if choices[param].default is not None:
-            yield f"{param} forgotten", replace(call, settings=(*before, *after))
+            yield replace(call, settings=(*before, *after))
         for other in _other_values(choices[param], value, crystal):
-            yield f"{param}={other}", replace(call, settings=(*before, (param, other), *after))
+            yield replace(call, settings=(*before, (param, other), *after))
     for entry in others:
-        settings = call.settings if entry.successor else ()
-        yield f"{entry.name} instead", replace(call, entry=entry, settings=settings)
+        yield replace(call, entry=entry, settings=call.settings if entry.successor else ())
 
 
 def _other_values(choice: Choice, value: Any, crystal: Crystal) -> list[Any]:
@@ -205,11 +197,8 @@ def _other_values(choice: Choice, value: Any, crystal: Crystal) -> list[Any]:
 def mistakable(symbols: Mapping[str, Symbol]) -> dict[str, list[Entry]]:
     """What may be taken for a symbol: deprecated variants, and leaves that are called alike."""
     entries = [s.entry for s in symbols.values() if s.core and s.entry.kind == "function"]
-    leaves = [
-        entry
-        for entry in entries
-        if not (entry.needs or entry.successor or any(c.kind == "element" for c in entry.choices))
-    ]
+    leaves = [e for e in entries if not (e.needs or e.successor)
+              and not any(choice.kind == "element" for choice in e.choices)]  # fmt: skip
     found: dict[str, list[Entry]] = {}
     for entry in entries:
         variants = [one for one in entries if one.successor and one.term == entry.term]
@@ -219,22 +208,21 @@ def mistakable(symbols: Mapping[str, Symbol]) -> dict[str, list[Entry]]:
     return found
 
 
-def unmoved(
+def all_show(
     given: Given,
     crystal: Crystal,
     symbols: Mapping[str, Symbol],
     others: Mapping[str, Sequence[Entry]],
-) -> list[str]:
-    """Mistakes that do not show in the value of a plan."""
+) -> bool:
+    """Whether each mistake moves the value of a plan, or raises."""
     right = evaluate(given, crystal, symbols)
-    found = []
-    for what, wrong in mistakes(given, crystal, others):
+    for wrong in mistakes(given, crystal, others):
         try:
             if not differs(right, evaluate(wrong, crystal, symbols)):
-                found.append(what)
+                return False
         except (ArithmeticError, KeyError, TypeError, ValueError):
-            continue  # it raises: that shows
-    return found
+            continue
+    return True
 
 
 def steady(given: Given, crystal: Crystal, symbols: Mapping[str, Symbol]) -> bool:

@@ -1,7 +1,8 @@
-"""Words that worlds are written with: ``lexicon.yaml`` as typed tables, and templates."""
+"""Words of worlds: ``lexicon.yaml`` as typed tables, templates, and words of no other seed."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -48,6 +49,24 @@ GLOSS, USE = (
 )
 #: Kind of statement -> ways to say it.
 PHRASES: Mapping[str, tuple[str, ...]] = _words("phrases")
+
+_SYLLABLES = [_TABLES["syllables"][part] for part in _TABLES["word"]]
+_WORDS = math.prod(map(len, _SYLLABLES))  # that there are
+#: Words that a seed has for itself, and the number of seeds that there are words for.
+WORDS, SEEDS = 32_768, 2000
+_STEP = 48_271_019  # scatters neighbours; prime, so no two numbers meet
+
+
+def words(seed: int, start: int, count: int) -> list[str]:
+    """Words of a seed from number ``start`` on: each number of each seed is a word of its own."""
+    found = []
+    for number in range(start, start + count):
+        rest, word = (seed * WORDS + number) * _STEP % _WORDS, ""
+        for parts in _SYLLABLES:
+            rest, place = divmod(rest, len(parts))
+            word += parts[place]
+        found.append(word)
+    return found
 
 
 @cache

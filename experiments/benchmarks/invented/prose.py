@@ -13,7 +13,7 @@ import re
 import textwrap
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from experiments.benchmarks.invented import lexicon
 from experiments.benchmarks.invented.draw import Draw
@@ -44,25 +44,23 @@ class Page:
 class Prose:
     """All that the documentation of a package says: of symbols (by path) and of modules.
 
-    ``told`` are entries that are told in a way that is no longer true; ``statements`` what a caller
-    has to know of a symbol: where it stands, and the sentence.
+    ``statements`` are what a caller has to know of a symbol: where it stands, and the sentence.
     """
 
     def __init__(self, draft: Draft) -> None:
         self._draft, self._seed = draft, draft.knobs.seed
-        entries = {path: self._former(symbol.entry) for path, symbol in draft.symbols.items()}
-        self.told = {p: e for p, e in entries.items() if e != draft.symbols[p].entry}
         self.statements: dict[str, list[tuple[str, str]]] = defaultdict(list)
         self.modules: dict[str, list[str]] = {}
         self._units: dict[tuple[str, str], str] = {}  # module, family -> symbol of its unit
         for name in draft.modules:
             self._introduce(f"{draft.package}.{name}")
-        self.pages = {path: self._page(e, draft.symbols[path]) for path, e in entries.items()}
+        self.pages = {path: self._page(symbol) for path, symbol in draft.symbols.items()}
+        entries = [symbol.entry for symbol in draft.symbols.values()]
         self._homes: dict[str, list[Entry]] = defaultdict(list)  # module -> what is in it
-        for entry in entries.values():
+        for entry in entries:
             self._homes[self._module(entry)].append(entry)
         self._earlier: dict[str, list[Entry]] = defaultdict(list)  # what was told of before
-        for entry in entries.values():
+        for entry in entries:
             self._tell_all(entry)
             self._earlier[self._module(entry)].append(entry)
 
@@ -91,29 +89,6 @@ class Prose:
         text = lexicon.template("docstring.j2").render(parts)
         return re.sub(r"\n{3,}", "\n\n", text).strip()
 
-    def _former(self, entry: Entry) -> Entry:
-        """What documentation says of a symbol; where it is out of date, nine in ten are true.
-
-        Of the others, another unit of the result, another default, or former names of values.
-        """
-        draw, convention = Draw(self._seed, "outdated", entry.term), entry.convention
-        current = self._draft.knobs.docs == "full" or entry.successor or entry.kind == "constant"
-        if current or not draw.chance(0.12):
-            return entry
-        mode = next((choice for choice in entry.choices if choice.kind == "mode"), None)
-        if mode and draw.chance(0.5 if convention.family else 1.0):
-            if draw.chance(0.5):
-                others = [value for value, _ in mode.meanings if value != mode.default]
-                wrong = replace(mode, default=draw.choice(others))
-            else:
-                meanings = tuple((f"{value[::-1]}a", meaning) for value, meaning in mode.meanings)
-                wrong = replace(mode, meanings=meanings, default=f"{str(mode.default)[::-1]}a")
-            return replace(entry, choices=tuple(wrong if c is mode else c for c in entry.choices))
-        if not convention.family:
-            return entry
-        units = [u.symbol for u in lexicon.UNITS[convention.family] if u.symbol != convention.unit]
-        return replace(entry, convention=replace(convention, unit=draw.choice(units)))
-
     # --- what stands where ---------------------------------------------------------------------
 
     def _introduce(self, module: str) -> None:
@@ -126,8 +101,9 @@ class Prose:
                 self._units[module, family] = unit.symbol
                 self.modules[module].append(say(draw, "preamble", family=family, unit=words))
 
-    def _page(self, entry: Entry, symbol: Symbol) -> Page:
-        draw, what = self._draw("page", entry), gloss(symbol)
+    def _page(self, symbol: Symbol) -> Page:
+        entry, what = symbol.entry, gloss(symbol)
+        draw = self._draw("page", entry)
         if entry.kind == "class":
             summary = f"{what.capitalize()}: what can be computed of it."
             return Page(summary, notes=[say(draw, "class")])

@@ -15,8 +15,7 @@ from agents.base import Trajectory
 from experiments.benchmarks.invented.entries import calls_of, depth_of
 from experiments.benchmarks.invented.graph import compute, differs
 from experiments.benchmarks.invented.lexicon import UNITS
-from experiments.benchmarks.invented.questions import InventedQuestion
-from experiments.benchmarks.invented.world import World
+from experiments.benchmarks.invented.world import InventedQuestion, World
 from experiments.samples import Sample
 from experiments.scorers.base import FIRST_WRONG, Metric, Score, Tools
 from experiments.scorers.properties import PropertyScorer

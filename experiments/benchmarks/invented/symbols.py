@@ -20,7 +20,7 @@ from experiments.benchmarks.invented.crystals import (
     draw_crystal,
     measure,
 )
-from experiments.benchmarks.invented.draw import WORDS, Draw, words
+from experiments.benchmarks.invented.draw import Draw, Knobs
 from experiments.benchmarks.invented.entries import (
     Choice,
     Convention,
@@ -29,12 +29,16 @@ from experiments.benchmarks.invented.entries import (
     Need,
     Result,
     Setting,
-    Wanted,
-    handed_over,
     plan,
 )  # fmt: skip
-from experiments.benchmarks.invented.graph import Formula, Ratio, Symbol, counted, evaluate, unmoved
-from experiments.benchmarks.invented.knobs import Knobs
+from experiments.benchmarks.invented.graph import (
+    Formula,
+    Ratio,
+    Symbol,
+    all_show,
+    counted,
+    evaluate,
+)
 
 #: ``maker``: makes structures; ``leaf``: measures a crystal; ``derived``: takes what others give.
 Role = Literal["constant", "table", "maker", "leaf", "derived", "class", "method", "property"]
@@ -79,7 +83,7 @@ class Draft:
 
     def usual(self, need: Need) -> float:
         """Usual magnitude of what a need is given, as the formula sees it."""
-        given = [(handed_over(need, probe, self.by_term), probe) for probe in self.probes]
+        given = [(plan(need, probe, self.by_term), probe) for probe in self.probes]
         usual = _middle([counted(evaluate(one, probe, self.symbols)) for one, probe in given])
         return _round(1.0 / usual if need.reciprocal else usual)
 
@@ -112,7 +116,7 @@ def draw_symbol(
     seed = draft.knobs.seed
     opaque = Draw(seed, "opaque", number).chance(_OPAQUE)
     draw = Draw(seed, role, number, layer, attempt)
-    stem, other, *coined = words(seed, number * _WORDS_EACH, _WORDS_EACH)
+    stem, other, *coined = lexicon.words(seed, number * _WORDS_EACH, _WORDS_EACH)
     spare = iter(coined[3:])
 
     def name(telling: str) -> str:
@@ -321,7 +325,7 @@ _RARE: tuple[tuple[float, Role], ...] = ((0.05, "constant"), (0.1, "table"), (0.
 def grow(knobs: Knobs) -> Draft:
     """All symbols of a world: the core, then others until the package has its size."""
     count = 4 + (knobs.size - _CORE_SYMBOLS) // _PER_MODULE
-    package, *modules = words(knobs.seed, WORDS - 500, 1 + count)
+    package, *modules = lexicon.words(knobs.seed, lexicon.WORDS - 500, 1 + count)
     stream = Draw(knobs.seed, "probes")
     draft = Draft(knobs, package, modules, [draw_crystal(stream) for _ in range(4)], {}, {})
     _grow_core(draft)
@@ -381,8 +385,8 @@ def _sensitive(draft: Draft, symbol: Symbol) -> bool:
         return True
     settings = draw_settings(Draw(draft.knobs.seed, "probe", entry.term), entry, share=1.0)
     crystal = draft.probes[0]
-    given = plan(Wanted(entry.term, settings), crystal, {**draft.by_term, entry.term: entry})
-    return not unmoved(given, crystal, {**draft.symbols, entry.path: symbol}, {})
+    given = plan(Need("", entry.term, settings), crystal, {**draft.by_term, entry.term: entry})
+    return all_show(given, crystal, {**draft.symbols, entry.path: symbol}, {})
 
 
 def _deprecate(draft: Draft) -> None:
@@ -390,7 +394,7 @@ def _deprecate(draft: Draft) -> None:
     able = [s for s in draft.symbols.values()
             if s.entry.kind == "function" and s.entry.result == "float"]  # fmt: skip
     order = Draw(draft.knobs.seed, "deprecated", draft.knobs.depth).shuffled(able)
-    names = words(draft.knobs.seed, WORDS - 600, _DEPRECATED)
+    names = lexicon.words(draft.knobs.seed, lexicon.WORDS - 600, _DEPRECATED)
     for symbol, old in zip(order, names, strict=False):
         home, _, name = symbol.entry.path.rpartition(".")
         entry = replace(symbol.entry, path=f"{home}.{old}", successor=name)

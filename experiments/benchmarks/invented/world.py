@@ -3,21 +3,77 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import re
 import textwrap
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
-from experiments.benchmarks.invented.crystals import RAWS
-from experiments.benchmarks.invented.entries import Entry
-from experiments.benchmarks.invented.graph import Symbol
-from experiments.benchmarks.invented.knobs import Knobs
-from experiments.benchmarks.invented.lexicon import UNIT, template
-from experiments.benchmarks.invented.prose import TYPES, Prose
-from experiments.benchmarks.invented.questions import InventedQuestion, draw_questions
-from experiments.benchmarks.invented.symbols import Draft, grow
+from experiments.benchmarks.invented.crystals import RAWS, Crystal, draw_crystal
+from experiments.benchmarks.invented.draw import Draw, Knobs
+from experiments.benchmarks.invented.entries import (
+    Call,
+    Entry,
+    Given,
+    Need,
+    depth_of,
+    plan,
+    symbols_of,
+)
+from experiments.benchmarks.invented.graph import (
+    Symbol,
+    all_show,
+    counted,
+    evaluate,
+    mistakable,
+    steady,
+)
+from experiments.benchmarks.invented.lexicon import template
+from experiments.benchmarks.invented.prose import TYPES, Prose, asked_for, gloss, in_unit, use
+from experiments.benchmarks.invented.symbols import Draft, draw_settings, grow, respelled
 
 _ABOUT = "Quantities of crystals, as our group defines them."
+_MOST = 7  # properties of a question
+_ATTEMPTS = 400
+_EVEN = 40  # attempts that prefer quantities that were asked for less often
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?")
+_FORMATS = {"list": "list[float]", "dict": "dict[str, float]"}
+
+
+class WorldError(ValueError):
+    """No world can be made with these knobs; says what to change."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One property of a question."""
+
+    name: str
+    wanted: Need
+    plan: Given
+    gold: Any
+    description: str
+    format: str
+
+
+@dataclass(frozen=True)
+class InventedQuestion:
+    """A question."""
+
+    id: str
+    crystal: Crystal
+    asked: tuple[Asked, ...]
+    goal: str
+    depth: int  # number of calls in the longest chain
+    breadth: int  # number of symbols needed
+
+    @property
+    def reference(self) -> str:
+        """The program of an expert."""
+        return program({one.name: one.plan for one in self.asked}, self.crystal)
 
 
 @dataclass(frozen=True)
@@ -61,7 +117,7 @@ def _files(draft: Draft, prose: Prose, *, documented: bool) -> dict[str, str]:
             listed.append(f"- `{name}`")
             files[f"{draft.package}/{name}.py"] = template("module.py.j2").render(
                 about=documented and textwrap.fill(" ".join(prose.modules[module]), 88),
-                symbols=own, by_term=draft.by_term, prose=prose, types=TYPES, units=UNIT, raws=RAWS,
+                symbols=own, by_term=draft.by_term, prose=prose, types=TYPES, raws=RAWS,
                 zip=zip, parameters=partial(_parameters, draft), parts=_parts,
             )  # fmt: skip
     helpers = template("_helpers.py.j2").render(documented=documented)
@@ -91,3 +147,173 @@ def _parts(symbol: Symbol) -> list[str]:
     used = {RAWS[ratio.name][0] for ratio in ratios if ratio.kind == "raw"}
     used |= {"composition"} if entry.result in {"list", "dict"} else set()
     return sorted(used - {"structure"}) if entry.subject == "structure" else []
+
+
+def draw_questions(draft: Draft) -> list[InventedQuestion]:
+    """The questions of a world; each passes its gates as far as they need no library."""
+    knobs = draft.knobs
+    askable = [s for s in draft.symbols.values()
+               if s.core and s.entry.term and not s.entry.successor
+               and s.entry.kind != "constant" and s.entry.result != "structure"]  # fmt: skip
+    others = mistakable(draft.symbols)
+    times = Counter[str]()  # that a term was asked for
+    found = []
+    for number in range(1, knobs.questions + 1):
+        for attempt in range(_ATTEMPTS):
+            draw = Draw(knobs.seed, "question", knobs.depth, knobs.breadth, number, attempt)
+            # Terms that were asked for less often come first, unless none of them passes.
+            order = draw.shuffled(askable)
+            if attempt < _EVEN:
+                order.sort(key=lambda symbol: times[symbol.entry.term])
+            order.sort(key=lambda symbol: symbol.layer != knobs.depth)
+            rest = draw.shuffled(order[1:])
+            if knobs.breadth > 3 * knobs.depth:  # few properties can need as much
+                rest.sort(key=lambda symbol: symbol.layer < knobs.depth - 1)
+            name = f"{draft.package}_{number:02d}"
+            question = _draw(draft, draw, name, [order[0], *rest], others)
+            if question is not None:
+                break
+        else:
+            given = f"seed={knobs.seed} depth={knobs.depth} breadth={knobs.breadth}"
+            raise WorldError(f"{given}: no question passes its gates; take another seed")
+        times.update(one.wanted.term for one in question.asked)
+        found.append(question)
+    return found
+
+
+def _draw(
+    draft: Draft,
+    draw: Draw,
+    name: str,
+    order: Sequence[Symbol],
+    others: Mapping[str, Sequence[Entry]],
+) -> InventedQuestion | None:
+    """One question: the deepest quantity first, then others until it is broad enough."""
+    crystal, breadth = draw_crystal(draw), draft.knobs.breadth
+    text = goal = template("goal.j2").render(crystal=crystal, package=draft.package)
+    asked: list[Asked] = []
+    used: set[str] = set()
+    for symbol in order:
+        one = _ask(draft, draw, f"value_{len(asked) + 1}", symbol, crystal)
+        needed = used | symbols_of(one.plan.call)
+        if len(asked) >= 2 and len(needed) > breadth:
+            continue
+        told = f"{text} {one.description}"
+        if (
+            all(_fit(each.gold, told) for each in (*asked, one))
+            and steady(one.plan, crystal, draft.symbols)
+            and all_show(one.plan, crystal, draft.symbols, others)
+        ):
+            asked.append(one)
+            used, text = needed, told
+        elif not asked:
+            return None
+        if len(asked) == _MOST or (len(asked) >= 2 and len(used) >= breadth):
+            break
+    depth = max(depth_of(one.plan.call) for one in asked)
+    question = InventedQuestion(name, crystal, tuple(asked), goal, depth, len(used))
+    return question if len(asked) >= 2 else None
+
+
+def _ask(draft: Draft, draw: Draw, name: str, symbol: Symbol, crystal: Crystal) -> Asked:
+    entry, knobs = symbol.entry, draft.knobs
+    settings = draw_settings(draw, entry)
+    wanted = Need("", entry.term, settings, convention=respelled(draw, entry.convention))
+    given = plan(wanted, crystal, draft.by_term)
+    words = Draw(knobs.seed, name, entry.term, draw.number())  # their number moves nothing else
+    text = describe(symbol, wanted, knobs.gap, words)
+    gold = evaluate(given, crystal, draft.symbols)
+    return Asked(name, wanted, given, gold, text, _FORMATS.get(entry.result, entry.result))
+
+
+def describe(symbol: Symbol, wanted: Need, gap: int, draw: Draw) -> str:
+    """A wanted value in words, as far from those of the documentation as ``gap`` says."""
+    paraphrased = "The quantity of this package that"
+    what = (
+        f"The {wanted.term} of the crystal",
+        f"{paraphrased} expresses the {gloss(symbol, 1)}, for the crystal",
+        f"{paraphrased} serves to {use(symbol, 1)}, for the crystal",
+    )[gap]
+    text = " ".join([what, *asked_for(wanted.settings, draw)]) + in_unit(wanted.convention, draw)
+    if symbol.entry.result == "list":
+        text += ", as the package orders its entries"
+    if symbol.entry.result == "dict":
+        text += ", under the symbols of the elements"
+    return f"{text}. Options that are not mentioned keep their defaults."
+
+
+def _fit(value: Any, text: str) -> bool:
+    """Whether a value can be asked for: tells right from wrong, and does not stand in the text."""
+    if isinstance(value, int | str):
+        return 200 <= counted(value) < 1e7 and str(value) not in text
+    shown = [float(number) for number in _NUMBER.findall(text)]
+    parts = value.values() if isinstance(value, dict) else value
+    leaves = [value] if isinstance(value, float) else list(parts)
+    hidden = not any(math.isclose(one, n, rel_tol=2e-3) for one in leaves for n in shown)
+    return hidden and all(1e-5 < abs(leaf) < 1e8 for leaf in leaves)
+
+
+def program(targets: Mapping[str, Given], crystal: Crystal) -> str:
+    """A function ``reference`` that returns the values of plans, by property."""
+    writer = _Writer()
+    results = {name: writer.value(given) for name, given in targets.items()}
+    return template("program.py.j2").render(
+        crystal=crystal,
+        results=results,
+        lines=writer.lines,
+        imported=sorted(writer.imported.items()),
+    )
+
+
+class _Writer:
+    """Turns plans into lines; what occurs twice is computed once."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._known: dict[Any, str] = {}  # what was computed -> its variable
+        self.imported: dict[str, str] = {}  # dotted name -> name in the program
+
+    def value(self, given: Given) -> str:
+        found = self._call(given.call)
+        if given.key is not None:
+            found = f"{found}[{given.key!r}]"
+        factor = f" * {given.factor!r}" if given.factor != 1.0 else ""
+        whole = given.call.entry.result if given.key is None else ""
+        if factor and whole == "list":
+            return f"[item{factor} for item in {found}]"
+        if factor and whole == "dict":
+            return f"{{key: item{factor} for key, item in {found}.items()}}"
+        return f"1 / ({found}{factor})" if given.reciprocal else f"{found}{factor}"
+
+    def _call(self, call: Call) -> str:
+        entry = call.entry
+        if entry.kind == "constant":
+            return self._name(entry.path)
+        inputs = {one.param: self.value(one) for one in call.inputs}
+        crystal = inputs.pop("structure", "crystal")
+        subject = {"": [], "structure": [crystal]}.get(entry.subject, [f"crystal.{entry.subject}"])
+        needs = [f"{param}={value}" for param, value in inputs.items()]
+        elements = {choice.param for choice in entry.choices if choice.kind == "element"}
+        options = [
+            f"{param}={f'Element({value!r})' if param in elements else repr(value)}"
+            for param, value in call.settings
+        ]
+        stem = entry.term.replace(" ", "_")
+        if not entry.owner:
+            arguments = ", ".join([*subject, *needs, *options])
+            return self._bind(call, stem, f"{self._name(entry.path)}({arguments})")
+        made = f"{self._name(entry.owner)}({', '.join([*subject, *needs])})"
+        receiver = self._bind((entry.owner, call.inputs), "built", made)
+        called = "" if entry.kind == "property" else f"({', '.join(options)})"
+        return self._bind(call, stem, f"{receiver}.{entry.name}{called}")
+
+    def _name(self, path: str) -> str:
+        last = path.rpartition(".")[2]
+        taken = set(self.imported.values()) - {self.imported.get(path)}
+        return self.imported.setdefault(path, last if last not in taken else f"{last}_{len(taken)}")
+
+    def _bind(self, key: Any, stem: str, expression: str) -> str:
+        if key not in self._known:
+            self._known[key] = f"{stem}_{len(self._known) + 1}"
+            self.lines.append(f"{self._known[key]} = {expression}")
+        return self._known[key]

@@ -10,26 +10,34 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ValidationError
 
 from agents.answer import Answer
-from experiments.benchmarks.mattools.errata import annotate
-from experiments.benchmarks.mattools.gold import RECORDED, MatToolsGold
+from agents.base import Question
+from docgen.sources import read_sources
+from docgen.usage import CodeResolver
 from experiments.benchmarks.mattools.layout import (
     FILES_INSIDE,
     MatToolsError,
+    annotate,
+    formats_of,
     make_sample,
     question_folders,
     read_question,
 )
 from experiments.benchmarks.mattools.published import MatToolsScorer, PrintedScorer, table_test
+from experiments.benchmarks.question_gold import public_symbols
 from experiments.samples import Property, Sample, json_entries
 from matsmith.core.faults import describe
+from sandbox import environments
+
+RECORDED = "recorded_round1.jsonl"
 
 #: What the expected values of a ``tasks.jsonl`` are written with, as `unit_tests.by_table` has it.
 _REFERENCE = """\
@@ -141,21 +149,66 @@ def read_lines(file: Path, environment: str) -> list[Sample]:
         except ValidationError as error:
             raise MatToolsError(f"{where}, {describe(error)}") from error
         files = file.with_name("test_files")
-        mounts = {inside: files / Path(inside).relative_to(FILES_INSIDE)
+        mounts = {inside: str(files / Path(inside).relative_to(FILES_INSIDE))
                   for inside in line.data_files}  # fmt: skip
         sample = make_sample(
-            line.id,
-            line.question,
-            [
-                Property(p.name, p.description, p.format, json.dumps(p.expected))
-                for p in line.properties
-            ],
-            unit_test=table_test(line.id, [prop.model_dump() for prop in line.properties]),
-            environment=environment,
-            mounts=mounts,
-            missing=[str(path) for path in mounts.values() if not path.is_file()],
-        )
+            Question(line.id, line.question, formats=formats_of(line.id), mounts=mounts),
+            [Property(p.name, p.description, p.format, json.dumps(p.expected))
+             for p in line.properties],
+            [path for path in mounts.values() if not Path(path).is_file()],
+            table_test(line.id, [prop.model_dump() for prop in line.properties]),
+            environment,
+        )  # fmt: skip
         values = ", ".join(f"{prop.name!r}: {prop.expected}" for prop in line.properties)
         code = f"{_REFERENCE}    return {{{values}}}\n"
         samples.append(replace(sample, reference=Answer(code, "reference", "strict")))
     return samples
+
+
+@dataclass(frozen=True)
+class MatToolsGold:
+    """What retrieval is measured against: what at least half of the recorded right answers use.
+
+    Questions without any right answer are left out: their gold is unknown.
+    """
+
+    recorded: Path  # JSONL with answers and their outcomes, as `matsmith replay` writes it
+    samples: Sequence[Sample]
+    packages: Sequence[str]
+    environment: str
+    name: str = "mattools"
+
+    def prompts(self) -> Mapping[str, str]:
+        """Question -> its whole text."""
+        return {sample.question.id: sample.question.prompt for sample in self.samples}
+
+    def gold(self) -> Mapping[str, Mapping[str, str]]:
+        """Question -> qualified name -> kind."""
+        folder = environments.site_packages(self.environment)
+        usage = CodeResolver(read_sources(self.packages, folder))
+        used: dict[str, list[dict[str, str]]] = defaultdict(list)  # by each right answer
+        for row in self._right():
+            used[row["task"]].append(public_symbols(usage.symbols(row["code"])))
+        found = {}
+        for sample, answers in used.items():
+            kinds = {name: kind for names in answers for name, kind in names.items()}
+            counts = Counter(name for names in answers for name in names)
+            found[sample] = {n: kinds[n] for n in sorted(counts) if 2 * counts[n] >= len(answers)}
+        return {sample: names for sample, names in found.items() if names}
+
+    def secrets(self) -> Mapping[str, str]:
+        """Verification code, and the recorded right answers."""
+        found = {f"{sample.question.id}/test": sample.target for sample in self.samples}
+        for number, row in enumerate(self._right()):
+            found[f"{row['task']}/answer {number}"] = row["code"]
+        return found
+
+    def _right(self) -> Iterator[dict[str, Any]]:
+        if not self.recorded.is_file():
+            raise MatToolsError(
+                f"{self.recorded}: not found; without recorded answers and their outcomes the gold "
+                "is unknown. `matsmith replay` writes them: give its outcomes.jsonl as "
+                "recorded=FILE"
+            )
+        rows = (row for _, row in json_entries(self.recorded))
+        yield from (row for row in rows if row["replayed"]["outcome"] == "all_correct")

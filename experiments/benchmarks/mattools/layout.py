@@ -1,4 +1,4 @@
-"""MatTools as its authors publish it: a folder per question.
+"""MatTools as its authors publish it: a folder per question, and what is known to be wrong with it.
 
 ``question_segments/pymatgen_analysis_defects/<id>/`` holds ``question.txt``,
 ``properties.json`` and ``new_unit_test.py``; the input files are those of the library's own
@@ -11,6 +11,7 @@ import ast
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -93,45 +94,23 @@ def read_question(folder: Path, root: Path, environment: str) -> Sample:
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise MatToolsError(f"{folder / PROPERTIES}: {type(error).__name__}: {error}") from error
     mounts, missing = find_inputs(folder.name, (prompt, unit_test), folder, root)
-    return make_sample(
-        folder.name,
-        prompt,
-        properties,
-        unit_test=unit_test,
-        environment=environment,
-        mounts=mounts,
-        missing=missing,
-    )
+    # What only the benchmark states is not part of the question.
+    formats = formats_of(folder.name)
+    question = Question(folder.name, prompt, formats=formats, mounts=mounts)
+    return make_sample(question, properties, missing, unit_test, environment)
 
 
 def make_sample(
-    question_id: str,
-    prompt: str,
+    question: Question,
     properties: Sequence[Property],
-    *,
+    missing: Sequence[str],
     unit_test: str,
     environment: str,
-    mounts: Mapping[str, Path],
-    missing: Sequence[str],
 ) -> Sample:
-    """A sample that ``unit_test`` judges; the expected values of ``properties`` are only shown.
-
-    ``mounts`` are the input files, ``missing`` those that are not here.
-    """
-    return Sample(
-        Question(
-            id=question_id,
-            prompt=prompt,
-            # What only the benchmark states is not part of the question.
-            formats=_formats().get(question_id.casefold(), {}),
-            mounts={target: str(source) for target, source in mounts.items()},
-        ),
-        tuple(properties),
-        environment,
-        {"area": "defects", "level": "published"},
-        f"input files are missing: {', '.join(missing)}" if missing else None,
-        unit_test,
-    )
+    """A sample that ``unit_test`` judges; the expected values of ``properties`` are only shown."""
+    labels = {"area": "defects", "level": "published"}
+    lost = f"input files are missing: {', '.join(missing)}" if missing else None
+    return Sample(question, tuple(properties), environment, labels, lost, unit_test)
 
 
 def _text(path: Path) -> str:
@@ -163,35 +142,58 @@ def _with_name(source: str, folder: Path) -> str:
 
 
 @cache
-def _formats() -> Mapping[str, Mapping[str, str]]:
-    return dict(data_of(__file__, "formats"))
+def _table(name: str) -> Any:
+    return data_of(__file__, name)
+
+
+def formats_of(question: str) -> Mapping[str, str]:
+    """The types that a published question states."""
+    return dict(_table("formats").get(question.casefold(), {}))
+
+
+def annotate(sample: Sample, *, sound: bool = False) -> Sample:
+    """The sample with its faulty properties (``errata.yaml``) marked, with ``sound`` without them.
+
+    A fault is ``impossible`` (no right answer passes), ``contradicting`` (the library of the
+    published versions returns something else), ``vacuous`` (an answer without content passes) or
+    ``unstated`` (the question leaves open what is compared).
+    """
+
+    def mark(prop: Property) -> Property:
+        about = {"question": sample.question.id, "property": prop.name}
+        found = [
+            f"{entry['kind']}: {entry['reason']}"
+            for entry in _table("errata")
+            if all(re.fullmatch(entry[key], text, re.IGNORECASE) for key, text in about.items())
+        ]
+        return replace(prop, erratum="; ".join(found) or None)
+
+    marked = map(mark, sample.properties)
+    return replace(sample, properties=tuple(p for p in marked if not (sound and p.erratum)))
 
 
 def find_inputs(
     name: str, texts: Sequence[str], folder: Path, root: Path
-) -> tuple[dict[str, Path], list[str]]:
+) -> tuple[dict[str, str], list[str]]:
     """What a question is given, as it names it, and what it reads that is not here.
 
     ``inputs.yaml`` says it of the published questions; of any other one counts what ``texts`` (of
     the question and its unit test) name in full. ``root`` holds all questions.
     """
     files = _input_files(folder, root)
-    reads = _known().get(name.casefold())
+    reads = read_by(name)
     if reads is None:
         reads = list(dict.fromkeys(path for text in texts for path in _NAMED.findall(text)))
     missing = [path for path in reads if files is None or not _is_there(files, path)]
-    mounts = {} if files is None else {str(FILES_INSIDE): files}
+    mounts = {} if files is None else {str(FILES_INSIDE): str(files)}
     return mounts, [f"{FILES_INSIDE}/{path}" for path in missing]
 
 
-@cache
-def _known() -> Mapping[str, list[str]]:
-    table = data_of(__file__, "inputs")
-    sets = table["sets"]
-    return {
-        question: [path for name in names for path in sets.get(name, [name])]
-        for question, names in table["questions"].items()
-    }
+def read_by(question: str) -> list[str] | None:
+    """The input files of a published question."""
+    sets, questions = _table("inputs")["sets"], _table("inputs")["questions"]
+    names = questions.get(question.casefold())
+    return names and [path for name in names for path in sets.get(name, [name])]
 
 
 def _is_there(files: Path, path: str) -> bool:

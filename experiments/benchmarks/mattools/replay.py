@@ -19,34 +19,63 @@ import json
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.table import Table
 
+from experiments.benchmarks.mattools.layout import MatToolsError
 from experiments.benchmarks.mattools.published import VERDICT
-from experiments.benchmarks.mattools.recorded import (
-    Recorded,
-    RecordedError,
-    RunKey,
-    published,
-    read_recorded,
-)
 from experiments.regrade import recorded_config
 from experiments.run.config import RunConfig
 from experiments.run.grid import open_console, run_all
 from experiments.run.rows import Row, read_rows
 from experiments.run.setup import build_benchmark, load_samples
-from experiments.samples import Sample
+from experiments.samples import data_of
 from matsmith.core.command import asks_help, guarded, tell
 from matsmith.core.errors import UsageError
 
-_OWN = ("recorded", "out")
+PUBLISHED_NAME = "function_generation_results.jsonl"
+#: Folder of the authors' repository to the name of the system in their tables.
+SYSTEMS = {
+    "pure_agent_test": "single",
+    "rag_agent_test": "rag",
+    "agentic_rag_test": "agentic",
+    "mtr_rag_test": "reflect",
+}
+#: Number at the end of a folder's name to what is retrieved, in the order of Tables 3-6.
+RETRIEVAL = {"1": "code", "2": "official_doc", "3": "llm_doc_semantic", "4": "llm_doc"}
 QUESTIONS = 49  # of a run whose figures the paper has
+_MODEL = re.compile(r"(?P<model>.+?)(?:_(?:method)?(?P<number>\d+))?")
+_OWN = ("recorded", "out")
 #: Differences that are listed one by one.
 _LISTED = 60
+
+
+class RunKey(NamedTuple):
+    """Names a run of the paper."""
+
+    system: str
+    model: str
+    retrieval: str
+    round: int
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One generation."""
+
+    key: str  # file and line: its name in the results
+    run: str  # which it belongs to
+    run_key: RunKey | None  # that of the paper; None when that is not told
+    question_id: str
+    code: str  # of the function, as its name empty when the model gave none
+    entry: str
+    outcome: str | None  # recorded verdict, as in `.published.VERDICT` (or without its number)
 
 
 @dataclass(frozen=True)
@@ -67,44 +96,146 @@ class Replayed:
         return self.rows[question].artefacts.get(VERDICT, "unknown")
 
 
+# --- what is recorded ----------------------------------------------------------------------------
+
+
+def read_recorded(path: Path, known: Iterable[str]) -> list[Recorded]:
+    """Read a file, or every published file below a folder; ``known`` are ids of questions.
+
+    Two kinds of JSONL are read: the published one (``function``, ``function_name``,
+    ``question_file_path``; one file per run), and rows with ``code``, ``function_name``, ``task``,
+    the run's labels (of `RunKey`) and ``replayed``, the outcome that an earlier replay found.
+    """
+    files = [path]
+    if path.is_dir():
+        files = sorted(path.rglob(PUBLISHED_NAME)) or sorted(path.glob("*.jsonl"))
+    if not files or not all(file.is_file() for file in files):
+        raise MatToolsError(f"recorded={path}: no such file, nor a folder with {PUBLISHED_NAME}")
+    ids = frozenset(known)
+    rows = [row for file in files for row in _read_file(file, path, ids)]
+    if not rows:
+        raise MatToolsError(f"recorded={path}: contains no generations")
+    return rows
+
+
+def _read_file(file: Path, root: Path, ids: frozenset[str]) -> Iterator[Recorded]:
+    name = file.name if file == root else file.relative_to(root).as_posix()
+    folder = file.resolve().parent
+    inside = folder != root.resolve() and file != root
+    run = file.relative_to(root).parent.as_posix() if inside else folder.name
+    # The names above the folder that was given may tell the system or the round, too.
+    run_key = key_of_folder(folder)
+    with file.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                if line.strip():
+                    plain = json.loads(line.decode("utf-8-sig"))
+                    yield _row(plain, f"{name}:{number}", run, run_key, ids)
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+                where = f"{file}, line {number}"
+                raise MatToolsError(f"{where}: is not a generation ({reason})") from error
+
+
+def _row(
+    plain: Mapping[str, Any], key: str, run: str, run_key: RunKey | None, ids: frozenset[str]
+) -> Recorded:
+    question, code = plain.get("question_file_path"), plain.get("function")
+    if question is None:
+        question, code = plain["task"], plain.get("code")
+        told = {name: str(plain[name]) for name in RunKey._fields if name in plain}
+        labels = [f"round {text}" if name == "round" else text for name, text in told.items()]
+        run = " ".join(labels) or run
+        if len(told) == len(RunKey._fields):
+            run_key = RunKey(**{**told, "round": int(told["round"])})  # type: ignore[arg-type]
+    # A model may have given nothing (null) or something that is not text.
+    code, entry = ("" if text is None else str(text) for text in (code, plain.get("function_name")))
+    outcome = None
+    if (found := plain.get("replayed")) is not None:
+        outcome = str(found["outcome"])
+        if outcome != "not_runnable" and found.get("wrong") is not None:
+            outcome += f" {int(found['wrong'])}"
+    return Recorded(key, run, run_key, question_of(str(question), ids), code, entry, outcome)
+
+
+def question_of(path: str, known: Collection[str]) -> str:
+    """The known id in a path (any separators, absolute or not, with or without a file name).
+
+    The last part that is one counts, then the last that is only one in another case; a path
+    without any gives its last folder.
+    """
+    parts = PurePosixPath(path.strip().replace("\\", "/")).parts[::-1]
+    names = [PurePosixPath(part).stem for part in parts]
+    folders = [part for part in parts if not PurePosixPath(part).suffix]
+    alike = ([one for one in known if one.casefold() == name.casefold()] for name in names)
+    meant = [one for ones in alike for one in ones if len(ones) == 1]
+    return next(iter([*(name for name in names if name in known), *meant, *folders, path]))
+
+
+def key_of_folder(folder: Path) -> RunKey | None:
+    """The run that a folder holds by its names; ``None`` when they leave anything open.
+
+    In the authors' repository: ``<system>/round<n>/<model>_method<k>``.
+    """
+    parts = [part.casefold() for part in reversed(folder.parts)]
+    system = next((SYSTEMS[part] for part in parts if part in SYSTEMS), None)
+    rounds = [found[1] for part in parts if (found := re.fullmatch(r"round_?(\d+)", part))]
+    named = _MODEL.fullmatch(folder.name)
+    if system is None or not rounds or named is None:
+        return None
+    if system == "single":
+        return RunKey(system, folder.name, "none", int(rounds[0]))
+    retrieval = RETRIEVAL.get(named["number"] or "")
+    return None if retrieval is None else RunKey(system, named["model"], retrieval, int(rounds[0]))
+
+
+@cache
+def published() -> Mapping[RunKey, tuple[int, int]]:
+    """Runnable functions (of 49) and right properties (of 138) of the runs in Tables 2-7."""
+    return {
+        RunKey(entry["system"], entry["model"], entry["retrieval"], number): figures
+        for entry in data_of(__file__, "paper")
+        for number, figures in enumerate(
+            zip(entry["runnable"], entry["properties"], strict=True), 1
+        )
+    }
+
+
+# --- what becomes of it --------------------------------------------------------------------------
+
+
 def replay(recorded: Path, out: Path, rest: Sequence[str]) -> int:
     """Run and judge what is recorded; returns the exit code of the runs."""
-    console = open_console()
-    samples = _samples(rest, recorded)
-    generations = read_recorded(recorded, samples)
-    strangers = sorted({row.question_id for row in generations} - set(samples))
+    if not recorded.exists():
+        raise MatToolsError(f"recorded={recorded}: no such file or folder")
+    ours = ["benchmark=mattools", "benchmark.rules=published"]
+    config = recorded_config(None, [*ours, *rest])
+    if config.benchmark.name != "mattools":
+        raise UsageError(f"benchmark={config.benchmark.name}: only mattools can be replayed")
+    known = {one.question.id for one in load_samples(build_benchmark(config), config)}
+    generations = read_recorded(recorded, known)
+    strangers = ", ".join(sorted({row.question_id for row in generations} - known))
     runs: dict[str, dict[str, Recorded]] = defaultdict(dict)
     for row in generations:
-        if row.question_id in samples:
+        if row.question_id in known:
             runs[row.run][row.question_id] = row  # the last answer of a run counts
     if not runs:
-        raise RecordedError(
-            f"recorded={recorded}: none of its questions is in benchmark.path "
-            f"({', '.join(strangers[:3])}, ...)"
+        raise MatToolsError(
+            f"recorded={recorded}: none of its questions is in benchmark.path ({strangers:.200})"
         )
     folders = {name: out / _file_name(name) for name in runs}
-    configs = [_config(folders[name], runs[name], rest) for name in runs]
-    code = run_all(configs)
+    own = {name: [*ours, f"out='{folder}'", *rest] for name, folder in folders.items()}
+    code = run_all([_config(folders[name], runs[name], own[name]) for name in runs])
     found = []
     for name, folder in folders.items():
         rows = read_rows(folder / "results.jsonl")
-        scored = {row.question_id: row for row in rows if row.scored}
-        found.append(Replayed(name, runs[name], scored))
+        found.append(Replayed(name, runs[name], {r.question_id: r for r in rows if r.scored}))
     _write_outcomes(out / "outcomes.jsonl", found)
+    console = open_console()
     if strangers:
-        console.print(f"left out, because benchmark.path lacks them: {', '.join(strangers)}")
+        console.print(f"left out, because benchmark.path lacks them: {strangers}")
     _print(found, console)
     return code
-
-
-def _samples(rest: Sequence[str], recorded: Path) -> dict[str, Sample]:
-    if not recorded.exists():
-        raise RecordedError(f"recorded={recorded}: no such file or folder")
-    config = recorded_config(None, ["benchmark=mattools", "benchmark.rules=published", *rest])
-    if config.benchmark.name != "mattools":
-        raise UsageError(f"benchmark={config.benchmark.name}: only mattools can be replayed")
-    loaded = load_samples(build_benchmark(config), config)
-    return {sample.question.id: sample for sample in loaded}
 
 
 def _config(folder: Path, rows: Mapping[str, Recorded], rest: Sequence[str]) -> RunConfig:
@@ -114,8 +245,7 @@ def _config(folder: Path, rows: Mapping[str, Recorded], rest: Sequence[str]) -> 
     lines = ({"id": name, "answer": "", "code": row.code, "entry": row.entry}
              for name, row in rows.items())  # fmt: skip
     answers.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    own = ["benchmark=mattools", "benchmark.rules=published", f"out='{folder}'"]
-    return recorded_config(answers, [*own, *rest])
+    return recorded_config(answers, rest)
 
 
 def _file_name(run: str) -> str:

@@ -21,7 +21,6 @@ from experiments.benchmarks.invented.entries import (
     Given,
     Need,
     Setting,
-    Wanted,
     plan,
 )
 
@@ -216,5 +215,7 @@ class Interpreter:
         named = TERM.search(description.lower())
         term = named[1] if named else ""
         return plan(
-            Wanted(term, settings(description), convention(description, {})), crystal, self.by_term
+            Need("", term, settings(description), convention=convention(description, {})),
+            crystal,
+            self.by_term,
         )

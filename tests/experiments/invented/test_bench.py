@@ -5,9 +5,11 @@ import itertools
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from rich.console import Console
 
 from agents.answer import Answer
@@ -16,51 +18,24 @@ from agents.base import Question
 from experiments.baselines import Baseline, written
 from experiments.benchmarks.folder.__main__ import main as check_folder
 from experiments.benchmarks.folder.benchmark import FolderBenchmark
-from experiments.benchmarks.invented.benchmark import InventedBenchmark
+from experiments.benchmarks.invented.benchmark import InventedBenchmark, make
+from experiments.benchmarks.invented.draw import Knobs
 from experiments.benchmarks.invented.entries import depth_of
 from experiments.benchmarks.invented.graph import differs
-from experiments.benchmarks.invented.knobs import Knobs
-from experiments.benchmarks.invented.programs import program
-from experiments.benchmarks.invented.questions import WorldError
-from experiments.benchmarks.invented.ready import make, ready
 from experiments.benchmarks.invented.scorer import READS, documentation_reads, what_failed
-from experiments.benchmarks.invented.world import generate
+from experiments.benchmarks.invented.world import WorldError, generate, program
 from experiments.benchmarks.question_format import question_folders
 from experiments.run.loop import execute
 from experiments.run.rows import read_rows
 from sandbox.factory import available
 
+ROOT = Path(__file__).parents[3]
 KNOBS: Mapping[str, Any] = {"size": 60, "depth": 2, "breadth": 8, "questions": 3}
 #: Question -> the code that is replied to it.
 REPLIES: dict[str, str] = {}
 
 TARGET = "experiments.benchmarks.invented.benchmark.InventedBenchmark"
-
-
-# Looks for golds and references in everything that an answer can read.
-HUNT = """\
-def reference():
-    import os
-    wanted = {wanted!r}
-    found, control = [], 0
-    for folder, folders, files in os.walk("/"):
-        folders[:] = [one for one in folders if one not in ("sys", "proc", "usr", "lib-dynload")]
-        if folder.endswith("site-packages"):
-            folders[:] = [one for one in folders if one == {package!r}]
-        for name in files:
-            path = os.path.join(folder, name)
-            try:
-                if os.path.isfile(path):
-                    with open(path, "rb") as file:
-                        text = file.read(1 << 20)
-                    control += b"math.copysign(abs(value) ** exponent" in text
-                    found += [path for one in wanted if one.encode()[::-1] in text]
-            except OSError:
-                pass
-    if found or not control:
-        raise RuntimeError(f"{{control}} {{found}}")
-    return dict.fromkeys({names!r})
-"""
+SOURCES = yaml.safe_load((ROOT / "tests" / "data" / "invented.yaml").read_text(encoding="utf-8"))
 
 
 class Replying(Baseline):
@@ -93,7 +68,7 @@ def ask(configure, tmp_path):
 
 
 def _references():
-    folders = question_folders(ready(Knobs(**KNOBS)).folder / "questions")
+    folders = question_folders(InventedBenchmark(**KNOBS).folder / "questions")
     return {folder.name: (folder / "reference.py").read_text() for folder in folders}
 
 
@@ -162,7 +137,7 @@ def test_a_world_whose_references_fail_is_not_handed_out(tmp_path, monkeypatch):
         }
         return replace(made, bare=texts)
 
-    monkeypatch.setattr("experiments.benchmarks.invented.ready.generate", spoilt)
+    monkeypatch.setattr("experiments.benchmarks.invented.benchmark.generate", spoilt)
     with pytest.raises(WorldError, match="but the graph gives"):
         make(Knobs(**KNOBS), tmp_path / "world")
 
@@ -170,29 +145,7 @@ def test_a_world_whose_references_fail_is_not_handed_out(tmp_path, monkeypatch):
 async def test_who_reads_documentation_while_running_finds_none_and_is_counted(ask):
     """The program that beat the yardstick collects what the package says of itself."""
     package = InventedBenchmark(**KNOBS).packages[0]
-    code = f"""\
-def reference():
-    import ast, importlib, importlib.metadata, inspect, pkgutil
-    import {package} as top
-    said = [inspect.getdoc(top) or ""]
-    for found in pkgutil.iter_modules(top.__path__):
-        module = importlib.import_module(f"{package}.{{found.name}}")
-        said += [inspect.getdoc(module) or ""]
-        tree = ast.parse(inspect.getsource(module))
-        for node in ast.walk(tree):
-            if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Module)):
-                said.append(ast.get_docstring(node) or "")
-        said += [line for line in inspect.getsource(module).splitlines() if "#" in line]
-        for thing in vars(module).values():
-            if getattr(thing, "__module__", "").startswith("{package}"):
-                members = vars(thing).values() if inspect.isclass(thing) else ()
-                said += [getattr(each, "__doc__", "") or "" for each in (thing, *members)
-                         if inspect.isroutine(each) or isinstance(each, (type, property))]
-    said.append(importlib.metadata.metadata("{package}").get_payload().strip())
-    if len(said) < 60 or "".join(said):
-        raise RuntimeError("".join(said) or str(len(said)))
-    return {{"value_1": 0.0}}
-"""
+    code = SOURCES["reads"].format(package=package)
     rows = await ask(dict.fromkeys(_references(), code))
     assert [(row.outcome, row.reasons["value_1"][:5] != "") for row in rows] == [("ok", True)] * 3
     assert [row.values[READS] for row in rows] == [1.0] * 3
@@ -209,23 +162,10 @@ async def test_answers_of_one_world_are_worth_nothing_in_another(ask):
     assert {row.values["runnable"] for row in rows} == {0.0}
 
 
-@pytest.mark.parametrize(
-    ("code", "found"),
-    [
-        ("import numpy as np\nx = np.linalg.det(a)", []),
-        ("import inspect\nprint(inspect.getdoc(f))", ["getdoc", "inspect"]),
-        ("from pkgutil import walk_packages", ["pkgutil", "walk_packages"]),
-        ("f.__doc__", ["__doc__"]),
-        ("getattr(f, '__doc__')", ["__doc__"]),
-        ("open(m.__file__).read()", ["__file__"]),
-        ("help(f)", ["help"]),
-        ("doc = 'what __doc__ is'", []),
-        ("def broken(:", []),
-        ("(" * 10_000, []),
-    ],
-)
+@pytest.mark.parametrize(("code", "found"), SOURCES["read by"].items())
 def test_what_counts_as_reading_documentation(code, found):
     assert documentation_reads(code) == found
+    assert documentation_reads("(" * 10_000) == []
 
 
 def test_a_property_says_where_its_way_was_left():
@@ -248,7 +188,7 @@ def test_a_property_says_where_its_way_was_left():
 async def test_no_answer_finds_golds_references_or_questions(ask):
     benchmark = InventedBenchmark(**KNOBS)
     wanted = []
-    for folder in question_folders(benchmark.world.folder / "questions"):
+    for folder in question_folders(benchmark.folder / "questions"):
         gold = json.loads((folder / "gold.json").read_text())["properties"]
         wanted += [repr(value) for value in gold.values() if isinstance(value, float)]
         wanted += [line for line in (folder / "reference.py").read_text().splitlines()
@@ -256,7 +196,7 @@ async def test_no_answer_finds_golds_references_or_questions(ask):
     assert len(wanted) > 10
     code = {}
     for sample in benchmark.load():
-        code[sample.question.id] = HUNT.format(
+        code[sample.question.id] = SOURCES["hunt"].format(
             wanted=[one[::-1] for one in wanted],  # so that the hunt does not find itself
             package=benchmark.packages[0],
             names=list(sample.question.formats),

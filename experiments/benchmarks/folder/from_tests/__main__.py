@@ -24,10 +24,13 @@ from docgen.programs import Program, Rejected, collect, test_files
 from docgen.sources import SourceError
 from docgen.symbols import Library
 from experiments.benchmarks import question_gates as gates
-from experiments.benchmarks.folder.benchmark import BuiltSpec, QuestionSet, portable_environment
-from experiments.benchmarks.folder.from_tests.sources import (
+from experiments.benchmarks.folder.benchmark import QuestionSet, portable_environment
+from experiments.benchmarks.folder.from_tests.texts import (
     ENTRY,
+    Asked,
+    describe,
     instrumented,
+    masks_of,
     reference,
     scaffold,
 )
@@ -38,9 +41,8 @@ from experiments.benchmarks.folder.from_tests.values import (
     shape,
     tolerance,
 )
-from experiments.benchmarks.folder.from_tests.writer import Asked, describe, introduce, masks_of
 from experiments.benchmarks.question_check import Checker
-from experiments.benchmarks.question_format import MANIFEST, read_gold
+from experiments.benchmarks.question_format import MANIFEST, TaskSpec, read_gold
 from experiments.scorers.properties import not_runnable
 from matsmith.core.command import Command
 from matsmith.core.errors import UsageError
@@ -83,7 +85,7 @@ async def build(options: Options, console: Console) -> tuple[list[Built], list[R
             raise UsageError(f"package={options.package}: {error}") from error
     recorded = sorted({*library.versions, options.package, "numpy", "scipy"})
     built: list[Built] = []
-    checking = Checker(options.backend, env=options.env, form=BuiltSpec, recorded=recorded)
+    checking = Checker(options.backend, env=options.env, recorded=recorded)
     title = "building from tests"
     async with checking as checker:
         with meter(title, len(programs), console=console) as progress:
@@ -144,7 +146,7 @@ class Builder:
 
     package: str  # import name of the library under test
     library: Library  # its symbols; decides what may be masked
-    checker: Checker  # with `BuiltSpec` as form
+    checker: Checker
     questions: Path  # gets one folder per question
 
     async def build(self, program: Program) -> tuple[Built | None, list[Rejected]]:
@@ -183,12 +185,14 @@ class Builder:
             properties = describe(program, asked, masks, self.library)
             names = {item.number: prop.name for item, prop in zip(asked, properties, strict=True)}
             gold = {names[item.number]: item.shape.value for item in asked}
+            listed = ", ".join(f"`{name}`" for name in names.values())
+            intro = f"With the package {self.package}, completed, this code computes {listed}."
             code = scaffold(program, names, masks)
-            spec = BuiltSpec.model_construct(  # the checker reads and validates what is written
+            spec = TaskSpec.model_construct(  # the checker reads and validates what is written
                 area=_area(program),
                 masks=masks,
                 properties=properties,
-                scaffold=f"{introduce(self.package, properties)}\n```python\n{code}\n```\n",
+                scaffold=f"{intro}\n```python\n{code}\n```\n",
             )
             faults = _faults(spec, gold)
             if not faults:
@@ -204,7 +208,7 @@ class Builder:
         return None
 
     async def _prove(
-        self, program: Program, spec: BuiltSpec, solution: str, gold: Mapping[str, Any]
+        self, program: Program, spec: TaskSpec, solution: str, gold: Mapping[str, Any]
     ) -> None:
         """Write the folder; keep it only if the checker of all questions finds nothing."""
         folder = self.questions / program.task_id
@@ -254,7 +258,7 @@ def _area(program: Program) -> str:
     return area.rpartition("_py")[0].rpartition("test_")[2].strip("_") or "tests"
 
 
-def _faults(spec: BuiltSpec, gold: Mapping[str, Any]) -> dict[str, str]:
+def _faults(spec: TaskSpec, gold: Mapping[str, Any]) -> dict[str, str]:
     """Property name to the first gate that it does not pass by itself."""
     faults: dict[str, str] = {}
     for prop in spec.properties:

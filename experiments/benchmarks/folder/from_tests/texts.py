@@ -1,4 +1,7 @@
-"""Texts of a program: instrumented for a recording, as reference solution, as scaffold."""
+"""Texts of a question made from a test: what is recorded, reference, scaffold, properties.
+
+The code says what is asked, the documentation of the library what it means.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,39 @@ import ast
 import itertools
 import re
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from docgen.assertions import Assertion
+from docgen.docstrings import first_sentence
 from docgen.mined import kept, text_of
 from docgen.programs import Program, bound
+from docgen.symbols import Library, Symbol
+from experiments.benchmarks.folder.from_tests.values import Shape
+from experiments.benchmarks.question_format import PropertySpec
+
+#: More masks than this (and than there are properties) hide what the code is about.
+MOST_MASKS = 4
+_STOPWORDS = frozenset(
+    re.findall(
+        r"\w+",
+        "a an and are as at be been by each every for from get given has in into is it its of on "
+        "or return returns that the their them there these this those to used using which with "
+        "when compute computes calculate calculates none true false if all any",
+    )
+)
+_MARKUP = re.compile(r":\w+:`~?([^`]*)`|`+")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An assertion that is to become a property."""
+
+    number: int
+    assertion: Assertion
+    shape: Shape
+    tolerance: tuple[float, float]  # relative and absolute
+
 
 #: Name of the function that an instrumented program offers.
 ENTRY = "recorded"
@@ -103,24 +134,26 @@ def scaffold(program: Program, asked: Mapping[int, str], masks: Mapping[str, str
     return text
 
 
-def maskable(program: Program, asked: Iterable[int], names: frozenset[str]) -> list[str]:
-    """Public ``names`` of the library that give the asked values, and nothing else in the program.
+def masks_of(program: Program, asked: Sequence[int], library: Library) -> dict[str, str]:
+    """What the scaffold hides: names of the library that give the asked values, and nothing else.
 
     The outermost name of each value comes first, then the second ones.
     """
-    wanted = set(asked)
-    text = scaffold(program, dict.fromkeys(wanted, "_"), {})
-    columns: list[list[str]] = []
-    for number, assertion in enumerate(program.assertions):
-        if number in wanted:
-            own = [n for part in (assertion.actual, *assertion.body) for n in ast.walk(part)]
-            hidden = _hideable(own, names, text)
-            columns.append(hidden or _hideable(origins(program, assertion), names, text))
+    members = {m.name for symbol in library.symbols.values() for m in symbol.members}
+    names = members | {name.rpartition(".")[2] for name in library.symbols}
+    text = scaffold(program, dict.fromkeys(asked, "_"), {})
+    columns = []
+    for number in sorted(asked):
+        assertion = program.assertions[number]
+        own = [n for part in (assertion.actual, *assertion.body) for n in ast.walk(part)]
+        hidden = _hideable(own, names, text)
+        columns.append(hidden or _hideable(origins(program, assertion), names, text))
     ranked = (name for rank in itertools.zip_longest(*columns) for name in rank if name)
-    return list(dict.fromkeys(ranked))
+    hidden = list(dict.fromkeys(ranked))[: max(MOST_MASKS, len(asked))]
+    return {f"MASK_{number}": name for number, name in enumerate(hidden, 1)}
 
 
-def _hideable(nodes: Iterable[ast.AST], names: frozenset[str], text: str) -> list[str]:
+def _hideable(nodes: Iterable[ast.AST], names: set[str], text: str) -> list[str]:
     used = [n.attr if isinstance(n, ast.Attribute) else getattr(n, "id", "") for n in nodes]
     return [n for n in used if n in names and len(n) > 3 and _only_of_the_library(n, text)]
 
@@ -187,3 +220,84 @@ def _trying(part: Assertion, silent: str, caught: str) -> str:
     """What happens when the statements of an assertion raise nothing, and when they raise."""
     body = textwrap.indent("\n".join([*map(ast.unparse, part.body), silent]), _INDENT)
     return f"try:\n{body}\nexcept Exception as error:\n{_INDENT}{caught}"
+
+
+def describe(
+    program: Program, asked: Sequence[Asked], masks: Mapping[str, str], library: Library
+) -> list[PropertySpec]:
+    """The properties, named and described by the documentation of what gives their values."""
+    properties: list[PropertySpec] = []
+    parts = [*program.preamble, *(part for part in program.body if isinstance(part, ast.stmt))]
+    taken = {n.id for part in parts for n in ast.walk(part) if isinstance(n, ast.Name)}
+    taken |= set(masks.values())
+    for place, one in enumerate(asked, 1):
+        summary = _plain(_summary(program, one, library), masks)
+        words = [word for word in re.findall(r"[a-z]{2,}", summary.lower())
+                 if word not in _STOPWORDS]  # fmt: skip
+        name = "_".join(words[:3])
+        direct = _is_direct(one, program, library)
+        if not (direct and words) or name in taken:
+            name = f"{'error' if one.assertion.kind == 'raises' else 'value'}_{place}"
+        taken.add(name)
+        if summary and not direct:
+            summary = f"Made of: {summary}"
+        described, form = _describe(one, name, summary), one.shape.format
+        rtol, atol = one.tolerance
+        properties.append(
+            PropertySpec(name=name, description=described, format=form, rtol=rtol, atol=atol)
+        )
+    return properties
+
+
+def _is_direct(asked: Asked, program: Program, library: Library) -> bool:
+    """Whether the value is what the library returns, not something made of it."""
+    node = asked.assertion.actual
+    assigns = (part for part in program.body if isinstance(part, ast.Assign))
+    assigned = {ast.unparse(part.targets[0]): part.value for part in assigns}
+    while isinstance(node, ast.Name) and node.id in assigned:
+        node = assigned.pop(node.id)
+    if isinstance(node, ast.Call):
+        node = node.func
+    return bool(_candidates(library, node, program))
+
+
+def _summary(program: Program, asked: Asked, library: Library) -> str:
+    """First sentence about what gives the value; empty when nothing is documented."""
+    for node in origins(program, asked.assertion):
+        symbols = _candidates(library, node, program)
+        sentences = {first_sentence(s.docstring) for s in symbols if s.docstring}
+        if len(sentences) == 1:
+            return sentences.pop()
+    return ""
+
+
+def _describe(asked: Asked, name: str, summary: str) -> str:
+    if asked.assertion.kind == "raises":
+        caught = f"Name of the class of the exception that is caught as `{name}` in the code"
+        return f"{caught}, as text (empty if there is none)."
+    what = "Truth of what" if asked.assertion.kind == "true" else "What"
+    how = f", {asked.shape.how}" if what == "What" and asked.shape.how else ""
+    return f"{summary} {what} the code assigns to `{name}`{how}.".strip()
+
+
+def _candidates(library: Library, node: ast.AST, program: Program) -> list[Symbol]:
+    """Symbols that an attribute or an imported name may mean, near what is imported, else all.
+
+    A variable names nothing of the library.
+    """
+    imports = (part for part in program.preamble if isinstance(part, ast.ImportFrom))
+    imported = {alias.name for part in imports for alias in part.names}
+    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    if not isinstance(node, ast.Attribute) and name not in imported:
+        return []
+    found = [s for q, s in library.symbols.items() if q.rpartition(".")[2] == name]
+    near = [s for s in found if set(s.qualname.split(".")[:-1]) & imported or name in imported]
+    return [s for s in near or found if s.kind != "module"]
+
+
+def _plain(sentence: str, masks: Mapping[str, str]) -> str:
+    text = _MARKUP.sub(lambda match: match.group(1) or "", sentence).strip()
+    for mask, name in masks.items():
+        if "_" in name or name != name.lower():
+            text = re.sub(rf"\b{re.escape(name)}\b", f"[{mask}]", text)
+    return text if not text or text.endswith(".") else text + "."

@@ -12,10 +12,10 @@ from experiments.benchmarks.own import Task
 from experiments.samples import Sample, data_of, json_entries
 from experiments.scorers.choice import ChoiceScorer
 
-_PROMPT = str(data_of(__file__, "prompt"))
+_PROMPT = str(data_of(__file__))
 LETTERS = ("A", "B", "C", "D")
 #: Questions about pymatgen 2026.10.24 that a language model wrote of its code and docstrings.
-SAMPLE = Path(__file__).with_name("sample.json")
+SAMPLE = Path(__file__).with_name("qa_sample.json")
 
 
 class QAError(ValueError):

@@ -1,1 +1,0 @@
-"""Multiple-choice questions: files, asking, answers."""
