@@ -1,27 +1,195 @@
-"""The loader of a ``tasks.jsonl``, and its expected values."""
+"""Both layouts of MatTools, its expected values, and its errata."""
 
 import json
+from collections import Counter
 
 import numpy as np
 import pytest
 from pymatgen.core import Element
 
+from agents.base import Question, Trajectory, Usage
+from agents.checks import contract_findings
+from experiments.benchmarks.mattools import layout
 from experiments.benchmarks.mattools.benchmark import MatToolsBenchmark, MatToolsError
-from experiments.benchmarks.mattools.layout import FILES_INSIDE
+from experiments.benchmarks.mattools.layout import FILES_INSIDE, annotate, find_inputs, read_by
 from experiments.benchmarks.mattools.unit_tests import load, verdict
+from experiments.run.record import make_row
+from experiments.run.summary import summarise
+from experiments.samples import Property, Sample, data_of
+from experiments.scorers.base import Score
+from sandbox.base import Execution, Outcome
 from sandbox.inside.tagged import dumps
-from tests.experiments.checkouts import DEV, needs_dev
+from tests.experiments.checkouts import DEV, UNIT_TEST, checkout, needs_dev
+
+
+@pytest.mark.parametrize("inner", ["", "src/question_segments"])
+def test_any_folder_of_a_checkout_will_do(tmp_path, inner):
+    checkout(tmp_path)
+    (task,) = MatToolsBenchmark(path=str(tmp_path / inner)).load()
+    assert task.question.id == "test_cell"
+    assert [prop.name for prop in task.properties] == ["volume", "cubic"]
+    assert [prop.format for prop in task.properties] == ["np.allclose", "bool"]
+    assert task.question.formats == {}  # the question says nothing of them
+    assert task.target == UNIT_TEST
+    assert UNIT_TEST not in task.question.prompt
+    assert task.unavailable is None
+    assert list(task.question.mounts) == [str(FILES_INSIDE)]
+
+
+METRICS = MatToolsBenchmark().scorer.metrics
+ERRATA = data_of(layout.__file__, "errata")
+
+
+def test_an_agent_is_held_to_the_types_of_the_question_only(tmp_path):
+    hidden = {
+        "dummy_sites_count": {"description": "", "format": "np.allclose", "value": 1},
+        "unsaid": {"description": "", "format": "int", "value": 1},
+    }
+    name = "test_topography_analyzer"
+    test = UNIT_TEST.replace("test_cell", name)
+    checkout(tmp_path, name=name, unit_test=test, properties={"properties": hidden})
+    (task,) = MatToolsBenchmark(path=str(tmp_path)).load()
+    assert task.question.formats == {"dummy_sites_count": "int", "value_error_check": "bool"}
+    ran = Execution(Outcome.OK, {"value_error_check": True, "dummy_sites_count": 2.5})
+    assert contract_findings(ran, task.question.formats) == [
+        "`dummy_sites_count` should be int but is float"
+    ]
+
+
+def test_only_question_segments_hold_questions(tmp_path):
+    root = checkout(tmp_path)
+    other = root / "src/generation/test_cell"
+    other.mkdir(parents=True)
+    (other / "new_unit_test.py").write_text("a draft, and no question.txt")
+    assert [task.question.id for task in MatToolsBenchmark(path=str(root)).load()] == ["test_cell"]
+    second = root / "src/question_segments/other/test_cell"
+    second.mkdir(parents=True)
+    (second / "new_unit_test.py").write_text("def test_cell(p): ...")
+    with pytest.raises(MatToolsError, match="two questions with the same name"):
+        MatToolsBenchmark(path=str(root)).load()
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "message"),
+    [
+        ("properties.json", "{", "properties.json"),
+        ("properties.json", '{"properties": 3}', "properties.json: "),
+        ("new_unit_test.py", "def other(): ...", "defines no function test_cell"),
+    ],
+)
+def test_faults_of_the_layout_are_named(tmp_path, file, text, message):
+    checkout(tmp_path)
+    next(tmp_path.rglob(file)).write_text(text)
+    with pytest.raises(MatToolsError, match=message):
+        MatToolsBenchmark(path=str(tmp_path)).load()
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {"Properties": {"volume": {"Description": "D", "Format": "float", "Value": 1}}},
+        {"properties": [{"name": "volume", "description": "D", "format": "float"}]},
+        {"properties": {"volume": {"description": "D", "format": ["float"], "value": None}}},
+        {"properties": {"volume": {"description": "D", "format": "float", "note": None}}},
+    ],
+)
+def test_properties_in_other_spellings(tmp_path, properties):
+    checkout(tmp_path, properties=properties)
+    (task,) = MatToolsBenchmark(path=str(tmp_path)).load()
+    assert [(p.name, p.description, p.format) for p in task.properties] == [
+        ("volume", "D", "float")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("test_cell", "def Test_Cell(p):\n    return 'ok'\n\ndef helper(x):\n    return x\n"),
+        ("test_cell", "def check(p):\n    return 'ok'\n\ndef helper():\n    pass\n"),
+        ("test-cell", "def test_cell(p):\n    return 'ok'\n"),
+    ],
+)
+def test_a_unit_test_gets_the_name_of_its_folder(tmp_path, name, source):
+    checkout(tmp_path, name=name, unit_test=source)
+    (task,) = MatToolsBenchmark(path=str(tmp_path)).load()
+    assert task.question.id == name
+    assert load(task.target, name)({}) == "ok"
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # `load` writes the unit test where it is
+
+
+def test_input_files_in_a_branch_of_their_own(tmp_path):
+    checkout(tmp_path)
+    (tmp_path / "docker").mkdir()
+    (tmp_path / "src" / "tool_source_code").rename(tmp_path / "docker" / "tool_source_code")
+    (task,) = MatToolsBenchmark(path=str(tmp_path)).load()
+    assert task.unavailable is None
+    assert task.question.mounts == {str(FILES_INSIDE): str(tmp_path / "docker" / FILES_INSIDE)}
+
+
+STEPS = [f"v_Ga/ccd_0_-1/{i}/vasprun.xml.gz" for i in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("name", "prompt", "files", "missing"),
+    [
+        ("test_cell", "`{inside}/a/vasprun.xml`", ["a/vasprun.xml.gz"], None),
+        ("test_cell", "`{inside}/a/q=*/POSCAR`", ["a/q=0/POSCAR"], None),
+        ("test_cell", "See {inside}/a.vasp.", ["a.vasp"], None),
+        ("test_cell", "Of `{inside}/v_Ga` read `PROCAR`.", ["x"], "v_Ga"),
+        ("test_cell", "`{inside}/../../../secret`", [], "secret"),
+        ("test_cell", "Of {inside}/POSCAR and {inside}/x.vasp", ["POSCAR"], "x.vasp"),
+        ("test_cell", "Save it as `{inside}`.", [], None),
+        ("test_HarmonicDefect", "?", [*STEPS, "v_Ga/ccd_0_-1/1/PROCAR"], None),
+        ("test_HarmonicDefect", "?", [*STEPS[:2], "v_Ga/ccd_0_-1/1/PROCAR"], "0_-1/2/vasprun.xml"),
+        ("test_pchip_eval", "?", [], None),
+        ("test_vacancy", "?", ["x"], "GaN.vasp"),
+    ],
+)
+def test_which_input_files_are_missing(tmp_path, name, prompt, files, missing):
+    test = UNIT_TEST.replace("test_cell", name)
+    checkout(tmp_path, prompt=prompt, files=files, name=name, unit_test=test)
+    (task,) = MatToolsBenchmark(path=str(tmp_path)).load()
+    assert (missing in task.unavailable) if missing else (task.unavailable is None)
+
+
+@needs_dev
+def test_the_table_of_input_files_agrees_with_the_dev_split():
+    folder = DEV / "questions" / "x"
+    for line in map(json.loads, (DEV / "tasks.jsonl").read_text().splitlines()):
+        mounts, missing = find_inputs(line["id"], (), folder, DEV)
+        assert (list(mounts), missing) == ([str(FILES_INSIDE)], [])
+        read = {f"{FILES_INSIDE}/{path}" for path in read_by(line["id"])}
+        assert read == {file.removesuffix(".gz") for file in line["data_files"]}
+
+
+def test_what_the_unit_test_reads_must_be_here_too(tmp_path):
+    read = f"def test_cell(p):\n    open('{FILES_INSIDE}/a/PROCAR')\n"
+    checkout(tmp_path, prompt="Why?", files=["b/PROCAR"], unit_test=read)
+    (task,) = MatToolsBenchmark(path=str(tmp_path)).load()
+    assert task.unavailable == f"input files are missing: {FILES_INSIDE}/a/PROCAR"
+
+
+@pytest.mark.parametrize(("path", "said"), [(None, "not shipped"), ("absent", "no such folder")])
+def test_nothing_configured_says_what_to_put_where(path, said):
+    with pytest.raises(MatToolsError, match=rf"{said}.* benchmark\.path must name"):
+        MatToolsBenchmark(path=path).load()
+
+
+# --- lines of a tasks.jsonl -----------------------------------------------------------------------
+
+
+PROPERTY = {
+    "name": "x", "description": "d", "format": "int", "expected": "1", "compare": "equal",
+}  # fmt: skip
 
 
 def write(folder, **changes):
-    line = {
-        "id": "q",
-        "question": "What?",
-        "properties": [
-            {"name": "x", "description": "d", "format": "int", "expected": "1", "compare": "equal"}
-        ],
-        "data_files": [str(FILES_INSIDE / "a.vasp")],
-    }
+    files = [str(FILES_INSIDE / "a.vasp")]
+    line = {"id": "q", "question": "What?", "properties": [PROPERTY], "data_files": files}
     (folder / "tasks.jsonl").write_text(json.dumps(line | changes) + "\n")
     return MatToolsBenchmark(path=str(folder))
 
@@ -40,22 +208,24 @@ def test_a_missing_input_file_makes_a_question_unavailable(tmp_path):
     assert task.question.formats == {}  # of no published question
 
 
-def test_mistakes_name_file_and_line(tmp_path):
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"surprise": 1}, r"jsonl:1, surprise"),
+        ({"data_files": ["../../secret"]}, r"jsonl:1, data_files.0=.* is not below"),
+        ({"data_files": [f"{FILES_INSIDE}/../x"]}, r"jsonl:1, data_files.0=.* is not below"),
+        ({"properties": [PROPERTY | {"expected": "1 +"}]}, "is not a Python expression"),
+    ],
+)
+def test_mistakes_name_file_and_line(tmp_path, changes, said):
     with pytest.raises(MatToolsError, match=r"neither tasks\.jsonl"):
         MatToolsBenchmark(path=str(tmp_path)).load()
-    with pytest.raises(MatToolsError, match=r"jsonl:1, surprise"):
-        write(tmp_path, surprise=1).load()
-    for name in ("../../secret", str(FILES_INSIDE / ".." / "x")):
-        with pytest.raises(MatToolsError, match=r"jsonl:1, data_files.0=.* is not below"):
-            write(tmp_path, data_files=[name]).load()
-    prop = {"name": "x", "description": "d", "format": "int", "expected": "1 +", "compare": "equal"}
-    with pytest.raises(MatToolsError, match="is not a Python expression"):
-        write(tmp_path, properties=[prop]).load()
+    with pytest.raises(MatToolsError, match=said):
+        write(tmp_path, **changes).load()
 
 
 @needs_dev
-def test_the_expected_values_of_the_dev_split_pass_and_nothing_else_does(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # `load` writes the unit test where it is
+def test_the_expected_values_of_the_dev_split_pass_and_nothing_else_does(tmp_path):
     tasks = MatToolsBenchmark(path=str(DEV)).load()
     assert (len(tasks), sum(len(task.properties) for task in tasks)) == (16, 36)
     assert all(task.unavailable is None for task in tasks)
@@ -68,3 +238,77 @@ def test_the_expected_values_of_the_dev_split_pass_and_nothing_else_does(tmp_pat
         assert verdict(test, dumps(right)) == {"ok": True}
         for prop in task.properties:
             assert not verdict(test, dumps(right | {prop.name: None}))["ok"], prop.name
+
+
+# --- errata ------------------------------------------------------------------------------------
+
+
+def test_errata_are_marked_and_left_out_of_the_verified_subset(tmp_path):
+    kinds = {entry["kind"] for entry in ERRATA}
+    assert kinds == {"impossible", "contradicting", "vacuous", "unstated"}
+    names = ("vacancy_oxidation_state", "vacancy_multiplicity")
+    write(tmp_path, id="test_vacancy", properties=[PROPERTY | {"name": n} for n in names])
+    (task,) = MatToolsBenchmark(path=str(tmp_path)).load()
+    assert [bool(prop.erratum) for prop in task.properties] == [True, False]
+    assert task.properties[0].erratum.startswith("contradicting: ")
+    (task,) = MatToolsBenchmark(path=str(tmp_path), subset="verified").load()
+    assert [prop.name for prop in task.properties] == ["vacancy_multiplicity"]
+
+
+#: A whole set in which every entry of the errata finds what it is about, under other spellings.
+WHOLE = {
+    "test_defect_finder": ["a", "b", "c", "d"],
+    "test_TopographyAnalyzer": ["a", "b"],
+    "test_defect_band_raises": ["a", "b"],
+    "test_antisite_generator": ["antisite_defect_names", "x"],
+    "test_insertion": ["insertion_site_positions"],
+    "test_vacancy": ["vacancy_oxidation_state"],
+    "test_substitution": ["substitution_oxidation_state"],
+    "test_interstitial": ["interstitial_element_changes"],
+    "test_Rad_coef": ["a"],
+    "test_get_SRH_coef": ["SRH_Coefficient"],
+    "test_SRHCapture": ["SRH_Coefficient", "other"],
+    "test_fermi": ["defect_concentration_low"],
+    "test_formation_energy_diagram_shape_fixed": ["x_coordinates", "y_coordinates", "shape"],
+    "test_competing_phases": ["phases"],
+}
+
+
+def test_every_erratum_finds_its_properties():
+    marked = [
+        prop.erratum
+        for name, names in WHOLE.items()
+        for prop in annotate(sample_of(name, *names)).properties
+    ]
+    found = Counter(reason for text in filter(None, marked) for reason in text.split("; "))
+    expected = Counter()
+    for entry in ERRATA:
+        expected[f"{entry['kind']}: {entry['reason']}"] += entry.get("count", 1)
+    assert found == expected
+    assert expected.total() == 21
+    assert any(text and "contradicting: " in text and "vacuous: " in text for text in marked)
+
+
+def test_a_summary_counts_with_and_without_faulty_properties(configure):
+    task = annotate(sample_of("test_vacancy", "multiplicity", "vacancy_oxidation_state"))
+    ended = Trajectory("test_vacancy", 0, "", "f", "", (), Usage(), "answered", "strict")
+    passed = {prop.name: bool(prop.erratum) for prop in task.properties}
+    row = make_row("h", task, ended, Score("ok", {"runnable": 1.0}, passed), parts=2)
+
+    def summary(task, *rows):
+        return summarise(
+            configure(), config_hash="h", llm=False, metrics=METRICS, samples=[task], rows=rows,
+            packages={}, outside={},
+        )  # fmt: skip
+
+    found = summary(task, row)
+    assert (found["metrics"][0]["sum"], found["metrics"][0]["total"]) == (1, 2)
+    assert found["faulty"] == {"test_vacancy": ["vacancy_oxidation_state"]}
+    assert found["metrics"][-1]["total"] == 0  # nothing is known by the authors' rule
+    found = summary(task, row.model_copy(update={"values": {"published": 0.0}}))
+    assert (found["metrics"][-1]["sum"], found["metrics"][-1]["total"]) == (0, 2)
+    assert summary(annotate(task, sound=True))["faulty"] == {}  # one score says it all
+
+
+def sample_of(question, *names):
+    return Sample(Question(question, "?"), tuple(Property(name, "", "int", "1") for name in names))

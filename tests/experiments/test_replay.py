@@ -9,8 +9,7 @@ import pytest
 from experiments.benchmarks.mattools import replay
 from experiments.benchmarks.mattools.benchmark import MatToolsBenchmark, MatToolsError
 from experiments.benchmarks.mattools.layout import FILES_INSIDE
-from experiments.benchmarks.mattools.recorded import (
-    RecordedError,
+from experiments.benchmarks.mattools.replay import (
     RunKey,
     key_of_folder,
     published,
@@ -112,7 +111,7 @@ def test_what_a_model_did_not_give_is_no_fault_of_the_file(tmp_path):
         ("bad.jsonl", "line 1.*task"), ("cut.jsonl", "line 1"), ("x", "no such"),
         ("latin.jsonl", r"latin\.jsonl, line 1"),
     ):  # fmt: skip
-        with pytest.raises(RecordedError, match=message):
+        with pytest.raises(MatToolsError, match=message):
             read_recorded(tmp_path / path, [])
 
 
