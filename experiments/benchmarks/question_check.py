@@ -10,6 +10,7 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -102,29 +103,27 @@ class Checker:
         findings = gates.check_reference(source)
         if spec.scaffold:
             findings += gates.check_scaffold(spec)
+        report = partial(Report, folder.name, properties=len(spec.properties))
         if findings:
-            return Report(folder.name, tuple(findings), len(spec.properties))
+            return report(tuple(findings))
         findings += gates.check_goal(spec, source)
         runs = await self.run(source, folder)
-        seconds = tuple(run.seconds for run in runs)
         if spec.masks:
             scaffold, _ = await self.run(gates.scaffold_code(spec), folder, entry="")
             if scaffold.outcome is not Outcome.OK:
                 findings.append(f"scaffold: {not_runnable(scaffold)}")
-        for run in runs:
-            if run.outcome is not Outcome.OK:
-                findings.append(f"reference.py: {not_runnable(run)}")
-                return Report(folder.name, tuple(findings), len(spec.properties), seconds)
-        values = [json.loads(run.payload or "null") for run in runs]
-        findings += compare_runs(spec, values)
-        if not findings and not write:
-            findings += compare_with_gold(spec, folder, values[0])
-        written = write and not findings
-        if written:
-            gold = {"versions": self.versions, "properties": values[0]}
-            text = json.dumps(gold, indent=2, ensure_ascii=False) + "\n"
-            (folder / "gold.json").write_text(text, encoding="utf-8")
-        return Report(folder.name, tuple(findings), len(spec.properties), seconds, written)
+        report = partial(report, seconds=tuple(run.seconds for run in runs))
+        if lost := next((run for run in runs if run.outcome is not Outcome.OK), None):
+            return report((*findings, f"reference.py: {not_runnable(lost)}"))
+        first, other = (json.loads(run.payload or "null") for run in runs)
+        findings += _compare_runs(spec, first, other)
+        if findings or not write:
+            findings += [] if findings else _compare_with_gold(spec, folder, first)
+            return report(tuple(findings))
+        gold = {"versions": self.versions, "properties": first}
+        text = json.dumps(gold, indent=2, ensure_ascii=False) + "\n"
+        (folder / "gold.json").write_text(text, encoding="utf-8")
+        return report((), written=True)
 
     async def run(self, source: str, folder: Path, entry: str = "reference") -> list[Execution]:
         """Run a source in each of the two sandboxes, with the input files of ``folder``."""
@@ -164,22 +163,22 @@ async def check_all(checker: Checker, root: Path, options: CheckOptions) -> int:
     return 1 if bad else 0
 
 
-def compare_runs(spec: TaskSpec, values: Sequence[Any]) -> list[str]:
+def _compare_runs(spec: TaskSpec, first: Any, other: Any) -> list[str]:
     """Findings on what the runs returned: right properties, plain, reproducible, not vacuous."""
     names = [prop.name for prop in spec.properties]
-    for value in values:
+    for value in (first, other):
         if not isinstance(value, dict) or sorted(value) != sorted(names):
             return [f"reference.py: it does not return exactly {', '.join(names)}"]
-    first, *others = values
     if findings := gates.check_plain(first):
         return findings
-    for other in others:
-        findings += _differences(spec, first, other, "differs between hash seeds")
-    findings += gates.check_verification(spec, first)
-    return [*findings, *gates.check_answers_hidden(spec, first)]
+    return [
+        *_differences(spec, first, other, "differs between hash seeds"),
+        *gates.check_verification(spec, first),
+        *gates.check_answers_hidden(spec, first),
+    ]
 
 
-def compare_with_gold(spec: TaskSpec, folder: Path, values: Mapping[str, Any]) -> list[str]:
+def _compare_with_gold(spec: TaskSpec, folder: Path, values: Mapping[str, Any]) -> list[str]:
     """Findings on drift: the committed gold against what the reference returns now."""
     try:
         gold = read_gold(folder, spec)

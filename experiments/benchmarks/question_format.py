@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -222,15 +222,15 @@ def make_properties(spec: TaskSpec, gold: Mapping[str, Any]) -> tuple[Property, 
 def read_tasks(
     root: Path,
     level: Level | None,
-    labels: Callable[[str], Mapping[str, str]],
     *,
     environment: str,
+    labels: Mapping[str, str] = {},
     role: str = _TEXTS["role"],
 ) -> list[Sample]:
     """All questions below a folder, by name, with their golds; a `QuestionError` when one is wrong.
 
-    ``labels`` are those of an id, besides area and level; the prompt begins with ``role``. No
-    level: scaffold where every question has one, else goal.
+    ``labels`` are those of all, besides area and level; the prompt begins with ``role``. No level:
+    scaffold where every question has one, else goal.
     """
     if level not in {None, *_LEVEL_INTRO}:
         raise QuestionError(f"benchmark.level={level}: choose one of {', '.join(_LEVEL_INTRO)}")
@@ -241,36 +241,34 @@ def read_tasks(
         raise QuestionError(f"{root}: no folder with a task.yaml in it{why}")
     specs = {folder: read_spec(folder) for folder in folders}
     common = level or ("scaffold" if all(spec.scaffold for spec in specs.values()) else "goal")
+    samples = (_sample(folder, spec, common, role) for folder, spec in specs.items())
     return [
-        replace(_sample(folder, spec, common, role, labels(folder.name)), environment=environment)
-        for folder, spec in specs.items()
+        replace(one, environment=environment, labels={**one.labels, **labels}) for one in samples
     ]
 
 
-def _sample(
-    folder: Path, spec: TaskSpec, level: Level, role: str, labels: Mapping[str, str]
-) -> Sample:
+def _sample(folder: Path, spec: TaskSpec, level: Level, role: str) -> Sample:
     if not getattr(spec, level):
         there = [f"benchmark.level={name}" for name in _LEVEL_INTRO if getattr(spec, name)]
         msg = f"{folder / 'task.yaml'}: no text of level {level}; there is {' and '.join(there)}"
         raise QuestionError(msg)
+    own = {  # one that depends on the level has a value for each
+        name: str(value[level] if isinstance(value, dict) and level in value else value)
+        for name, value in (spec.model_extra or {}).items()
+    }
+    package = "+".join(spec.packages) or "pymatgen"
     mounts, file = data_files(folder), folder / "reference.py"
-    return Sample(
-        Question(
-            id=folder.name,
-            prompt=build_prompt(spec, level, list(mounts), role=role),
-            formats={prop.name: prop.format for prop in spec.properties},
-            mounts=mounts,
-        ),
-        make_properties(spec, read_gold(folder, spec)),
-        labels={
-            **{name: str(value) for name, value in (spec.model_extra or {}).items()},
-            "area": spec.area,
-            "level": level,
-            "package": "+".join(spec.packages) or "pymatgen",
-            **labels,
-        },
-        reference=Answer(file.read_text("utf-8"), "reference", "strict")
-        if file.is_file()
-        else None,
+    question = Question(
+        id=folder.name,
+        prompt=build_prompt(spec, level, list(mounts), role=role),
+        formats={prop.name: prop.format for prop in spec.properties},
+        mounts=mounts,
     )
+    sample = Sample(
+        question,
+        make_properties(spec, read_gold(folder, spec)),
+        labels={**own, "area": spec.area, "level": level, "package": package},
+    )
+    if not file.is_file():
+        return sample
+    return replace(sample, reference=Answer(file.read_text("utf-8"), "reference", "strict"))

@@ -25,7 +25,6 @@ from sandbox.factory import get_sandbox
 
 FORMAT = 1  # of the cached gold; raise it when what counts as use changes
 _TIMEOUT = 300.0  # seconds for one traced reference solution
-_WORKERS = 2
 
 # Appended to a reference solution. Notes every Python function of a library that the solution's
 # own code calls: frames whose caller is code of the solution's file.
@@ -106,38 +105,30 @@ class ReferenceGold:
         return found
 
     async def _traced(self, folders: Sequence[Path]) -> dict[str, list[str]]:
-        config = SandboxConfig(env=self.environment, workers=_WORKERS, timeout=_TIMEOUT)
+        config = SandboxConfig(env=self.environment, workers=2, timeout=_TIMEOUT)
         async with get_sandbox(config) as sandbox:
             return await trace(sandbox, folders)
 
 
 async def trace(sandbox: Sandbox, folders: Sequence[Path]) -> dict[str, list[str]]:
     """Question -> dotted names of the functions that its reference solution calls itself."""
-    limit = asyncio.Semaphore(_WORKERS)
-    calls: dict[str, list[str]] = {}
 
-    async def one(folder: Path) -> None:
+    async def one(folder: Path) -> list[str]:
         mounts = [Mount(Path(host), inside) for inside, host in data_files(folder).items()]
-        async with limit:
-            execution = await sandbox.run(
-                _reference(folder) + TRACER, "_traced_calls", timeout=_TIMEOUT, mounts=mounts
-            )
+        execution = await sandbox.run(
+            _reference(folder) + TRACER, "_traced_calls", timeout=_TIMEOUT, mounts=mounts
+        )
         if execution.outcome is not Outcome.OK:
             raise SandboxError(
                 f"the reference solution of {folder.name} did not run ({execution.outcome}): "
                 f"{execution.error}"
             )
-        calls[folder.name] = [str(name) for name in execution.result]
         progress.advance()
+        return [str(name) for name in execution.result]
 
     with meter("Tracing reference solutions", len(folders), show=True) as progress:
-        tasks = [asyncio.create_task(one(folder)) for folder in folders]
-        try:
-            await asyncio.gather(*tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
-    return calls
+        calls = await asyncio.gather(*map(one, folders))  # as many at a time as it has workers
+    return {folder.name: names for folder, names in zip(folders, calls, strict=True)}
 
 
 def public_symbols(names: Mapping[str, str]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from langchain_core.documents import Document
 from experiments.benchmarks import question_gold
 from experiments.benchmarks.folder.benchmark import FolderBenchmark
 from experiments.benchmarks.live.benchmark import CHOSEN, LiveBenchmark
-from experiments.benchmarks.mattools.gold import MatToolsGold
+from experiments.benchmarks.mattools.benchmark import MatToolsGold
 from experiments.benchmarks.question_format import QUESTIONS, question_folders
 from indexes.chunks import code_corpus, official_doc_corpus
 from indexes.llm_doc import Writer, llm_doc_corpus

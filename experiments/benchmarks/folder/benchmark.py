@@ -130,12 +130,11 @@ class FolderBenchmark:
 
     def load(self) -> list[Sample]:
         """All samples, sorted by question id."""
-        labels = {"package": self._manifest.package}
         return read_tasks(
             self._path / "questions",
             self._level,
-            lambda _: labels,
             environment=self._manifest.environment_seen_from(self._path),
+            labels={"package": self._manifest.package},
             role=_ROLE.format(package=self._manifest.package),
         )
 

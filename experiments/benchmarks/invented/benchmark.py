@@ -81,14 +81,11 @@ class InventedBenchmark(Knobs):
 
     def load(self) -> list[Sample]:
         """All samples, sorted by question id; the world is made if need be."""
-        labels = {"package": "invented", "gap": str(self.gap)}
-        questions, environment = self.folder / QUESTIONS, _overlay(self.packages[0], self.folder)
+        folder, labels = self.folder / QUESTIONS, {"package": "invented", "gap": str(self.gap)}
+        environment = _overlay(self.packages[0], self.folder)
         return [
-            replace(
-                sample,
-                target=json.loads((questions / sample.question.id / LINKS).read_text("utf-8")),
-            )
-            for sample in read_tasks(questions, "goal", lambda _: labels, environment=environment)
+            replace(one, target=json.loads((folder / one.question.id / LINKS).read_text("utf-8")))
+            for one in read_tasks(folder, "goal", environment=environment, labels=labels)
         ]
 
     def gold(self, *, trace: bool = True) -> ReferenceGold:

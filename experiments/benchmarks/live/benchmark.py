@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from experiments.benchmarks.question_format import (
     ENVIRONMENT,
@@ -22,11 +22,6 @@ from experiments.scorers.properties import PropertyScorer
 Split = Literal["all", "chosen", "later"]
 #: The questions on which the weights of retrieval were chosen.
 CHOSEN = Path(__file__).parent / "chose_weights.json"
-#: Question -> labels that were counted once: ``calls`` (library calls in the reference),
-#: ``names_given`` (share of its library names that the prompt of a level gives away) and ``api``
-#: (``same``, ``signature`` or ``absent`` in an older version: the largest change among them).
-LABELS = Path(__file__).parent / "labels.json"
-
 
 if TYPE_CHECKING:
     from experiments.benchmarks.question_gold import ReferenceGold
@@ -36,10 +31,7 @@ if TYPE_CHECKING:
 class LiveBenchmark:
     """The benchmark ``live``; ``conf/benchmark/live.yaml`` explains its keys.
 
-    Parameters
-    ----------
-    root
-        Folder that holds one folder per question.
+    ``root`` is a folder that holds one folder per question.
     """
 
     level: Level = "scaffold"
@@ -50,12 +42,7 @@ class LiveBenchmark:
 
     def load(self) -> list[Sample]:
         """All samples, sorted by question id."""
-        known = json.loads(LABELS.read_text(encoding="utf-8"))["questions"]
-
-        def labels(name: str) -> dict[str, str]:
-            return _of_level(known.get(name, {}), self.level)
-
-        return read_tasks(self.root, self.level, labels, environment=ENVIRONMENT)
+        return read_tasks(self.root, self.level, environment=ENVIRONMENT)
 
     def gold(self, *, split: Split = "all", trace: bool = True) -> ReferenceGold:
         """What retrieval is measured against.
@@ -74,8 +61,3 @@ class LiveBenchmark:
         from experiments.benchmarks.question_gold import ReferenceGold  # noqa: PLC0415
 
         return ReferenceGold(" ".join(parts), self.root, samples, self.packages, trace=trace)
-
-
-def _of_level(labels: Mapping[str, Any], level: Level) -> dict[str, str]:
-    """A label that depends on the level has a value for each."""
-    return {k: v[level] if isinstance(v, dict) else v for k, v in labels.items()}
