@@ -170,5 +170,5 @@ def test_optional_imports_and_steps_between_assertions_are_kept(tmp_path: Path) 
 
 
 def test_a_reason_is_shown_as_it_is_and_does_not_drive_the_terminal(capsys) -> None:
-    show([], [Rejected("test_a.py::test_a", "the model wrote [MASK][/b]\x9b2J")])
+    show({}, [Rejected("test_a.py::test_a", "the model wrote [MASK][/b]\x9b2J")])
     assert r"the model wrote [MASK][/b]\x9b2J" in capsys.readouterr().out

@@ -10,7 +10,7 @@ import json
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +63,11 @@ class Options(BaseModel, extra="forbid", frozen=True):
     limit: int | None = Field(None, ge=1, description="only the first N tests")
 
 
-async def build(options: Options, console: Console) -> tuple[list[Built], list[Rejected]]:
-    """Build every question that the tests give; what is written stays, whatever fails later."""
+async def build(options: Options, console: Console) -> tuple[dict[str, list[str]], list[Rejected]]:
+    """Build every question that the tests give: id -> properties, and what was rejected.
+
+    What is written stays, whatever fails later.
+    """
     if not options.tests.exists() or not test_files(options.tests):
         raise UsageError(f"tests={options.tests}: no test_*.py there")
     programs, rejected = collect(options.tests)
@@ -84,39 +87,34 @@ async def build(options: Options, console: Console) -> tuple[list[Built], list[R
         except SourceError as error:
             raise UsageError(f"package={options.package}: {error}") from error
     recorded = sorted({*library.versions, options.package, "numpy", "scipy"})
-    built: list[Built] = []
-    checking = Checker(options.backend, env=options.env, recorded=recorded)
-    title = "building from tests"
-    async with checking as checker:
-        with meter(title, len(programs), console=console) as progress:
-            builder = Builder(options.package, library, checker, questions)
+    async with Checker(options.backend, env=options.env, recorded=recorded) as checker:
+        builder = Builder(options.package, library, checker, questions, rejected)
+        with meter("building from tests", len(programs), console=console) as progress:
             for program in programs:
-                question, reasons = await builder.build(program)
-                built += [question] if question is not None else []
-                rejected += reasons
-                progress.advance(note=f"{len(built)} questions")
+                await builder.build(program)
+                progress.advance(note=f"{len(builder.built)} questions")
     manifest = QuestionSet(
         package=options.package,
         packages=(options.package,),
         environment=portable_environment(options.env, options.out),
-        versions=checking.versions,
+        versions=checker.versions,
         writer="tests",
     )
     text = yaml.safe_dump(manifest.model_dump(mode="json"), sort_keys=False)
     (options.out / MANIFEST).write_text(text, encoding="utf-8")
     write_rejected(lost, rejected)
-    return built, rejected
+    return builder.built, rejected
 
 
-def show(built: Sequence[Built], rejected: Sequence[Rejected]) -> None:
+def show(built: Mapping[str, Sequence[str]], rejected: Sequence[Rejected]) -> None:
     """What was built, and why the rest was not, a line each; the texts are foreign."""
-    for one in built:
-        print(printable(f"{one.task_id}: {', '.join(one.properties)}"))
+    for name, properties in built.items():
+        print(printable(f"{name}: {', '.join(properties)}"))
     for item in rejected:
         line = "" if item.line is None else f", line {item.line}"
         print(printable(f"rejected: {item.test}{line}: {item.reason}"))
-    properties = sum(len(one.properties) for one in built)
-    print(f"{len(built)} questions, {properties} properties, {len(rejected)} rejected")
+    count = sum(map(len, built.values()))
+    print(f"{len(built)} questions, {count} properties, {len(rejected)} rejected")
 
 
 def _action(options: Options) -> int:
@@ -133,14 +131,6 @@ main = Command("matsmith questions", str(__doc__), Options, _action)
 
 
 @dataclass(frozen=True)
-class Built:
-    """A question that was written."""
-
-    task_id: str
-    properties: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Builder:
     """Turns programs into questions."""
 
@@ -148,18 +138,23 @@ class Builder:
     library: Library  # its symbols; decides what may be masked
     checker: Checker
     questions: Path  # gets one folder per question
+    rejected: list[Rejected]  # grows
+    built: dict[str, list[str]] = field(default_factory=dict)  # question -> its properties
 
-    async def build(self, program: Program) -> tuple[Built | None, list[Rejected]]:
-        """Write the question of a test, if it is fit to be asked; and what was rejected of it."""
-        rejected: list[Rejected] = []
+    async def build(self, program: Program) -> None:
+        """Write the question of a test, if it is fit to be asked."""
         try:
-            asked = await self._record(program, rejected)
-            return await self._write(program, asked, rejected), rejected
+            asked = await self._record(program)
+            while asked:
+                asked = await self._write(program, asked)
         except Unusable as error:
             # One reason for a whole test, besides those of its single assertions.
-            return None, [*rejected, Rejected(program.test, str(error))]
+            self._reject(program, str(error))
 
-    async def _record(self, program: Program, rejected: list[Rejected]) -> list[Asked]:
+    def _reject(self, program: Program, reason: str, line: int | None = None) -> None:
+        self.rejected.append(Rejected(program.test, reason, line))
+
+    async def _record(self, program: Program) -> list[Asked]:
         """Run the instrumented test and keep the assertions whose values can be asked for."""
         runs = await self.checker.run(instrumented(program), self.questions, ENTRY)
         first, other = (_records(run, program) for run in runs)
@@ -172,40 +167,36 @@ class Builder:
                     raise Unusable(f"more than {MOST_LEAVES} values in one property")  # noqa: TRY301
                 asked.append(Asked(number, assertion, found, tolerance(found, assertion)))
             except Unusable as error:
-                rejected.append(Rejected(program.test, str(error), assertion.line))
+                self._reject(program, str(error), assertion.line)
         return asked
 
-    async def _write(
-        self, program: Program, asked: list[Asked], rejected: list[Rejected]
-    ) -> Built | None:
-        while asked:
-            masks = masks_of(program, [item.number for item in asked], self.library)
-            if not masks:
-                raise Unusable("the prompt would give everything away: nothing can be masked")
-            properties = describe(program, asked, masks, self.library)
-            names = {item.number: prop.name for item, prop in zip(asked, properties, strict=True)}
-            gold = {names[item.number]: item.shape.value for item in asked}
-            listed = ", ".join(f"`{name}`" for name in names.values())
-            intro = f"With the package {self.package}, completed, this code computes {listed}."
-            code = scaffold(program, names, masks)
-            spec = TaskSpec.model_construct(  # the checker reads and validates what is written
-                area=_area(program),
-                masks=masks,
-                properties=properties,
-                scaffold=f"{intro}\n```python\n{code}\n```\n",
-            )
-            faults = _faults(spec, gold)
-            if not faults:
-                solution = {item.number: (names[item.number], item.shape.code) for item in asked}
-                await self._prove(program, spec, reference(program, solution), gold)
-                return Built(program.task_id, tuple(names.values()))
-            rejected += [
-                Rejected(program.test, faults[names[item.number]], item.assertion.line)
-                for item in asked
-                if names[item.number] in faults
-            ]
-            asked = [item for item in asked if names[item.number] not in faults]
-        return None
+    async def _write(self, program: Program, asked: list[Asked]) -> list[Asked]:
+        """Write a question; where assertions fail a gate by themselves, return the others."""
+        masks = masks_of(program, [item.number for item in asked], self.library)
+        if not masks:
+            raise Unusable("the prompt would give everything away: nothing can be masked")
+        properties = describe(program, asked, masks, self.library)
+        names = {item.number: prop.name for item, prop in zip(asked, properties, strict=True)}
+        gold = {names[item.number]: item.shape.value for item in asked}
+        listed = ", ".join(f"`{name}`" for name in gold)
+        intro = f"With the package {self.package}, completed, this code computes {listed}."
+        code = scaffold(program, names, masks)
+        spec = TaskSpec.model_construct(  # the checker reads and validates what is written
+            area=_area(program),
+            masks=masks,
+            properties=properties,
+            scaffold=f"{intro}\n```python\n{code}\n```\n",
+        )
+        faults = _faults(spec, gold)
+        for item in asked:
+            if fault := faults.get(names[item.number]):
+                self._reject(program, fault, item.assertion.line)
+        if faults:
+            return [item for item in asked if names[item.number] not in faults]
+        solution = {item.number: (names[item.number], item.shape.code) for item in asked}
+        await self._prove(program, spec, reference(program, solution), gold)
+        self.built[program.task_id] = list(gold)
+        return []
 
     async def _prove(
         self, program: Program, spec: TaskSpec, solution: str, gold: Mapping[str, Any]

@@ -17,6 +17,10 @@ from sandbox.inside.values import Element, EnumMember, Msonable, Opaque, Species
 MOST_LEAVES = 60
 #: Bounds of a relative tolerance: libraries differ in the last digits, and 1 % must fail.
 TIGHTEST, LOOSEST = 1e-6, 5e-3
+#: Scalars, in the order in which they are told apart, and what each is asked for as.
+_PLAIN: Mapping[tuple[type, ...], type[Any]] = {
+    (bool, np.bool_): bool, (int, np.integer): int, (float, np.floating): float, (str,): str,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -37,16 +41,11 @@ def shape(value: Any, depth: int = 0, *, none: bool = False) -> Shape:
     if isinstance(value, np.ndarray):
         inner = shape(value.tolist(), depth)
         return Shape(inner.format, "({}).tolist()", inner.value)
-    if isinstance(value, bool | np.bool_):
-        return Shape("bool", "bool({})", bool(value))
-    if isinstance(value, int | np.integer):
-        return Shape("int", "int({})", int(value))
-    if isinstance(value, float | np.floating):
-        if not math.isfinite(value):
-            raise Unusable(f"{value} cannot be asked for as a value")
-        return Shape("float", "float({})", float(value))
-    if isinstance(value, str):
-        return Shape("str", "str({})", str(value))
+    for kinds, plain in _PLAIN.items():
+        if isinstance(value, kinds):
+            if plain is float and not math.isfinite(plain(value)):
+                raise Unusable(f"{value} cannot be asked for as a value")
+            return Shape(plain.__name__, f"{plain.__name__}({{}})", plain(value))
     if isinstance(value, Element | Species):
         text = value.symbol if isinstance(value, Element) else value.text
         return Shape("str", "str({})", text, "as text")
@@ -89,20 +88,13 @@ def _items(values: Iterable[Any], name: str, depth: int) -> tuple[str, str, list
     items = [shape(item, depth + 1) for item in values]
     if not items:
         raise Unusable("the value is empty: any failed search gives the same")
-    form = _common(items)
+    forms = {item.format for item in items}
+    floats = {form.replace("int", "float") for form in forms}  # among floats, integers are floats
+    if len(forms) > 1 and (len(floats) > 1 or not floats <= forms):
+        raise Unusable(f"a mixture of {', '.join(sorted(forms))}")
+    form = floats.pop() if len(forms) > 1 else forms.pop()
     inner = next(item.code for item in items if item.format == form).replace("{}", name)
     return form, inner, [_as(form, item.value) for item in items], items[0].how
-
-
-def _common(items: list[Shape]) -> str:
-    """The one format of all items; among floats, integers are floats."""
-    forms = {item.format for item in items}
-    floats = {form.replace("int", "float") for form in forms}
-    if len(forms) > 1 and len(floats) == 1 and floats <= forms:
-        return floats.pop()
-    if len(forms) > 1:
-        raise Unusable(f"a mixture of {', '.join(sorted(forms))}")
-    return forms.pop()
 
 
 def _as(form: str, value: Any) -> Any:
