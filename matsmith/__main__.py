@@ -42,7 +42,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "questions": (
             "experiments.benchmarks.folder.from_tests.__main__:main", "Questions from unit tests."
         ),
-        "folder": ("experiments.benchmarks.folder.__main__:main", "Check questions, yours or ours."),
+        "folder": ("experiments.benchmarks.folder.__main__:main", "Check questions."),
         "qmbench": ("experiments.benchmarks.qmbench.__main__:main", "Check problem files."),
     },
     "This machine": {

@@ -20,7 +20,7 @@ from experiments.benchmarks.mattools import stdout_rules
 from experiments.samples import Sample
 from experiments.scorers.base import PARTS, Metric, Score, Tools
 from experiments.scorers.properties import ANSWERS_FAULT, Judged, PropertyScorer, present
-from sandbox.base import Execution, Mount, Outcome, Sandbox, SandboxError
+from sandbox.base import Execution, Outcome, Sandbox, SandboxError
 
 #: Seconds for a unit test; it compares data.
 UNIT_TEST_TIMEOUT = 60.0
@@ -41,24 +41,20 @@ class UnitTestVerdict(BaseModel, frozen=True):
 
 
 async def run_unit_test(
-    verifier: Sandbox,
-    unit_test: str,
-    name: str,
-    payload: str,
-    *,
-    mounts: Sequence[Mount] = (),
-    properties: Sequence[str] = (),
+    verifier: Sandbox, sample: Sample, payload: str, *, each: bool = False
 ) -> UnitTestVerdict:
-    """Run the function ``name`` of a unit test on an answer (tagged JSON).
+    """Run the unit test of a sample on an answer (tagged JSON).
 
-    ``verifier`` did not run the code under test. ``properties`` are judged one by one as well. A
-    unit test that cannot be loaded is a `SandboxError`.
+    ``verifier`` did not run the code under test. With ``each``, properties are judged one by one as
+    well. A unit test that cannot be loaded is a `SandboxError`.
     """
+    name, unit_test = sample.question.id, sample.target
     # A test that does not name the folder of input files cannot read them.
-    read = [mount for mount in mounts if mount.target.split("/")[0] in unit_test]
+    read = [mount for mount in present(sample) if mount.target.split("/")[0] in unit_test]
+    properties = [prop.name for prop in sample.properties] if each else []
     execution = await verifier.call(
         "experiments.benchmarks.mattools.unit_tests", "judge",
-        [unit_test, name, payload, list(properties)], timeout=UNIT_TEST_TIMEOUT, mounts=read,
+        [unit_test, name, payload, properties], timeout=UNIT_TEST_TIMEOUT, mounts=read,
     )  # fmt: skip
     if execution.outcome in ANSWERS_FAULT:
         return UnitTestVerdict(ok=False, exception=f"the unit test ended with {execution.outcome}")
@@ -87,10 +83,7 @@ class MatToolsScorer(PropertyScorer):
     async def verify(self, verifier: Sandbox, sample: Sample, payload: str) -> Judged:
         """See above; each property counts for itself."""
         names = self.parts(sample)
-        verdict = await run_unit_test(
-            verifier, sample.target, sample.question.id, payload,
-            mounts=present(sample), properties=names,
-        )  # fmt: skip
+        verdict = await run_unit_test(verifier, sample, payload, each=True)
         counted = len(names) if verdict.ok else 0
         if verdict.wrong is not None and verdict.properties is not None:
             counted = verdict.properties - verdict.wrong
@@ -162,7 +155,7 @@ class PrintedScorer(MatToolsScorer):
         """See above."""
         code, entry = trajectory.code or "", trajectory.entry or ""
         if not code.strip() or not entry.strip():
-            return self._unreadable(sample, "no_code", "there is no code", None)
+            return self._unreadable(sample, "no_code", "there is no code")
         if tools.verifier is None:
             raise SandboxError("answers are verified in a sandbox, but there is no sandbox")
         script = f"{code}\nprint({entry}())"
@@ -172,27 +165,24 @@ class PrintedScorer(MatToolsScorer):
         answer, reason, detail = _printed(execution)
         if answer is None:
             return self._unreadable(sample, reason, detail, execution)
-        verdict = await run_unit_test(
-            tools.verifier, sample.target, sample.question.id, answer, mounts=present(sample)
-        )
+        verdict = await run_unit_test(tools.verifier, sample, answer)
         if verdict.exception is not None:
             return self._unreadable(sample, "unit_test", verdict.exception, execution)
         names = self.parts(sample)
         about = attribute(verdict.errors, names)
         wrong = 0 if verdict.ok else verdict.wrong or 0
-        counted = (verdict.properties or len(names)) - wrong
-        said = "; ".join(verdict.errors)
+        counted = float((verdict.properties or len(names)) - wrong)
         return Score(
             outcome=str(execution.outcome),
-            values={"runnable": 1.0, "published": float(counted)},
+            values={"runnable": 1.0, "published": counted},
             passed={name: name not in about for name in names},
-            reasons={name: about.get(name) or said for name in names if name in about},
+            reasons={name: about[name] for name in names if name in about},
             artefacts={VERDICT: f"{'all_correct' if verdict.ok else 'some_wrong'} {wrong}"},
             execution=execution,
         )
 
     def _unreadable(
-        self, sample: Sample, outcome: str, reason: str, execution: Execution | None
+        self, sample: Sample, outcome: str, reason: str, execution: Execution | None = None
     ) -> Score:
         failed = self._failed(sample, outcome, reason or outcome, execution)
         return replace(failed, artefacts={VERDICT: "not_runnable"})
@@ -207,10 +197,9 @@ def _printed(execution: Execution) -> tuple[str | None, str, str]:
     value: Any = execution.result
     if not isinstance(value, Mapping) or execution.payload is None:
         return None, str(Outcome.BAD_RESULT), "the reading of stdout was tampered with"
+    node = json.loads(execution.payload).get("answer")
+    if node is not None and value.get("reason") is None:
+        return json.dumps(node), "", ""
     told = {name: text.strip() if isinstance(text := value.get(name), str) else ""
             for name in ("reason", "error", "stdout")}  # fmt: skip
-    node = json.loads(execution.payload).get("answer")
-    if node is None or value.get("reason") is not None:
-        reason = told["reason"] or str(Outcome.BAD_RESULT)
-        return None, reason, told["error"] or told["stdout"]
-    return json.dumps(node), "", ""
+    return None, told["reason"] or str(Outcome.BAD_RESULT), told["error"] or told["stdout"]

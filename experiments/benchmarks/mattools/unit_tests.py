@@ -20,6 +20,7 @@ from typing import Any, cast
 from sandbox.inside import values
 from sandbox.inside.tagged import decode
 
+Test = Callable[[dict[Any, Any]], Any]
 #: Messages of a unit test that are reported, and characters of each.
 MESSAGES, MESSAGE = 1000, 4000
 
@@ -34,7 +35,7 @@ class Opaque:
         return f"<{self.kind}>"
 
 
-def load(source: str, name: str) -> Callable[[dict[Any, Any]], Any]:
+def load(source: str, name: str) -> Test:
     """The test function of a source, executed in a module of its own."""
     module = types.ModuleType("new_unit_test")
     module.__file__ = str(Path("new_unit_test.py").resolve())
@@ -42,7 +43,7 @@ def load(source: str, name: str) -> Callable[[dict[Any, Any]], Any]:
     Path("new_unit_test.py").write_text(source, encoding="utf-8", errors="backslashreplace")
     module.__dict__["by_table"] = by_table
     exec(compile(source, module.__file__, "exec", dont_inherit=True), module.__dict__)  # noqa: S102
-    return cast("Callable[[dict[Any, Any]], Any]", vars(module)[name])
+    return cast("Test", vars(module)[name])
 
 
 def judge(source: str, name: str, payload: str, names: Sequence[str]) -> dict[str, Any]:
@@ -50,9 +51,7 @@ def judge(source: str, name: str, payload: str, names: Sequence[str]) -> dict[st
     return verdict(load(source, name), payload, names)
 
 
-def verdict(
-    test: Callable[[dict[Any, Any]], Any], payload: str, names: Sequence[str] = ()
-) -> dict[str, Any]:
+def verdict(test: Test, payload: str, names: Sequence[str] = ()) -> dict[str, Any]:
     """Call a unit test with an answer, tagged JSON; judge ``names`` one by one if not all is right.
 
     The dict is a `.published.UnitTestVerdict`: ``errors``, ``wrong`` and ``properties`` when the
@@ -64,7 +63,7 @@ def verdict(
     return result
 
 
-def _called(test: Callable[[dict[Any, Any]], Any], payload: str) -> dict[str, Any]:
+def _called(test: Test, payload: str) -> dict[str, Any]:
     try:
         return _read(test(revive(decode(payload))))
     except BaseException as error:  # noqa: BLE001 - part of the published verdict
@@ -95,7 +94,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= MESSAGE else f"{text[: MESSAGE // 2]} ... {text[-MESSAGE // 2 :]}"
 
 
-def _passes(test: Callable[[dict[Any, Any]], Any], payload: str, name: str) -> bool | None:
+def _passes(test: Test, payload: str, name: str) -> bool | None:
     """Whether one property alone passes, found without reading the test's messages.
 
     The test counts fewer errors in an answer with nothing but this property than in one that is
@@ -107,14 +106,11 @@ def _passes(test: Callable[[dict[Any, Any]], Any], payload: str, name: str) -> b
     alone = _called(test, json.dumps({"$": "dict", "v": [p for p in pairs if p[0] == name]}))
     if empty.get("wrong") is None:
         return None
-    if alone["ok"]:
-        return True
-    if alone.get("exception") is not None:  # it cannot be compared
-        return False
-    return bool(alone["wrong"] < empty["wrong"])
+    # What raises cannot be compared.
+    return bool(alone["ok"] or alone.get("wrong", empty["wrong"]) < empty["wrong"])
 
 
-def by_table(table: list[dict[str, Any]]) -> Callable[[dict[Any, Any]], Any]:
+def by_table(table: list[dict[str, Any]]) -> Test:
     """The unit test that a table of properties stands for: lines of a ``tasks.jsonl``."""
     import numpy as np  # noqa: PLC0415 - only needed here
 
@@ -152,13 +148,22 @@ def by_table(table: list[dict[str, Any]]) -> Callable[[dict[Any, Any]], Any]:
 def revive(value: Any) -> Any:
     """A decoded answer with the library's own Elements; numpy scalars become Python's."""
     if isinstance(value, values.Element | values.Species):
-        return _chemical(value)
+        from pymatgen.core import Element, Species  # noqa: PLC0415 -- only where there is one
+
+        if isinstance(value, values.Element):
+            return Element(value.symbol)
+        name, *rest = value.text.split(",")
+        return Opaque(f"Species {value.text}") if rest else Species.from_str(name)
     if isinstance(value, values.Msonable | values.Opaque | values.EnumMember):
         return Opaque(values.type_name(value))
     if values.is_scalar(value):
         return value.item()
     if values.is_array(value):
-        return _array(value)
+        made = value.copy()
+        if value.dtype == object:
+            for index, item in enumerate(value.flat):
+                made.flat[index] = revive(item)
+        return made
     if isinstance(value, Mapping):
         return {_key(revive(key)): revive(item) for key, item in value.items()}
     if isinstance(value, set | frozenset | values.Members):
@@ -175,21 +180,3 @@ def _key(value: Any) -> Any:
     except TypeError:  # an object that was hashable and arrives as data
         return Opaque(type(value).__name__)
     return value
-
-
-def _array(value: Any) -> Any:
-    if value.dtype != object:
-        return value
-    made = value.copy()
-    for index, item in enumerate(value.flat):
-        made.flat[index] = revive(item)
-    return made
-
-
-def _chemical(value: Any) -> Any:
-    from pymatgen.core import Element, Species  # noqa: PLC0415 -- only where there is one
-
-    if isinstance(value, values.Element):
-        return Element(value.symbol)
-    name, *rest = value.text.split(",")
-    return Opaque(f"Species {value.text}") if rest else Species.from_str(name)
