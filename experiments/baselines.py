@@ -8,24 +8,27 @@ scores. Nothing in ``agents`` can reach a reference.
 from __future__ import annotations
 
 import json
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
 from agents.answer import Answer
 from agents.answer_formats import CODE, AnswerFormat, Block, File, Json, Text
-from agents.base import Document, Question, StopReason
+from agents.base import Document, StopReason
 from agents.episode import Episode, System
 from experiments.samples import Sample
 
 
 class Baseline(System):
-    """A system that gives the reply that ``reply`` makes of a question."""
+    """A system that gives the reply that ``reply`` makes of a sample."""
 
     name = "baseline"
     uses_retrieval = False
     writes_code = False
     executes = False
     llm = False
+
+    sample: Sample
 
     @classmethod
     def facing(cls, sample: Sample) -> Sample:
@@ -34,15 +37,16 @@ class Baseline(System):
 
     def knowing(self, sample: Sample) -> Baseline:
         """The system that is asked about one sample."""
-        del sample
-        return self
+        bound = copy(self)
+        bound.sample = sample
+        return bound
 
-    def reply(self, question: Question) -> str:
+    def reply(self, sample: Sample) -> str:
         """What it says."""
         raise NotImplementedError
 
     async def _steps(self, episode: Episode) -> StopReason:
-        episode.reply = self.reply(episode.question)
+        episode.reply = self.reply(self.sample)
         return "answered" if episode.read() else "format_error"
 
 
@@ -51,9 +55,8 @@ class Empty(Baseline):
 
     name = "empty"
 
-    def reply(self, question: Question) -> str:
+    def reply(self, sample: Sample) -> str:  # noqa: ARG002 -- the same for all
         """See `Baseline`."""
-        del question
         return ""
 
 
@@ -62,18 +65,17 @@ class Echo(Baseline):
 
     name = "echo"
 
-    def reply(self, question: Question) -> str:
+    def reply(self, sample: Sample) -> str:
         """See `Baseline`."""
-        documents = [part.text for part in question.attachments if isinstance(part, Document)]
-        return "\n\n".join(documents) or question.prompt
+        parts = sample.question.attachments
+        documents = [part.text for part in parts if isinstance(part, Document)]
+        return "\n\n".join(documents) or sample.question.prompt
 
 
 class Oracle(Baseline):
     """``system=oracle``: answers with the benchmark's own reference, where it has one."""
 
     name = "oracle"
-
-    _reference: Any = None
 
     @classmethod
     def facing(cls, sample: Sample) -> Sample:
@@ -82,17 +84,9 @@ class Oracle(Baseline):
             return sample
         return replace(sample, unavailable="system=oracle: the benchmark has no reference")
 
-    def knowing(self, sample: Sample) -> Oracle:
+    def reply(self, sample: Sample) -> str:
         """See `Baseline`."""
-        bound = Oracle(self.context)
-        bound._reference = sample.reference
-        return bound
-
-    def reply(self, question: Question) -> str:
-        """See `Baseline`."""
-        if self._reference is None:
-            raise LookupError(f"{question.id}: no reference is known")
-        return written(question.answer, self._reference)
+        return written(sample.question.answer, sample.reference)
 
 
 def written(form: AnswerFormat, reference: Any) -> str:

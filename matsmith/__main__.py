@@ -25,7 +25,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Look at runs": {
         "report": ("experiments.report.__main__:main", "Tables and one page about runs."),
-        "show": ("experiments.show:main", "Everything that led to one verdict."),
+        "show": ("experiments.report.show:main", "Everything that led to one verdict."),
         "export": ("experiments.export.__main__:main", "A run in the format of another tool."),
         "replay": (
             "experiments.benchmarks.mattools.replay:main",

@@ -8,7 +8,7 @@ from experiments.benchmarks.own import Task, json_samples
 from experiments.export.task import inspect_task
 from experiments.samples import Property, Sample
 from experiments.scorers.base import Metric, Score, Scorer, Tools
-from experiments.scorers.function import accuracy
+from experiments.scorers.grading import accuracy
 from experiments.scorers.properties import PropertyScorer
 
 __all__ = [

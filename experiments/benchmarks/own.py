@@ -14,7 +14,7 @@ from agents.answer_formats import AnswerFormat, Block, Choices, Json, Letters, N
 from agents.base import Document, Image, Question
 from experiments.samples import Sample, json_entries
 from experiments.scorers.base import Scorer
-from experiments.scorers.function import FunctionScorer, Scoring, accuracy
+from experiments.scorers.grading import FunctionScorer, Scoring, accuracy
 
 _LETTER = "Reply with the letter of the right choice, such as <answer>A</answer>"
 

@@ -10,21 +10,310 @@ of private questions.
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from experiments.export import atif, every_eval_ever, inspect_log
+from experiments.export.turns import Told, Turn, made, tokens
 from experiments.report.runs import Run, load_runs
+from experiments.run.store import trajectory_path, write_json, write_text
+from experiments.scorers.base import Metric
 from matsmith.core.command import Command, Word
 
+#: Harbor reads this version and later ones of the same kind.
+ATIF = "ATIF-v1.7"
+#: Of Every Eval Ever.
+SCHEMA = "0.3.0"
+#: Why a reply ended, in the words of inspect_ai.
+_STOPPED = {"answered": "stop", "context": "model_length"}
+
+
+def inspect_log(run: Run, out: Path) -> Sequence[Path]:
+    """Write one log of inspect_ai (version 2, as JSON); returns where."""
+    summary, when = run.summary, made(run).isoformat()
+    used, key = tokens(summary), summary["config_hash"]
+    samples = [_sample(run, Told(run, row)) for row in run.rows]
+    results = [
+        {
+            "name": metric["name"], "scorer": metric["name"],
+            "scored_samples": sum(metric["name"] in sample["scores"] for sample in samples),
+            "metrics": {"share": {"name": "share", "value": metric["sum"] / metric["total"]}},
+        }
+        for metric in summary["metrics"] if metric["total"]
+    ]  # fmt: skip
+    log = {
+        "version": 2,
+        "status": "success",
+        "eval": {
+            "eval_id": key, "run_id": key, "task_id": key, "created": when,
+            "task": f"matsmith/{summary['benchmark']}",
+            "task_args": summary["config"]["benchmark"], "solver": summary["system"],
+            "model": run.model, "config": {"epochs": len(summary["seeds"])},
+            "dataset": {
+                "name": summary["benchmark"], "samples": len(summary["question_ids"]),
+                "sample_ids": summary["question_ids"],
+            },
+            "metadata": {"retrieval": summary["retrieval"], "config": summary["config"]},
+        },
+        "results": {
+            "total_samples": len(summary["question_ids"]) * len(summary["seeds"]),
+            "completed_samples": len(run.scored), "scores": results,
+        },
+        "stats": {
+            "started_at": when, "completed_at": when,
+            "model_usage": {run.model: used} if used else {},
+        },
+        "samples": samples,
+    }  # fmt: skip
+    name = re.sub(r"[^\w-]+", "-", f"{when}_{summary['benchmark']}_{key}")
+    path = out / "inspect" / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(path, log)
+    return [path]
+
+
+def _sample(run: Run, told: Told) -> dict[str, Any]:
+    row = told.row
+    conversation = [message for turn in told.turns for message in _messages(turn)]
+    last = next(m for m in reversed(conversation) if m["role"] == "assistant")
+    why = "\n".join(f"{name}: {reason}" for name, reason in row.reasons.items()) or None
+    stopped = _STOPPED.get(str(row.stop_reason), "unknown")
+    sample: dict[str, Any] = {
+        "id": row.question_id,
+        "epoch": list(run.summary["seeds"]).index(row.seed) + 1,
+        "input": told.prompt,
+        "target": "",
+        "messages": conversation,
+        "output": {
+            "model": run.model, "choices": [{"message": last, "stop_reason": stopped}],
+            "usage": told.tokens or None,
+        },
+        "scores": {
+            name: {"value": value, "answer": told.answer, "explanation": why}
+            for name, value in told.scores.items()
+        },
+        "metadata": {**row.labels, "passed": row.passed, "outcome": row.outcome},
+        "model_usage": {run.model: told.tokens} if told.tokens else {},
+        "total_time": row.seconds,
+    }  # fmt: skip
+    if row.infra:
+        said = row.error or str(row.stop_reason)
+        sample["error"] = {"message": said, "traceback": said, "traceback_ansi": said}
+    return sample
+
+
+def _messages(turn: Turn) -> list[dict[str, Any]]:
+    message: dict[str, Any] = {"role": turn.role, "content": turn.text}
+    if turn.reasoning:
+        said = [{"type": "reasoning", "reasoning": turn.reasoning}]
+        message["content"] = [*said, {"type": "text", "text": turn.text}]
+    if turn.calls:
+        message["tool_calls"] = [
+            {"id": call.id, "function": call.name, "arguments": dict(call.arguments)}
+            for call in turn.calls
+        ]
+    if turn.seen:
+        message["metadata"] = {"seen": turn.seen}
+    results = [
+        {"role": "tool", "content": call.result, "tool_call_id": call.id, "function": call.name}
+        for call in turn.calls if call.result is not None
+    ]  # fmt: skip
+    return [message, *results]
+
+
+def trajectories(run: Run, out: Path) -> Sequence[Path]:
+    """Write a file of the Agent Trajectory Interchange Format per answer; returns where."""
+    folder, paths = out / "atif", []
+    folder.mkdir(parents=True, exist_ok=True)
+    for row in run.rows:
+        paths.append(folder / trajectory_path(run.folder, row.question_id, row.seed).name)
+        write_json(paths[-1], _trajectory(run, Told(run, row)))
+    return paths
+
+
+def _trajectory(run: Run, told: Told) -> dict[str, Any]:
+    row, summary = told.row, run.summary
+    steps = [_step(number, turn) for number, turn in enumerate(told.turns, 1)]
+    return {
+        "schema_version": ATIF,
+        "session_id": summary["config_hash"],
+        "trajectory_id": f"{row.question_id}-{row.seed}",
+        "agent": {
+            "name": summary["system"], "version": summary["config_hash"], "model_name": run.model,
+            "extra": {key: summary["config"][key] for key in ("system", "retrieval")},
+        },
+        "steps": steps,
+        "final_metrics": {
+            **_metrics(told.usage, "total_"), "total_steps": len(steps),
+            "extra": {"scores": told.scores, "passed": row.passed, "outcome": row.outcome},
+        },
+        "extra": {"question": row.question_id, "seed": row.seed, "labels": row.labels},
+    }  # fmt: skip
+
+
+def _step(number: int, turn: Turn) -> dict[str, Any]:
+    source = "agent" if turn.role == "assistant" else turn.role
+    step: dict[str, Any] = {"step_id": number, "source": source, "message": turn.text}
+    if turn.reasoning:
+        step["reasoning_content"] = turn.reasoning
+    if turn.usage is not None:
+        step |= {"metrics": _metrics(turn.usage), "llm_call_count": 1}
+    if turn.calls:
+        step["tool_calls"] = [
+            {"tool_call_id": c.id, "function_name": c.name, "arguments": dict(c.arguments)}
+            for c in turn.calls
+        ]
+    results = [
+        {"source_call_id": call.id, "content": call.result}
+        for call in turn.calls if call.result is not None
+    ]  # fmt: skip
+    if seen := [*results, *({"content": text} for text in turn.seen)]:
+        step["observation"] = {"results": seen}
+    return step
+
+
+def _metrics(usage: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    kept = ("prompt_tokens", "completion_tokens", "cost_usd")
+    return {f"{prefix}{name}": usage[name] for name in kept if usage[name] is not None}
+
+
+def every_eval_ever(run: Run, out: Path) -> Sequence[Path]:
+    """Write a record of the run and a line per answer and metric, where the collection wants them.
+
+    Returns where.
+    """
+    summary, when = run.summary, made(run)
+    benchmark, config = summary["benchmark"], summary["config"]
+    developer, name = _safe(config["model"]["provider"]), _safe(run.model)
+    digest = hashlib.sha256(f"{summary['config_hash']}{summary['questions_digest']}".encode())
+    key = uuid.UUID(bytes=digest.digest()[:16], version=4)
+    folder = Path("data") / _safe(benchmark) / developer / name
+    record, lines = folder / f"{key}.json", folder / f"{key}_samples.jsonl"
+    identity = f"{benchmark}/{developer}/{name}/{when.timestamp():.0f}"
+    about = {
+        "schema_version": SCHEMA, "evaluation_id": identity, "model_id": f"{developer}/{name}",
+        "evaluation_name": benchmark,
+    }  # fmt: skip
+    rows = [about | told for row in run.scored for told in _records(Told(run, row))]
+    text = "".join(f"{json.dumps(row, default=repr)}\n" for row in rows)
+    plain = {
+        "schema_version": SCHEMA,
+        "evaluation_id": identity,
+        "evaluation_timestamp": when.isoformat(),
+        "retrieved_timestamp": f"{when.timestamp():.0f}",
+        "source_metadata": {
+            "source_name": "matsmith", "source_type": "evaluation_run",
+            "source_organization_name": "unknown", "evaluator_relationship": "other",
+        },
+        "eval_library": {
+            "name": "matsmith", "version": summary["config_hash"],
+            "additional_details": {
+                "system": summary["system"], "retrieval": summary["retrieval"],
+                "config": json.dumps(config),
+            },
+        },
+        "model_info": {
+            "name": run.model, "id": f"{developer}/{name}", "developer": developer,
+            "additional_details": {"deployment_type": "unknown", "model_availability": "unknown"},
+        },
+        "evaluation_results": [
+            _result(run, metric, entry["sum"] / entry["total"])
+            for metric, entry in zip(run.metrics, summary["metrics"], strict=True)
+            if entry["total"]
+        ],
+        "detailed_evaluation_results": {
+            "format": "jsonl", "file_path": lines.as_posix(), "hash_algorithm": "sha256",
+            "checksum": hashlib.sha256(text.encode()).hexdigest(), "total_rows": len(rows),
+        },
+    }  # fmt: skip
+    (out / folder).mkdir(parents=True, exist_ok=True)
+    write_text(out / lines, text)
+    write_json(out / record, plain)
+    return [out / record, out / lines]
+
+
+def _safe(text: str) -> str:
+    return re.sub(r"[^\w.-]+", "_", text).strip("._") or "none"
+
+
+def _result(run: Run, metric: Metric, score: float) -> dict[str, Any]:
+    low, high = (0.0, 1.0) if metric.unit == "%" else ("-Infinity", "Infinity")
+    if " - " in metric.name:
+        low, high = -1.0, 1.0
+    details: dict[str, Any] = {"score": score}
+    if (interval := run.interval(metric)) is not None:
+        details["uncertainty"] = {
+            "confidence_interval": {
+                "lower": interval.low, "upper": interval.high, "confidence_level": 0.95,
+                "method": "bootstrap over clusters of questions",
+            },
+            "num_samples": len(run.scored),
+        }  # fmt: skip
+    return {
+        "evaluation_result_id": metric.name,
+        "evaluation_name": run.summary["benchmark"],
+        "source_data": {"dataset_name": run.summary["benchmark"], "source_type": "other"},
+        "metric_config": {
+            "evaluation_description": metric.about, "metric_id": f"matsmith.{metric.name}",
+            "metric_name": metric.title, "lower_is_better": False, "score_type": "continuous",
+            "min_score": low, "max_score": high,
+        },
+        "score_details": details,
+    }  # fmt: skip
+
+
+def _records(told: Told) -> Iterator[dict[str, Any]]:
+    row, turns = told.row, told.turns
+    replies = [number for number, turn in enumerate(turns) if turn.role == "assistant"]
+    agentic = len(replies) > 1 or any(turn.calls or turn.seen for turn in turns)
+    messages = [
+        {
+            "turn_idx": number, "role": turn.role, "content": turn.text,
+            "reasoning_trace": turn.reasoning,
+            "tool_calls": [
+                {
+                    "id": call.id, "name": call.name,
+                    "arguments": {key: str(value) for key, value in call.arguments.items()},
+                }
+                for call in turn.calls
+            ] or None,
+        }
+        for number, turn in enumerate(turns)
+    ]  # fmt: skip
+    for name, score in told.scores.items():
+        yield {
+            "evaluation_result_id": name,
+            "sample_id": f"{row.question_id}/{row.seed}",
+            "interaction_type": "agentic" if agentic else "single_turn",
+            "input": {"raw": told.prompt, "reference": []},
+            "output": None if agentic else {"raw": [turns[-1].text]},
+            "messages": messages if agentic else None,
+            "answer_attribution": [{
+                "turn_idx": replies[-1] if agentic else 0,
+                "source": f"messages[{replies[-1]}].content" if agentic else "output.raw",
+                "extracted_value": told.answer, "extraction_method": "custom", "is_terminal": True,
+            }],
+            "evaluation": {
+                "score": score, "is_correct": row.all_correct, "num_turns": len(turns),
+                "tool_calls_count": sum(len(turn.calls) for turn in turns),
+            },
+            "token_usage": told.tokens or None,
+            "performance": {"latency_ms": 1000 * row.seconds},
+            "error": row.error, "metadata": dict(row.labels),
+        }  # fmt: skip
+
+
 FORMATS: Mapping[str, Callable[[Run, Path], Sequence[Path]]] = {
-    "inspect": inspect_log.write,
-    "atif": atif.write,
-    "every-eval-ever": every_eval_ever.write,
+    "inspect": inspect_log,
+    "atif": trajectories,
+    "every-eval-ever": every_eval_ever,
 }
 
 

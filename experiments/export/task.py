@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agents import prompts
-from agents.base import Question
 from experiments.baselines import Baseline
 from experiments.run.answering import Job, Plan, open_answerer, open_models
 from experiments.run.config import RunConfig, read_run
@@ -24,9 +23,8 @@ class Given(Baseline):
 
     said = ""
 
-    def reply(self, question: Question) -> str:
+    def reply(self, sample: Sample) -> str:  # noqa: ARG002 -- whatever was asked
         """See `Baseline`."""
-        del question
         return self.said
 
 
@@ -52,13 +50,7 @@ def inspect_task(*words: str) -> Task:
     Each is asked as ``system=single`` asks it; a task with another solver keeps the scorer.
     """
     try:
-        from inspect_ai import (  # noqa: PLC0415
-            Task,
-            dataset,
-            model,
-            scorer,
-            solver,
-        )
+        from inspect_ai import Task, dataset, model, scorer, solver  # noqa: PLC0415
     except ImportError as error:
         raise UsageError("inspect_ai is not installed: pip install matsmith[interop]") from error
     config = read_run([*words, "system=empty", "retrieval=none", "model=none"])

@@ -83,10 +83,22 @@ def tokens(counts: Mapping[str, Any]) -> dict[str, int]:
     return {"input_tokens": asked, "output_tokens": said, "total_tokens": asked + said}
 
 
-def scores(run: Run, row: Row) -> dict[str, float]:
-    """What an answer got of each metric, out of one; nothing where that is unknown."""
-    measured = {metric.name: measure(row, metric) for metric in run.metrics}
-    return {name: gained / total for name, (gained, total) in measured.items() if total}
+class Told:
+    """An answer of a run as every format tells it.
+
+    ``scores`` are what it got of each metric, out of one, where that is known.
+    """
+
+    def __init__(self, run: Run, row: Row) -> None:
+        trajectory = run.trajectory(row)
+        measured = {metric.name: measure(row, metric) for metric in run.metrics}
+        self.row = row
+        self.turns = turns(trajectory)
+        self.prompt: str = trajectory["question"]["prompt"]
+        self.usage: Mapping[str, Any] = trajectory["usage"]
+        self.tokens = tokens(self.usage)
+        self.answer = trajectory["code"] or str(trajectory["value"] or trajectory["answer"] or "")
+        self.scores = {name: got / total for name, (got, total) in measured.items() if total}
 
 
 def made(run: Run) -> datetime:

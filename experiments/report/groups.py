@@ -1,21 +1,34 @@
-"""Results by what questions are labelled with: actions, tasks, subfields, sizes."""
+"""Break-downs of results: by what questions are labelled with, by budget, by why parts failed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from rich.table import Table as RichTable
 
-from experiments.report.cells import csv_text, percent
+from experiments.report.cells import csv_text, number, percent
 from experiments.report.runs import Run, group_names, groups, tally
-from experiments.report.tables import Table, heading_of, metrics_of
+from experiments.report.tables import Table, filled, heading_of, metrics_of
+from experiments.run.rows import Row
+from experiments.samples import data_of
 from experiments.scorers.base import Metric, measuring
 from experiments.stats import Interval, ratio_interval
 from matsmith.core.terminal import printable
 
-_COLUMNS = 7  # metrics that fit beside each other in 80 columns
+_COLUMNS = 9  # of a table in 80 columns
 _ABOUT = ("system", "retrieval", "model", "benchmark")
+_KNOWN = data_of(__file__, "taxonomy")
+_KINDS = [(re.compile(pattern), kind) for pattern, kind in _KNOWN["reasons"]]
+_OUTCOMES: Mapping[str, str] = _KNOWN["outcomes"]
+#: Of system=command, where it left no answer.
+_ENDS: Mapping[str, str] = _KNOWN["ends"]
+
+Spent = Literal["tokens", "calls"]
 
 
 def grouped_by(runs: Iterable[Run]) -> list[str]:
@@ -71,19 +84,17 @@ def breakdown(runs: Sequence[Run], label: str) -> Table:
          *(_shown(run, metric, limits=limits) for metric in metrics)]
         for name, run in groups_of(runs, label)
     ]  # fmt: skip
-    headings = [label, "answers", "clusters", *(heading_of(metric) for metric in metrics)]
-    kept = [n for n in range(len(headings)) if {line[n] for line in lines} != {"-"}]
-    return [headings[n] for n in kept], [[line[n] for n in kept] for line in lines]
+    return filled([label, "answers", "clusters", *map(heading_of, metrics)], lines)
 
 
 def drawn_groups(runs: Sequence[Run], label: str) -> RichTable:
     """For a terminal: the first columns, intervals below their shares."""
     headings, lines = breakdown(runs, label)
     table = RichTable(title=f"by {label}", box=None)
-    for heading in headings[: _COLUMNS + 2]:
+    for heading in headings[:_COLUMNS]:
         table.add_column(heading, justify="right" if table.columns else "left")
     for line in lines:
-        table.add_row(*(printable(cell).replace(" [", "\n[") for cell in line[: _COLUMNS + 2]))
+        table.add_row(*(printable(cell).replace(" [", "\n[") for cell in line[:_COLUMNS]))
     return table
 
 
@@ -106,3 +117,76 @@ def _line(run: Run, label: str, name: str, metric: Metric) -> dict[str, object]:
         "by": label, "group": name, "answers": answers, "clusters": clusters,
         "metric": metric.title, "unit": metric.unit, "mean": mean, "low": low, "high": high,
     }  # fmt: skip
+
+
+def over_budget(runs: Sequence[Run], spent: Spent) -> Table:
+    """Primary metric at equal budgets: what each run answered within so much per answer.
+
+    An answer that took more than a budget counts as wrong there, whatever its verdict. Budgets
+    are powers of two of the smallest that any answer took.
+    """
+    runs = [run for run in runs if all(_spent(row, spent) < math.inf for row in run.scored)]
+    taken = [_spent(row, spent) for run in runs for row in run.scored]
+    if len(runs) < 2 or not any(taken):
+        return [], []
+    least = min(value for value in taken if value)
+    steps = max(1, math.ceil(math.log2(max(taken) / least)))
+    budgets = [least * 2**step for step in range(steps + 1)]
+    lines = [
+        [run.label, *(percent(within(run, spent, budget)) for budget in budgets)] for run in runs
+    ]
+    return [f"{spent} per answer", *(number(int(budget)) for budget in budgets)], lines
+
+
+def within(run: Run, spent: Spent, budget: float) -> Interval | None:
+    """Primary metric where an answer that took more than a budget counts as wrong."""
+    primary = measuring(run.scored, run.primary)
+
+    def measured(row: Row) -> tuple[float, float]:
+        gained, total = primary(row)
+        return (gained if _spent(row, spent) <= budget else 0.0), total
+
+    return ratio_interval(list(tally(run.scored, measured).values()))
+
+
+def _spent(row: Row, spent: Spent) -> float:
+    """What is unknown is within no budget."""
+    found = row.calls if spent == "calls" else row.tokens
+    return math.inf if found is None else found
+
+
+def failures(runs: Sequence[Run]) -> Table:
+    """How many parts failed for which reason, most frequent first."""
+    counts = [count_failures(run.scored) for run in runs]
+    together = sum(counts, Counter[str]())
+    kinds = sorted(together, key=lambda kind: (-together[kind], kind))
+    lines = [[kind, *(str(count[kind]) for count in counts)] for kind in kinds]
+    return ["why", *(run.label for run in runs)], lines
+
+
+def count_failures(rows: Iterable[Row]) -> Counter[str]:
+    """How many parts failed for which kind of reason."""
+    kinds = (failure(row, name) for row in rows for name in row.passed or {})
+    return Counter(kind for kind in kinds if kind is not None)
+
+
+def failure(row: Row, name: str) -> str | None:
+    """In a few words why a part failed; ``None`` when it passed or is unknown."""
+    if row.passed is None or row.passed.get(name, False):
+        return None
+    reason = row.reasons.get(name, "")
+    if row.outcome == "exception":
+        found = re.match(r"exception: ([\w.]+)", reason)
+        kind = found[1].rpartition(".")[2] if found else "exception"
+        return f"raised {kind}"
+    if row.fault == "context":
+        return "the prompt is longer than the model's window"
+    if end := _ENDS.get(row.stop_reason or ""):
+        return end
+    if row.outcome in _OUTCOMES:
+        return _OUTCOMES[row.outcome]
+    if row.values.get("runnable") == 0:
+        return "returned no dict, or an empty one"
+    if re.fullmatch(r"(?:[A-Z]+[a-z]+){2,}", reason):
+        return reason  # the name of a verdict: AtomCountMismatch
+    return next((kind for pattern, kind in _KINDS if pattern.search(reason)), "another value")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import os
 import zlib
 from collections.abc import Mapping, Sequence
@@ -20,10 +21,9 @@ from urllib.parse import quote
 from jinja2 import TemplateError
 from markupsafe import Markup, escape
 
-from experiments.report import plots
-from experiments.report.groups import breakdown
+from experiments.report.groups import breakdown, failures, over_budget
 from experiments.report.runs import Choices, Run, group_names, load_runs
-from experiments.report.steps import describe_step
+from experiments.report.show import HERE, TEMPLATES
 from experiments.report.tables import (
     COMPARISON_HEADINGS,
     comparison_lines,
@@ -33,8 +33,6 @@ from experiments.report.tables import (
     passes,
     seed_spreads,
 )
-from experiments.report.templates import HERE, TEMPLATES
-from experiments.report.texts import INLINE, Texts
 from experiments.run.rows import Row
 from experiments.run.store import write_text
 from matsmith.core.colours import pieces
@@ -52,8 +50,12 @@ LABELS = (
     "area", "group", "kind", "action", "atoms", "cell", "type", "topics", "difficulty", "task",
     "words", "position", "subfield",
 )  # fmt: skip
+_GROUPED = "Each metric of each group, by its definition above."
+_BUDGET = "The first metric; an answer that took more than a budget counts as wrong there."
 #: Questions shown of a run that has very many.
 SHOWN = 300
+#: Shorter texts are in the page as they are.
+INLINE = 200
 
 #: What a trajectory that is none raises, read or shown.
 _DAMAGE = (UsageError, LookupError, TypeError, ValueError, AttributeError, TemplateError)
@@ -64,7 +66,7 @@ _TONES = {"correct": "good", "partial": "some", "wrong": "bad", "broken": "bad",
 def write_report(folders: Sequence[Path], target: Path, values: Sequence[Choices] = ()) -> None:
     """Write the page about one or several run folders; ``target`` is replaced atomically.
 
-    ``values`` are what was chosen for each run of a sweep: the score is drawn over the numbers.
+    ``values`` are what was chosen for each run of a sweep.
     """
     runs = load_runs(folders, values)
     pages = {}
@@ -88,9 +90,8 @@ def render(runs: Sequence[Run], pages: Mapping[str, str]) -> str:
     chosen = _sample(ids)
     questions = [_question(runs, key, pages, texts) for key in chosen]
     headings, board = leaderboard(runs)
-    return TEMPLATES.get_template(
-        "page.html.j2"
-    ).render(
+    labels = [label for label in LABELS if group_names(runs, label)[1:]]
+    return TEMPLATES.get_template("page.html.j2").render(
         css=Markup(css),  # noqa: S704 -- our own file, no input
         css_hash=content_hash(css),
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -110,17 +111,53 @@ def render(runs: Sequence[Run], pages: Mapping[str, str]) -> str:
         board=board,
         comparison_headings=COMPARISON_HEADINGS,
         comparisons=comparison_lines(runs),
-        key=plots.legend([run.label for run in runs]) if len(runs) > 1 else "",
-        curves=list(plots.over_choices(runs)),
-        spend=[plots.over_budget(runs, "tokens"), plots.over_budget(runs, "calls")],
-        areas=[(one, breakdown(runs, one)) for one in LABELS if group_names(runs, one)[1:]],
-        failures=plots.failures(runs),
+        breakdowns=[
+            ("At equal budgets", _BUDGET, over_budget(runs, "tokens")),
+            ("At equal numbers of calls", _BUDGET, over_budget(runs, "calls")),
+            *((f"By {label}", _GROUPED, breakdown(runs, label)) for label in labels),
+            ("Why parts failed", "", failures(runs)),
+        ],
         questions=questions,
         kinds=KINDS,
         seed_spreads=seed_spreads,
         passes=passes,
         counted=counted,
     )
+
+
+class Texts:
+    """The long texts of a page, once each, compressed.
+
+    Prompts repeat each other's documents line by line, so a page keeps every distinct line once,
+    and every text as ranges of line numbers; the browser puts it together when it is opened.
+    """
+
+    def __init__(self) -> None:
+        self._lines: dict[str, int] = {}
+        self._texts: dict[str, tuple[int, list[int]]] = {}
+
+    def add(self, text: str) -> int:
+        """Keep a text; returns its number."""
+        if text not in self._texts:
+            self._texts[text] = len(self._texts), self._ranges(text)
+        return self._texts[text][0]
+
+    def _ranges(self, text: str) -> list[int]:
+        """The text's lines as first, count, first, count, ..."""
+        ranges: list[int] = []
+        for line in text.split("\n"):
+            number = self._lines.setdefault(line, len(self._lines))
+            if ranges and ranges[-2] + ranges[-1] == number:
+                ranges[-1] += 1
+            else:
+                ranges += [number, 1]
+        return ranges
+
+    def packed(self) -> str:
+        """Everything as JSON, compressed, in base64: letters, digits, ``+``, ``/`` and ``=``."""
+        texts = [ranges for _, ranges in self._texts.values()]
+        plain = json.dumps({"lines": list(self._lines), "texts": texts}, separators=(",", ":"))
+        return base64.b64encode(zlib.compress(plain.encode("ascii"), 9)).decode()
 
 
 def content_hash(text: str) -> Markup:
@@ -157,18 +194,13 @@ def _question(
                               highlighted=_highlighted)  # fmt: skip
             try:
                 trajectory = run.trajectory(row)
-                steps = [] if page else list(map(describe_step, trajectory["steps"]))
                 html = fill_in(
-                    trajectory=trajectory,
-                    steps=steps,
-                    figures=run.figures(row),
-                    page=page,
-                    error=row.error,
+                    trajectory=trajectory, figures=run.figures(row), page=page, error=row.error
                 )
                 prompt = prompt or str(trajectory["question"]["prompt"])
             except _DAMAGE as error:
                 said = f"the trajectory of this answer is damaged: {error!r}"
-                html = fill_in(trajectory=None, steps=[], figures={}, page=None, error=said)
+                html = fill_in(trajectory=None, figures={}, page=None, error=said)
             area = area or row.labels.get("area", "")
             kind = _kind(row)
             passed = f"{row.passed_count}/{row.parts}"

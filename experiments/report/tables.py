@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
+from math import inf
 from pathlib import Path
 from statistics import fmean, stdev
 
@@ -72,7 +73,6 @@ def _columns(runs: Sequence[Run]) -> dict[str, Callable[[Run], str]]:
         FIRST_WRONG: _broken,
         "faulty replies": lambda run: counted(run.summary.get("reply_faults", {})) or "-",
         "without verdict": _without_verdict,
-        "machines": _machines,
     }
 
 
@@ -82,9 +82,14 @@ def leaderboard(runs: Sequence[Run]) -> Table:
     "Without faulty" leaves out parts that have an erratum. Columns that say nothing about any run
     are left out.
     """
-    cells = {heading: list(map(told, runs)) for heading, told in _columns(runs).items()}
-    kept = {heading: cell for heading, cell in cells.items() if set(cell) != {"-"}}
-    return list(kept), [list(line) for line in zip(*kept.values(), strict=True)]
+    columns = _columns(runs)
+    return filled(list(columns), [[told(run) for told in columns.values()] for run in runs])
+
+
+def filled(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> Table:
+    """A table without the columns that hold nothing but dashes."""
+    kept = [n for n in range(len(headings)) if {line[n] for line in lines} != {"-"}]
+    return [headings[n] for n in kept], [[line[n] for n in kept] for line in lines]
 
 
 def _chosen(run: Run, key: str) -> str:
@@ -116,32 +121,22 @@ def counted(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counts.items() if count)
 
 
-def _machines(run: Run) -> str:
-    """By sandbox, how many; a dash where it was this one or another, but only one."""
-    machines = run.summary.get("machines", {})
-    return counted(machines) if sum(machines.values()) > 1 else "-"
-
-
 def _broken(run: Run) -> str:
-    """How many answers broke at which link, in the order of the chain; a dash: not followed.
-
-    ``link 1`` is a call that takes nothing of another one.
-    """
+    """How many answers broke at which link, in the order of the chain; a dash: not followed."""
     if not any(FIRST_WRONG in row.artefacts for row in run.scored):
         return "-"
-    counts = Counter(map(_link, run.scored))
-    ends = {"no code:": 0, "after the last link:": 2, "all right:": 3}
-    order = sorted(counts, key=lambda name: (ends.get(name, 1), len(name), name))
-    return counted({name: counts[name] for name in order})
+    return counted({name: n for (_, name), n in sorted(Counter(map(_link, run.scored)).items())})
 
 
-def _link(row: Row) -> str:
+def _link(row: Row) -> tuple[float, str]:
+    """Where an answer broke: its place in the chain, and its name."""
     if row.all_correct:
-        return "all right:"
+        return inf, "all right:"
     first, _, _ = row.artefacts.get(FIRST_WRONG, "").partition(" of ")
     if not first:
-        return "no code:"
-    return f"link {first}:" if first.isdecimal() else "after the last link:"
+        return 0, "no code:"
+    known = first.isdecimal()
+    return (int(first), f"link {first}:") if known else (10**6, "after the last link:")
 
 
 def _each(run: Run) -> str:

@@ -1,30 +1,48 @@
-"""Answers and scores one question at a time: what a run does here, and a worker elsewhere."""
+"""Answers and scores one question at a time, and records it: here, or on a worker elsewhere."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-import os
-import platform
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from hashlib import sha256
+from typing import Any
 
-from agents.base import INFRASTRUCTURE, Trajectory, Usage
+from agents.base import INFRASTRUCTURE, Image, Trajectory, Usage
 from agents.budget import Meter
+from agents.checks import show
 from agents.episode import without_data
 from agents.models import ModelClient, ModelError
+from agents.models.recordings import counted
 from agents.runtime import Runtime, open_client, open_runtime, open_writer
 from experiments.baselines import Baseline
 from experiments.benchmarks import Benchmark
 from experiments.run.config import RunConfig
-from experiments.run.record import make_figures, make_row, make_trajectory, veiled
 from experiments.run.rows import Row
+from experiments.run.store import image_name
 from experiments.samples import Sample
 from experiments.scorers.base import Score, Tools
-from experiments.scorers.judge import Judge
+from experiments.scorers.judge import Judge, Verdict
 from sandbox.base import SandboxError
+
+#: Characters of a returned value in a trajectory.
+SHOWN = 20_000
+#: Characters of a reason or an error in a row; the trajectory holds more.
+TOLD = 4000
+#: Characters of a figure.
+MAX_FIGURE = 60_000
+
+#: What a row has of its trajectory as it is, and what a trajectory file has of it, of the final
+#: execution and of the verdict.
+_ENDED = ("seed", "stop_reason", "format_status", "fault", "limit")
+_KEPT = ("seed", "code", "entry", "answer", "value", "stop_reason", "format_status", "fault",
+         "seconds")  # fmt: skip
+_EXECUTED = ("payload", "stdout", "stderr", "error", "seconds", "cpu_seconds", "tier")
+_JUDGED = ("outcome", "values", "passed", "reasons")
+
 
 #: The model under test, and the judge.
 Models = tuple[ModelClient, ModelClient | None]
@@ -137,7 +155,6 @@ def record(
         (sample, trajectory, score), verdicts = veiled(sample, trajectory, score), ()
     counted = replace(trajectory, steps=steps)
     row = make_row(plan.config_hash, sample, counted, score, parts=parts, judge=spent)
-    row = row.model_copy(update={"machine": machine()})
     kept = make_trajectory(sample, trajectory, score, verdicts)
     # Encoded here, so that an answer that cannot be costs only its own record, and once.
     text = json.dumps(kept, indent=1, default=repr) + "\n"
@@ -147,11 +164,6 @@ def record(
 def unanswered(plan: Plan, job: Job, error: str) -> Answered:
     """What is kept of a question that cost every worker its life: unknown, tried again."""
     return record(plan, job, _broken(job, error), Score("infra", error=error))
-
-
-def machine() -> str:
-    """A short name of this machine that tells nobody its real one."""
-    return sha256(f"{platform.node()}\0{os.name}".encode()).hexdigest()[:8]
 
 
 def open_models(config: RunConfig, *, concurrency: int | None = None) -> Models:
@@ -215,3 +227,122 @@ def _broken(job: Job, error: str) -> Trajectory:
         format_status="error",
         error=error,
     )
+
+
+def make_row(
+    config_hash: str,
+    sample: Sample,
+    trajectory: Trajectory,
+    score: Score,
+    *,
+    parts: int,
+    judge: Usage = Usage(),  # noqa: B008 -- frozen
+) -> Row:
+    """One line of ``results.jsonl``; ``parts`` is how many verdicts an answer has."""
+    usage, execution = trajectory.usage, score.execution
+    drafts = [step for step in trajectory.steps if step.kind == "execute"]
+    ran = sum(s.detail.get("executions", 0) for s in trajectory.steps if s.kind == "tool")
+    final_seconds = execution.seconds if execution else 0.0
+    tiers = [execution.tier] if execution else [str(s.detail.get("tier") or "") for s in drafts]
+    counts = ("calls", "cached_calls", "prompt_tokens", "completion_tokens")
+    return Row(
+        config_hash=config_hash,
+        question_id=sample.question.id,
+        labels=dict(sample.labels),
+        cluster=sample.cluster,
+        parts=parts,
+        outcome=score.outcome,
+        values=dict(score.values),
+        passed=None if score.passed is None else dict(score.passed),
+        reasons={name: _told(reason) for name, reason in score.reasons.items()},
+        artefacts={name: _told(text) for name, text in score.artefacts.items()},
+        **{name: getattr(trajectory, name) for name in _ENDED},
+        **{name: None if usage.unmetered else getattr(usage, name) for name in counts},
+        tokens_estimated=usage.estimated,
+        cost_usd=usage.cost_usd,
+        executions=len(drafts) + ran,
+        seconds=round(trajectory.seconds, 3),
+        sandbox_seconds=round(trajectory.sandbox_seconds + final_seconds, 3),
+        tier=tiers[-1] or None if tiers else None,
+        error=_told(error) if (error := score.error or trajectory.error) else None,
+        reply_faults=Counter(s.detail["fault"] for s in trajectory.steps if "fault" in s.detail),
+        judge_calls=judge.calls,
+        judge_tokens=judge.tokens,
+        judge_cost_usd=judge.cost_usd,
+        recorded=counted(step.detail for step in trajectory.steps),
+    )
+
+
+def _told(text: str) -> str:
+    """What a row can hold of any text: not without end, and no halves of characters."""
+    whole = text.encode("utf-8", "backslashreplace").decode()
+    return whole if len(whole) <= TOLD else f"{whole[: TOLD // 2]} ... {whole[-TOLD // 2 :]}"
+
+
+def make_figures(score: Score) -> dict[str, str]:
+    """The pictures of a verdict; a text says so in place of what a page should not hold."""
+    return {
+        title: figure
+        if figure.startswith(("<svg ", "data:image/png;base64,")) and len(figure) <= MAX_FIGURE
+        else _NO_FIGURE
+        for title, figure in score.figures.items()
+    }
+
+
+_NO_FIGURE = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 40" width="300" height="40">'
+    f'<text x="4" y="24" fill="#76808b">larger than {MAX_FIGURE} characters: not kept</text></svg>'
+)
+
+
+def veiled(
+    sample: Sample, trajectory: Trajectory, score: Score
+) -> tuple[Sample, Trajectory, Score]:
+    """What may be kept of a private question: verdicts and counts, and a digest of its text."""
+    digest = hashlib.sha256(sample.question.prompt.encode()).hexdigest()
+    question = replace(
+        sample.question, prompt=f"private, SHA-256 {digest}", mounts={}, attachments=(), search=None
+    )
+    error = "private" if score.error or trajectory.error else None
+    execution = score.execution and replace(
+        score.execution, result=None, payload=None, stdout="", stderr="", error=None, caught=()
+    )
+    return (
+        replace(sample, question=question, target=None, reference=None),
+        replace(trajectory, code=None, entry=None, answer="", value=None, steps=(), error=error),
+        replace(score, reasons={}, artefacts={}, figures={}, execution=execution, error=error),
+    )
+
+
+def make_trajectory(
+    sample: Sample, trajectory: Trajectory, score: Score, judged: Sequence[Verdict] = ()
+) -> dict[str, Any]:
+    """Everything that led to the row, without the expected values, as JSON-able data."""
+    execution = score.execution
+    return {
+        "question": {
+            "id": sample.question.id,
+            "prompt": sample.question.prompt,
+            "formats": dict(sample.question.formats),
+            "files": sorted(sample.question.mounts),
+            "images": {
+                part.key: image_name(part)
+                for part in sample.question.attachments
+                if isinstance(part, Image)
+            },
+            "labels": dict(sample.labels),
+            "environment": sample.environment,
+        },
+        "steps": [{"kind": step.kind, **step.detail} for step in trajectory.steps],
+        **{name: getattr(trajectory, name) for name in _KEPT},
+        "usage": asdict(trajectory.usage),
+        "error": score.error or trajectory.error,
+        "execution": execution
+        and {
+            "outcome": str(execution.outcome),
+            "result": show(execution.result, SHOWN),
+            **{name: getattr(execution, name) for name in _EXECUTED},
+        },
+        "verdict": {name: getattr(score, name) for name in _JUDGED},
+        "judged": [asdict(verdict) for verdict in judged],
+    }

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import signal
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -92,13 +91,20 @@ async def open_crew(
         import distributed  # noqa: F401, PLC0415 - an optional extra
     except ImportError as error:
         raise UsageError(
-            f"launcher={launcher.name}: needs Dask, which is not installed ({error}); "
+            f"launcher=dask: needs Dask, which is not installed ({error}); "
             "to install it: uv pip install 'matsmith[cluster]'"
         ) from error
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # said in our own words below
     threads = max(config.concurrency for config in configs)
-    async with _cluster(launcher, threads) as client, _watched(client, launcher, console) as crew:
-        yield crew
+    async with _cluster(launcher, threads) as client:
+        workers = Workers(client, launcher, console)
+        watching = asyncio.create_task(workers.watch())
+        try:
+            yield workers
+        finally:
+            watching.cancel()
+            with suppress(asyncio.CancelledError):
+                await watching
 
 
 @asynccontextmanager
@@ -119,65 +125,17 @@ async def _cluster(launcher: LauncherConfig, threads: int) -> AsyncIterator[Clie
         finally:
             await client.close()
         return
-    if launcher.name == "slurm":
-        cluster = slurm_cluster(launcher, threads)
-    else:
-        cluster = LocalCluster(  # type: ignore[no-untyped-call]
-            n_workers=launcher.workers,
-            threads_per_worker=threads,
-            processes=True,
-            memory_limit=0,  # what needs memory runs in the sandbox, which has limits of its own
-            dashboard_address=None,
-            asynchronous=True,
-            silence_logs=logging.CRITICAL,
-        )
-    async with cluster:
-        if launcher.name == "slurm":
-            cluster.scale(launcher.workers)
-        async with Client(cluster, asynchronous=True) as client:  # type: ignore[no-untyped-call]
-            yield client
-
-
-def slurm_cluster(launcher: LauncherConfig, threads: int) -> Any:
-    """SLURM jobs, each of them one worker with ``threads`` questions at once."""
-    interrupted = signal.getsignal(signal.SIGINT)
-    try:
-        from dask_jobqueue import SLURMCluster  # type: ignore[attr-defined]  # noqa: PLC0415 - an optional extra
-    except ImportError as error:
-        raise UsageError(
-            f"launcher=slurm: needs dask-jobqueue, which is not installed ({error}); "
-            "to install it: uv pip install 'matsmith[cluster]'"
-        ) from error
-    finally:  # importing it makes Ctrl-C end the process at once, without a word
-        signal.signal(signal.SIGINT, interrupted)
-    return SLURMCluster(
-        queue=launcher.queue,
-        account=launcher.account,
-        walltime=launcher.walltime,
-        memory=launcher.memory,
-        cores=threads,
-        processes=1,
-        job_cpu=launcher.cores,
-        job_script_prologue=list(launcher.prologue),
-        job_extra_directives=list(launcher.directives),
-        worker_extra_args=["--preload", "matsmith"],  # in a wheel it makes the rest importable
+    cluster = LocalCluster(  # type: ignore[no-untyped-call]
+        n_workers=launcher.workers,
+        threads_per_worker=threads,
+        processes=True,
+        memory_limit=0,  # what needs memory runs in the sandbox, which has limits of its own
+        dashboard_address=None,
         asynchronous=True,
-        scheduler_options={"dashboard_address": None},
+        silence_logs=logging.CRITICAL,
     )
-
-
-@asynccontextmanager
-async def _watched(
-    client: Client, launcher: LauncherConfig, console: Console
-) -> AsyncIterator[Workers]:
-    workers = Workers(client, launcher, console)
-    watching = asyncio.create_task(workers.watch())
-    try:
-        yield workers
-    finally:
-        watching.cancel()
-        with suppress(asyncio.CancelledError):
-            await watching
+    async with cluster, Client(cluster, asynchronous=True) as client:  # type: ignore[no-untyped-call]
+        yield client
 
 
 @dataclass

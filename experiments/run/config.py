@@ -42,25 +42,12 @@ class LauncherConfig(BaseModel, extra="forbid", frozen=True):
         running scheduler answer as many as they have threads.
     patience
         Seconds to wait for a worker where there is none, before the run stops.
-    queue, account, walltime, memory, cores
-        Of a SLURM job; one job is one worker.
-    prologue
-        Lines of its script before the worker starts.
-    directives
-        Further ``#SBATCH`` lines.
     """
 
-    name: Literal["local", "dask", "slurm"] = "local"
+    name: Literal["local", "dask"] = "local"
     address: str | None = None
     workers: PositiveInt = 2
     patience: PositiveFloat = 600.0
-    queue: str | None = None
-    account: str | None = None
-    walltime: str = "04:00:00"
-    memory: str = "8GB"
-    cores: PositiveInt = 2
-    prologue: tuple[str, ...] = ()
-    directives: tuple[str, ...] = ()
 
 
 class RunConfig(RuntimeConfig):

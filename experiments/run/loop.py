@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 
 from rich.console import Console
 
@@ -17,7 +18,8 @@ from agents.answer_formats import CODE
 from agents.base import Image, Usage
 from agents.budget import Meter
 from agents.config import load_system
-from experiments.run import forecast
+from agents.models import find_price
+from agents.models.recordings import SHIPPED, read_exchanges
 from experiments.run.answering import Answered, Job, Plan
 from experiments.run.cluster import CrewError, Here, Team, Workers, open_crew
 from experiments.run.config import RunConfig
@@ -40,6 +42,8 @@ from matsmith.core.progress import meter as counting
 #: Consecutive questions that fail because of a component before a run stops: the endpoint is
 #: gone then.
 FAILURES = 100
+#: Answers of a run from which the others are foretold.
+FIRST = 3
 
 
 async def execute_all(configs: Sequence[RunConfig], console: Console) -> list[Path | Exception]:
@@ -93,8 +97,8 @@ async def execute(config: RunConfig, console: Console, crew: Here | Workers | No
         ]
         total = len(config.seeds) * sum(sample.unavailable is None for sample in samples)
         console.print(_headline(config, folder, llm=llm, total=total, jobs=len(jobs)))
-        foretold = forecast.from_answers(finished.values(), len(jobs), config.concurrency)
-        if llm and (line := foretold or forecast.from_recordings(config, len(jobs))):
+        foretold = from_answers(finished.values(), len(jobs), config.concurrency)
+        if llm and (line := foretold or from_recordings(config, len(jobs))):
             console.print(line, highlight=False)
         stopped: str | None = None
         meter = Meter(config.run_budget, group="run_budget")
@@ -226,10 +230,41 @@ class Work:
         gained, out_of = measure(row, metric)
         self.gained += gained
         self.out_of += out_of
-        self.left, self.first = self.left - 1, [*self.first, row][: 2 * forecast.FIRST]
-        if self.foretell is not None and len(self.first) < 2 * forecast.FIRST:
+        self.left, self.first = self.left - 1, [*self.first, row][: 2 * FIRST]
+        if self.foretell is not None and len(self.first) < 2 * FIRST:
             together = self.plan.config.concurrency
-            if line := forecast.from_answers(self.first, self.left, together):
+            if line := from_answers(self.first, self.left, together):
                 self.foretell(line)
                 self.foretell = None
         self.progress.advance(note=f"{amount(self.gained)}/{self.out_of:.0f} {metric.title}")
+
+
+def from_answers(rows: Iterable[Row], left: int, together: int) -> str | None:
+    """A line from the first answers; nothing where their price is unknown or nothing is left."""
+    known = [row for row in rows if row.scored and row.calls and not row.cached_calls]
+    costs = [row.cost_usd for row in known if row.cost_usd is not None]
+    if len(known) < FIRST or len(costs) < len(known) or not left:
+        return None
+    minutes = left * fmean(row.seconds for row in known) / min(together, left) / 60
+    return (
+        f"about {left * fmean(costs):.2g} dollars, {minutes:.2g} minutes for the other {left} "
+        f"answers (from the first {len(known)})"
+    )
+
+
+def from_recordings(config: RunConfig, left: int) -> str | None:
+    """A line from recordings of the same system and benchmark; nothing without any, or a price."""
+    price = find_price(config.model)
+    if price is None or not left:
+        return None
+    exchanges = [each for file in SHIPPED.glob("*.jsonl.gz") for each in read_exchanges(file)]
+    known = [each for each in exchanges if each.fits(config.scene) and "usage" in each.reply]
+    if not known:
+        return None
+    answers = len({(each.question, each.seed) for each in known})
+    asked, said = (sum(each.reply["usage"][n] for each in known) / answers for n in (0, 1))
+    dollars = left * (asked * price.prompt + said * price.completion) / 1e6
+    return (
+        f"about {dollars:.2g} dollars for {left} answers, from the tokens of {answers} recorded "
+        f"ones of {known[0].model}; minutes follow after the first {FIRST}"
+    )

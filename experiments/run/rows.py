@@ -12,8 +12,8 @@ from matsmith.core.errors import UsageError
 from matsmith.core.jsonl import read_lines
 
 
-class Row(BaseModel, extra="forbid", frozen=True):
-    """One answer and its verdict: one line of ``results.jsonl``.
+class Row(BaseModel, extra="ignore", frozen=True):
+    """One answer and its verdict: one line of ``results.jsonl``; older ones have more fields.
 
     Attributes
     ----------
@@ -40,8 +40,6 @@ class Row(BaseModel, extra="forbid", frozen=True):
     recorded
         Prompts to which recorded replies were played, and how many of them have changed since,
         and where; see `agents.models.recordings`.
-    machine
-        Which machine it was answered on; tells machines apart, and nothing else.
     """
 
     config_hash: str
@@ -75,7 +73,6 @@ class Row(BaseModel, extra="forbid", frozen=True):
     judge_cost_usd: float | None = 0.0
     limit: tuple[str, float] | None = None
     recorded: dict[str, int] = {}
-    machine: str | None = None
 
     @property
     def infra(self) -> bool:

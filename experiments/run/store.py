@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
@@ -77,16 +77,11 @@ class Store:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Let go of the folder."""
         self._results.close()
         self._lock.release()
 
     def _claim(self, description: Mapping[str, Any]) -> None:
-        path = self.folder / "run.json"
-        mine: dict[str, Any] = {
+        self._description: dict[str, Any] = {
             "form": FORM,
             "config_hash": self.config_hash,
             "config": dict(description),
@@ -94,24 +89,25 @@ class Store:
             "spent": {},
             "scorers": [],
         }
-        if path.exists():
-            theirs = read_json(path)
-            if theirs.get("form") != FORM:
-                raise UsageError(
-                    f"{self.folder}: was written by another version of matsmith, whose rows have "
-                    "a different format; start a new run with name=... or out=DIR"
-                )
-            if theirs.get("config_hash") != self.config_hash:
-                changed = difference(theirs.get("config", {}), description)
-                raise UsageError(
-                    f"out={self.folder}: contains a run with another configuration ({changed}); "
-                    "choose another folder with out=DIR"
-                )
-            mine |= {
-                name: theirs.get(name, mine[name]) for name in ("packages", "spent", "scorers")
-            }
-        self._description = mine
-        write_json(path, mine)
+        path = self.folder / "run.json"
+        theirs = read_json(path) if path.exists() else self._description
+        if theirs.get("form") != FORM:
+            raise UsageError(
+                f"{self.folder}: was written by another version of matsmith, whose rows have "
+                "a different format; start a new run with name=... or out=DIR"
+            )
+        if theirs.get("config_hash") != self.config_hash:
+            changed = difference(theirs.get("config", {}), description)
+            raise UsageError(
+                f"out={self.folder}: contains a run with another configuration ({changed}); "
+                "choose another folder with out=DIR"
+            )
+        kept = ("packages", "spent", "scorers")
+        self._description |= {name: theirs[name] for name in kept if name in theirs}
+        self._note()
+
+    def _note(self) -> None:
+        write_json(self.folder / "run.json", self._description)
 
     @property
     def packages(self) -> dict[str, dict[str, str]]:
@@ -129,30 +125,29 @@ class Store:
             before = self.spent.get(purpose, {})
             total = Usage(**{n: value for n, value in before.items() if n != "writer"}) + usage
             self._description["spent"][purpose] = {"writer": writer, **asdict(total)}
-        write_json(self.folder / "run.json", self._description)
+        self._note()
 
     def remember_scorer(self, digest: str) -> bool:
         """Note who scores from now on; returns whether somebody else scored before."""
         scorers: list[str] = self._description["scorers"]
         if digest not in scorers:
             scorers.append(digest)
-            write_json(self.folder / "run.json", self._description)
+            self._note()
         return len(scorers) > 1
 
     def remember_packages(self, packages: Mapping[str, Mapping[str, str]]) -> None:
         """Keep the versions next to the rows; those of others cannot share a table."""
-        if all(self.packages.get(name) == dict(v) for name, v in packages.items()):
-            return
+        known = self._description["packages"]
         for environment, versions in packages.items():
-            before = self.packages.get(environment)
-            if before is not None and before != dict(versions):
+            if (before := known.get(environment, versions)) != versions:
                 raise UsageError(
                     f"{self.folder}: was started with other package versions in environment "
                     f"{environment} ({difference(before, versions)}); "
                     "start a new run with name=... or out=DIR"
                 )
-            self._description["packages"][environment] = dict(versions)
-        write_json(self.folder / "run.json", self._description)
+        if not packages.keys() <= known.keys():
+            known |= {environment: dict(versions) for environment, versions in packages.items()}
+            self._note()
 
     def lines(self) -> list[Row]:
         """Everything that is stored, oldest first, superseded rows included."""
@@ -176,9 +171,8 @@ class Store:
     def append(self, row: Row, trajectory: str, figures: Mapping[str, str] | None = None) -> None:
         """Store one answer, its trajectory as JSON; it survives a crash once this returns."""
         if figures:
-            path = figures_path(self.folder, row.question_id, row.seed)
-            path.parent.mkdir(exist_ok=True)
-            write_json(path, figures)
+            (self.folder / "figures").mkdir(exist_ok=True)
+            write_json(figures_path(self.folder, row.question_id, row.seed), figures)
         write_text(trajectory_path(self.folder, row.question_id, row.seed), trajectory)
         self._results.append(row.model_dump())
 
@@ -253,19 +247,17 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     """Describe the first key in which two configurations differ."""
-    before, after = flatten(old), flatten(new)
+    before, after = dict(_flat(old)), dict(_flat(new))
     for key in sorted(before.keys() | after.keys()):
         if before.get(key) != after.get(key) and key.split(".")[0] not in UNHASHED:
             return f"{key} was {before.get(key)}, now {after.get(key)}"
     return "the questions changed"
 
 
-def flatten(nested: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """``{"a": {"b": 1}}`` as ``{"a.b": 1}``."""
-    flat: dict[str, Any] = {}
+def _flat(nested: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """``{"a": {"b": 1}}`` as the pair ``"a.b", 1``."""
     for key, value in nested.items():
         if isinstance(value, Mapping):
-            flat |= flatten(value, f"{prefix}{key}.")
+            yield from _flat(value, f"{prefix}{key}.")
         else:
-            flat[f"{prefix}{key}"] = value
-    return flat
+            yield f"{prefix}{key}", value

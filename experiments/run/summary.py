@@ -135,7 +135,6 @@ def summarise(
         "judge": config.judge.name if config.judge else None,
         "tokens_estimated": any(row.tokens_estimated for row in rows),
         **{name: round(sum(getattr(row, name) for row in rows), 3) for name in WALL_CLOCK},
-        "machines": _machines(latest.values()),
         "sandbox_tier": sorted({row.tier for row in rows if row.tier}),
         "question_ids": [sample.question.id for sample in available],
         "outside": {purpose: dict(spent) for purpose, spent in outside.items()},
@@ -161,15 +160,6 @@ def _total(metric: Metric, scored: Sequence[Row]) -> dict[str, Any]:
 def _sum(spent: Iterable[float | None]) -> float | None:
     known = list(spent)
     return None if None in known else round(sum(filter(None, known)), 6)
-
-
-def _machines(rows: Iterable[Row]) -> dict[str, int]:
-    """How many machines gave the answers, by the sandbox that they have."""
-    known = {(row.tier or "no sandbox", row.machine) for row in rows if row.machine is not None}
-    with_one = {machine for tier, machine in known if tier != "no sandbox"}
-    return _counts(
-        tier for tier, machine in known if tier != "no sandbox" or machine not in with_one
-    )
 
 
 def _faulty(samples: Sequence[Sample]) -> dict[str, list[str]]:

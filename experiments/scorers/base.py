@@ -120,9 +120,9 @@ class Score:
     artefacts
         Short texts that a report shows or counts (which letter was given).
     figures
-        Title to SVG text that our own code has made, or to a ``data:image/png;base64,`` URI; up to
-        `experiments.run.record.MAX_FIGURE` characters each. They may show what is expected: nothing
-        that answers questions reads them.
+        Title to SVG text that our own code has made, or to a ``data:image/png;base64,`` URI, of a
+        bounded size (`experiments.run.answering.MAX_FIGURE`). They may show what is expected:
+        nothing that answers questions reads them.
     execution
         The final run of the code, where there was one.
     """

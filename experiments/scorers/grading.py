@@ -1,12 +1,15 @@
-"""Answers that are values: how one is found, and how a grader judges it in the sandbox.
+"""Answers that are values: how one is found, and judged by a function, a letter or a grader.
 
 A question can ask for its value in the reply, or for code whose function returns
 ``{"answer": value}``. Both end in the same scorer. What a library has to parse (CIF, LaTeX, lax
-JSON) it parses in the sandbox for verification, under its limits.
+JSON) a grader parses in the sandbox for verification, under its limits.
 """
 
 from __future__ import annotations
 
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,13 +17,17 @@ from agents.answer_formats import CODE
 from agents.base import Trajectory
 from agents.models import FAULTS
 from experiments.samples import Sample
-from experiments.scorers.base import Tools
+from experiments.scorers.base import Metric, Score, Tools
 from experiments.scorers.properties import ANSWERS_FAULT, not_runnable
 from sandbox.base import Execution, Outcome, SandboxError
 from sandbox.inside.tagged import UnencodableError
 
 #: Seconds of processor time for one verdict, unless a grader needs more.
 TIMEOUT = 30.0
+#: Gives a share between 0 and 1, whether an answer is right, or a whole `Score`.
+Scoring = Callable[[Sample, Any], float | bool | Score]
+#: How far a number that is no count may be off, as a share of it.
+TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -82,3 +89,92 @@ async def grade(
     if verdict.outcome is not Outcome.OK:
         raise SandboxError(f"verification ended with {verdict.outcome}: {verdict.error}")
     return verdict.result
+
+
+def accuracy(sample: Sample, answer: Any) -> bool:
+    """Whether an answer is the target: numbers within `TOLERANCE`, words in any case."""
+    return _same(sample.target, answer)
+
+
+def _same(target: Any, answer: Any) -> bool:
+    if isinstance(target, Mapping):
+        return isinstance(answer, Mapping) and all(
+            key in answer and _same(value, answer[key]) for key, value in target.items()
+        )
+    if isinstance(target, list):
+        fits = isinstance(answer, list) and len(answer) == len(target)
+        return fits and all(map(_same, target, answer))
+    if isinstance(target, int | float) and not isinstance(target, bool):
+        known = isinstance(answer, int | float) and not isinstance(answer, bool)
+        tolerance = 0.0 if isinstance(target, int) else TOLERANCE
+        return known and math.isclose(answer, target, rel_tol=tolerance)
+    return str(answer).strip().casefold() == str(target).strip().casefold()
+
+
+@dataclass(frozen=True)
+class FunctionScorer:
+    """What ``function`` says of each answer; a reply without a readable answer scores 0."""
+
+    function: Scoring
+    executes: bool = False
+    warmup: str = ""
+
+    @property
+    def metrics(self) -> Sequence[Metric]:
+        """See :class:`experiments.scorers.base.Scorer`."""
+        about = (inspect.getdoc(self.function) or "what the scorer gives").splitlines()[0]
+        return (Metric("score", getattr(self.function, "__name__", "score"), about),)
+
+    def parts(self, sample: Sample) -> Sequence[str]:  # noqa: ARG002 -- the same for all
+        """See :class:`experiments.scorers.base.Scorer`."""
+        return ("answer",)
+
+    async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:  # noqa: ARG002
+        """See :class:`experiments.scorers.base.Scorer`."""
+        if trajectory.value is None:
+            reasons = {"answer": "no answer could be read from the reply"}
+            return Score("no_answer", {"score": 0.0}, {"answer": False}, reasons)
+        found = self.function(sample, trajectory.value)
+        if isinstance(found, Score):
+            return found
+        right = found >= 1
+        reasons = {} if right else {"answer": f"the answer is {trajectory.value!r:.200}"}
+        return Score("ok", {"score": float(found)}, {"answer": right}, reasons)
+
+
+@dataclass(frozen=True)
+class ChoiceScorer:
+    """Compares the letter of a reply with the right one.
+
+    Both ways of reading count: *strict*, the reply is one letter in ``<answer>`` tags and nothing
+    else; *lenient*, the letter that it most likely means.
+    """
+
+    metrics: Sequence[Metric] = (
+        Metric("strict", "strict", "the reply is the right letter in tags and nothing else"),
+        Metric(
+            "lenient",
+            "lenient",
+            "the letter that the reply most likely means is right (guessing: 25 %)",
+        ),
+    )
+    executes: bool = False
+    warmup: str = ""
+
+    def parts(self, sample: Sample) -> Sequence[str]:  # noqa: ARG002 -- the same for all
+        """See :class:`experiments.scorers.base.Scorer`."""
+        return ("letter",)
+
+    async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:  # noqa: ARG002
+        """See :class:`experiments.scorers.base.Scorer`."""
+        right = trajectory.value == sample.target
+        strict = right and trajectory.format_status == "strict"
+        given = "-" if trajectory.value is None else str(trajectory.value)
+        reason = "the reply names no letter" if given == "-" else f"the letter is {given}"
+        return Score(
+            outcome="ok" if given != "-" else "no_answer",
+            values={"strict": float(strict), "lenient": float(right)},
+            passed={"letter": right},
+            reasons={} if right else {"letter": reason},
+            artefacts={"given": given, "right": str(sample.target)},
+        )

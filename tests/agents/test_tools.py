@@ -21,7 +21,7 @@ from agents.episode import Context
 from agents.models import ModelConfig, build_model
 from agents.systems.tools import MAX_CALLS, Tools
 from docgen.replies import structure
-from experiments.report.steps import describe_step
+from experiments.report.show import TEMPLATES
 from indexes.corpus import Manifest, write_corpus
 from indexes.store import lexical_index
 from retrieval.base import Retriever
@@ -321,9 +321,12 @@ async def test_steps_are_shown(httpserver: HTTPServer, tmp_path: Path, live_sand
     calls = [("search", {"queries": ["amber hold"]}), ("run", {"code": "print(6 * 7)"})]
     Player(httpserver, [calls, ANSWER])
     trajectory = await solve(model(httpserver, True), chain(tmp_path, 1), live_sandbox)
-    steps = [describe_step({"kind": step.kind, **step.detail}) for step in trajectory.steps]
-    assert steps[1]["title"].startswith("called search(queries=['amber hold'])")
-    assert steps[2]["title"].startswith("called run()")
-    assert "print(6 * 7)" in str(steps[2])
-    assert "42" in str(steps[2])
-    assert "after the 1 messages above" in steps[3]["title"]
+    shown: Any = TEMPLATES.overlay(autoescape=False).get_template("steps.j2").module
+    steps = [{"kind": step.kind, **step.detail} for step in trajectory.steps]
+    titles = [shown.title(step) for step in steps]
+    assert titles[1].startswith("called search(queries=['amber hold'])")
+    assert titles[2].startswith("called run()")
+    assert "after the 1 messages above" in titles[3]
+    texts = shown.texts(steps[2], lambda name, text: f"{name}: {text}\n")
+    assert "code: print(6 * 7)" in texts
+    assert "42" in texts

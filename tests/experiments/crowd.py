@@ -12,7 +12,7 @@ from agents.answer_formats import Number
 from agents.base import Agent, Question, Trajectory, Usage
 from agents.episode import Context
 from experiments.samples import Sample
-from experiments.scorers.function import FunctionScorer, accuracy
+from experiments.scorers.grading import FunctionScorer, accuracy
 
 
 @dataclass(frozen=True)

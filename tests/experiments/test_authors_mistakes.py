@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 
 from experiments.benchmarks.own import Task, json_samples
+from experiments.benchmarks.question_format import QuestionError, data_files
 from experiments.regrade import main as regrade
 from experiments.report import tables
 from experiments.run.__main__ import main
 from experiments.run.config import read_run
 from experiments.run.setup import load_samples, scorer_digest
-from experiments.scorers.choice import ChoiceScorer
-from experiments.scorers.function import accuracy
+from experiments.scorers.grading import ChoiceScorer, accuracy
 from matsmith.core.errors import UsageError
 from tests.experiments.tiny import TinyBenchmark
 
@@ -105,3 +105,22 @@ def test_a_scorer_that_was_changed_is_announced(tmp_path, monkeypatch, capsys):
 
 def test_a_name_is_only_text_in_markdown():
     assert tables._escaped("[a](http://x)|<b>\n`c`") == r"\[a\](http://x)\|\<b\> \`c\`"
+
+
+def test_a_link_of_a_question_reads_no_file_of_the_host(tmp_path):
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "key").write_text("k")
+    for name, link, target in (
+        ("file", "data/POSCAR", "secret/key"), ("folder", "data/more", "secret"),
+        ("whole", "data", "secret"),
+    ):  # fmt: skip
+        path = tmp_path / name / link
+        path.parent.mkdir(parents=True)
+        path.symlink_to(tmp_path / target)
+        with pytest.raises(QuestionError, match="is a link"):
+            data_files(tmp_path / name)
+    honest = tmp_path / "honest" / "data"
+    honest.mkdir(parents=True)
+    (honest / "POSCAR").write_text("x")
+    (honest / "CONTCAR").symlink_to("POSCAR")
+    assert sorted(data_files(tmp_path / "honest")) == ["data/CONTCAR", "data/POSCAR"]

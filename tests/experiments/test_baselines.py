@@ -18,7 +18,7 @@ from experiments.run.loop import execute
 from experiments.run.rows import read_rows
 from experiments.run.store import read_json
 from experiments.samples import Sample
-from experiments.scorers.choice import ChoiceScorer
+from experiments.scorers.grading import ChoiceScorer
 from tests.agents.scripted import client
 
 
@@ -51,24 +51,17 @@ def test_code_and_values_of_code_are_read_strictly():
     assert scope[answer.entry]() == {"answer": value}
 
 
-def test_the_oracle_knows_one_sample_at_a_time():
-    oracle = Oracle(Context(client("")[0]))
+def test_the_oracle_knows_one_sample_and_echo_prefers_the_document():
+    oracle, echo = Oracle(Context(client("")[0])), Echo(Context(client("")[0]))
     one, two = (Sample(Question(n, n, answer=Letters()), reference=n) for n in "AB")
-    first, second = oracle.knowing(one), oracle.knowing(two)
-    assert (first.reply(one.question), second.reply(two.question)) == (
-        "<answer>\nA\n</answer>",
-        "<answer>\nB\n</answer>",
-    )
-    with pytest.raises(LookupError):
-        oracle.reply(one.question)
-
-
-def test_echo_prefers_the_document():
-    echo = Echo(Context(client("")[0]))
-    asked = Question("q", "What is it?")
-    assert echo.reply(asked) == "What is it?"
-    picture = Image(b"", "image/png", "k")
-    with_paper = replace(asked, attachments=(Document("paper.txt", "It is."), picture))
+    bound = oracle.knowing(one)
+    assert (bound.sample, oracle.knowing(two).sample, bound.sample) == (one, two, one)
+    assert [oracle.reply(each) for each in (one, two)] == [
+        "<answer>\nA\n</answer>", "<answer>\nB\n</answer>"
+    ]  # fmt: skip
+    assert echo.reply(one) == "A"
+    parts = (Document("paper.txt", "It is."), Image(b"", "image/png", "k"))
+    with_paper = replace(one, question=replace(one.question, attachments=parts))
     assert echo.reply(with_paper) == "It is."
 
 

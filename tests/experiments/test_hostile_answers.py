@@ -10,9 +10,8 @@ from rich.console import Console
 from agents.base import Agent, Question, Trajectory
 from agents.episode import Context
 from agents.systems.controls import Resample
-from experiments import show
 from experiments.benchmarks.own import Task
-from experiments.report import write_report
+from experiments.report import show, write_report
 from experiments.run.loop import execute
 from experiments.run.rows import Row, read_rows
 from experiments.samples import Property, Sample

@@ -13,7 +13,7 @@ from experiments.benchmarks.mattools import layout
 from experiments.benchmarks.mattools.benchmark import MatToolsBenchmark, MatToolsError
 from experiments.benchmarks.mattools.layout import FILES_INSIDE, annotate, find_inputs, read_by
 from experiments.benchmarks.mattools.unit_tests import load, verdict
-from experiments.run.record import make_row
+from experiments.run.answering import make_row
 from experiments.run.summary import summarise
 from experiments.samples import Property, Sample, data_of
 from experiments.scorers.base import Score

@@ -4,7 +4,7 @@ import pytest
 
 from agents.base import Question, Trajectory, Usage
 from experiments.benchmarks.mattools.published import AUTHORS_RULE, MatToolsScorer
-from experiments.run.record import MAX_FIGURE, make_figures, make_row, make_trajectory
+from experiments.run.answering import MAX_FIGURE, make_figures, make_row, make_trajectory
 from experiments.samples import Property, Sample
 from experiments.scorers.base import Metric, Score, Tools, measure
 from experiments.scorers.properties import (

@@ -12,7 +12,7 @@ from agents.models import Message
 from agents.models.recordings import SHIPPED, read_exchanges
 from experiments.run.__main__ import main
 from experiments.run.config import read_run
-from experiments.run.forecast import from_recordings
+from experiments.run.loop import from_recordings
 from experiments.run.rows import read_rows
 from experiments.scorers.properties import PropertyScorer
 from tests.agents.scripted import code_reply

@@ -63,11 +63,11 @@ def test_a_damaged_line_in_the_middle_is_named(tmp_path):
 def test_one_process_at_a_time(tmp_path):
     with Store(tmp_path, "h", {}), pytest.raises(UsageError, match="another process"):
         Store(tmp_path, "h", {})
-    Store(tmp_path, "h", {}).close()
+    Store(tmp_path, "h", {}).__exit__()
 
 
 def test_a_folder_belongs_to_one_configuration(tmp_path):
-    Store(tmp_path, "h", {"system": {"k": 5}}).close()
+    Store(tmp_path, "h", {"system": {"k": 5}}).__exit__()
     with pytest.raises(UsageError, match=r"system\.k was 5, now 6"):
         Store(tmp_path, "other", {"system": {"k": 6}})
     with pytest.raises(UsageError, match="the questions changed"):

@@ -68,7 +68,7 @@ MISTAKES = [
     ("run +sead=1", "sead", "seeds"),
     ("run out=\\'unfinished", "out='unfinished", "KEY=VALUE"),
     ("run --config-dir nowhere", "--config-dir nowhere", "no such folder"),
-    ("run launcher.queu=long", "did you mean launcher.queue?"),
+    ("run launcher.adress=tcp", "did you mean launcher.address?"),
     ("run system=no_such:Thing", "system._target_=no_such:Thing", "imported"),
     ("run system=tests.experiments.tiny:TinyBenchmark", "does not derive from agents.base"),
     ("run seeds=0", "seeds=0", "at least 1"),

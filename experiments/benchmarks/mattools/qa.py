@@ -10,7 +10,7 @@ from agents.answer_formats import Letters
 from agents.base import Question
 from experiments.benchmarks.own import Task
 from experiments.samples import Sample, data_of, json_entries
-from experiments.scorers.choice import ChoiceScorer
+from experiments.scorers.grading import ChoiceScorer
 
 _PROMPT = str(data_of(__file__))
 LETTERS = ("A", "B", "C", "D")

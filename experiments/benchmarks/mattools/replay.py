@@ -31,8 +31,8 @@ from rich.table import Table
 from experiments.benchmarks.mattools.layout import MatToolsError
 from experiments.benchmarks.mattools.published import VERDICT
 from experiments.regrade import recorded_config
+from experiments.run.__main__ import open_console, run_all
 from experiments.run.config import RunConfig
-from experiments.run.grid import open_console, run_all
 from experiments.run.rows import Row, read_rows
 from experiments.run.setup import build_benchmark, load_samples
 from experiments.samples import data_of

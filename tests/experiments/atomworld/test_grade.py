@@ -17,11 +17,10 @@ from experiments.benchmarks.atomworld.generate import generate
 from experiments.benchmarks.atomworld.scorer import pictures
 from experiments.benchmarks.atomworld.wording import parse
 from experiments.report.__main__ import main as report
-from experiments.report.groups import breakdown
+from experiments.report.groups import breakdown, failure
 from experiments.report.runs import load_runs
-from experiments.report.taxonomy import failure
 from experiments.run.__main__ import main
-from experiments.run.record import make_row
+from experiments.run.answering import make_row
 from experiments.scorers.base import Tools
 from sandbox.base import Execution, Outcome
 from tests.experiments.atomworld.test_actions import crystal_of, published, rows

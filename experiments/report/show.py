@@ -1,22 +1,70 @@
-"""Everything that led to one verdict: prompt, steps, code, execution, reasons."""
+"""Everything that led to one verdict: prompt, steps, code, execution, reasons.
+
+``matsmith show`` prints it; the page about a run shows it by the same templates, which escape all
+that varies.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import contains
 from pathlib import Path
 from typing import Annotated, Any
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import BaseModel, Field
 
-from experiments.report.steps import describe_step
-from experiments.report.templates import TEMPLATES
+from experiments.report.cells import money, number
 from experiments.run.store import figures_path, read_json, trajectory_path
 from matsmith.core.command import Command, Word
 from matsmith.core.errors import UsageError
 from matsmith.core.terminal import printable
 
-#: Characters of one text unless ``full=true``.
+#: Characters of one text in a terminal unless ``full=true``.
 SHORT = 1500
+#: Characters of one text of a step; the trajectory file holds all of it.
+MOST = 30_000
+
+HERE = Path(__file__).parent
+
+
+def _hit(hit: Mapping[str, Any]) -> str:
+    """A document that was found."""
+    score = hit.get("score")
+    known = f"{score:.3f}" if isinstance(score, float | int) else "-"
+    return f"{known}  {hit.get('name')}"
+
+
+def _call(call: Mapping[str, Any]) -> str:
+    """A tool call, as the model wanted it."""
+    return f"{call.get('name')}({', '.join(call.get('arguments') or ())})"
+
+
+def _given(arguments: Mapping[str, Any] | None) -> str:
+    """Arguments of a tool, but for code."""
+    plain = (arguments or {}).items()
+    return ", ".join(f"{name}={value!r}" for name, value in plain if name != "code")
+
+
+def _rest(step: Mapping[str, Any]) -> dict[str, Any]:
+    """What is known of a step of an unknown kind."""
+    return {key: value for key, value in step.items() if key != "kind"}
+
+
+def _long_text(text: object) -> str:
+    """A text, cut where it is too long to show."""
+    whole = str(text)
+    left = len(whole) - MOST
+    more = f"\n... {left} more characters in the trajectory file"
+    return whole[:MOST] + more if left > 0 else whole
+
+
+TEMPLATES = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined)
+TEMPLATES.filters |= {
+    "call": _call, "given": _given, "hit": _hit, "long_text": _long_text, "money": money,
+    "number": number, "rest": _rest,
+}  # fmt: skip
+TEMPLATES.tests["contains"] = contains
 
 
 class Options(BaseModel, extra="forbid", frozen=True):
@@ -62,8 +110,7 @@ def describe(trajectory: Mapping[str, Any], *, limit: int | None = None) -> str:
 
     environment = TEMPLATES.overlay(autoescape=False)
     environment.filters = {**TEMPLATES.filters, "shown": shown}
-    described = list(map(describe_step, trajectory["steps"]))
-    return environment.get_template("show.txt.j2").render(trajectory, described=described)
+    return environment.get_template("show.txt.j2").render(trajectory)
 
 
-main = Command("matsmith show", str(__doc__), Options, _action)
+main = Command("matsmith show", str(__doc__).partition("\n")[0], Options, _action)
