@@ -1,31 +1,45 @@
-"""Isolation on this machine: install it, build environments, run code, test it, measure it."""
+"""Isolation on this machine: install it, build environments, try every control and limit."""
 
 from __future__ import annotations
 
 import json
+import os
+import platform
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
+import yaml
 from pydantic import Field
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from matsmith.core.command import Command, Nothing, Word, run_one_of
-from matsmith.core.errors import UsageError
+from matsmith.core.command import Command, Nothing, run_one_of
 from matsmith.core.progress import saying
-from matsmith.core.terminal import printable
 from sandbox import bubblewrap, docker, environments
 from sandbox.base import Outcome, SandboxConfig, SandboxError
-from sandbox.factory import ENGINES, get_sandbox
-from sandbox.inside.representation import represent
-from sandbox.install import install
-from sandbox.selftest import selftest
+from sandbox.factory import ENGINES, available, get_sandbox
+from sandbox.inside.probe import CONTROLS
 
 console = Console(stderr=True)
-_SHOWN = 1 << 20  # characters of a result
+
+#: Package manager -> arguments that install bubblewrap without a question.
+MANAGERS = {
+    "apt-get": "install --yes --no-install-recommends bubblewrap",
+    "dnf": "install --assumeyes bubblewrap",
+    "yum": "install --assumeyes bubblewrap",
+    "zypper": "--non-interactive install bubblewrap",
+    "pacman": "--sync --noconfirm bubblewrap",
+    "apk": "add bubblewrap",
+}
+LIMITS = SandboxConfig(workers=1, memory_mb=512, max_processes=32, wall_seconds=5.0)
+TRIALS = Path(__file__).with_name("selftest.yaml")
+COUNTED = "; the kernel counts it (a cgroup)"
+WATCHED = "; summed from /proc every 50 ms: no cgroup is available (docs/sandbox.md)"
 
 
 class Build(SandboxConfig):
@@ -34,24 +48,85 @@ class Build(SandboxConfig):
     base: str | None = Field(None, description="container image to build on")
 
 
-class Run(SandboxConfig):
-    """Arguments of ``run``."""
-
-    file: Annotated[Path, Word()] = Field(description="Python file")
-    entry: str = Field("", description="function whose value is shown")
-
-
 class Selftest(SandboxConfig):
     """Arguments of ``selftest``."""
 
     json_: bool = Field(False, alias="json", description="print the report as JSON")
 
 
-def _install(_: Nothing) -> int:
+def install(_: Nothing) -> int:
+    """Install bubblewrap where no engine answers and it is missing."""
     with console.status("looking for Docker, podman, bubblewrap"):
-        message = install()
-    console.print(message)
+        found = available()
+        console.print(f"isolation by {found[0]} works, nothing to install" if found else bubble())
     return 0
+
+
+def bubble() -> str:
+    """Install bubblewrap by the system's package manager; returns the command that did it."""
+    if shutil.which("bwrap"):
+        raise SandboxError(str(bubblewrap.problem()))
+    if sys.platform != "linux":
+        raise SandboxError("install and start Docker (https://docs.docker.com/get-docker/)")
+    manager = next((name for name in MANAGERS if shutil.which(name)), None)
+    if manager is None:
+        raise SandboxError("no known package manager; install bubblewrap, Docker or podman")
+    line = f"{manager} {MANAGERS[manager]}"
+    rights = [] if os.geteuid() == 0 else ["sudo", "--non-interactive"]
+    if rights and (shutil.which("sudo") is None or _execute([*rights, "true"]).returncode != 0):
+        raise SandboxError(f"bubblewrap is missing; run this once: sudo {line}")
+    if manager == "apt-get":  # stale package lists on a fresh machine
+        _execute([*rights, manager, "update"])
+    done = _execute([*rights, *line.split()])
+    if done.returncode != 0:
+        tail = "\n".join(done.stderr.strip().splitlines()[-5:])
+        raise SandboxError(f"`{line}` failed: {tail}")
+    bubblewrap.require()
+    return f"installed bubblewrap ({line})"
+
+
+def _execute(command: list[str]) -> subprocess.CompletedProcess[str]:
+    variables = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    return subprocess.run(  # noqa: S603 - fixed commands
+        command, capture_output=True, text=True, check=False, env=variables
+    )
+
+
+async def selftest(config: SandboxConfig) -> dict[str, Any]:
+    """Try everything once.
+
+    The report has ``backend``, ``env``, ``machine``, ``ok`` and ``checks``: a list of ``{name, ok,
+    meaning, reason}``.
+    """
+    config = LIMITS.model_copy(update={"backend": config.backend, "env": config.env})
+    if config.backend == "unsafe":
+        raise SandboxError("sandbox=unsafe has no controls to test")
+    checks: list[dict[str, Any]] = []
+
+    def note(name: str, meaning: str, reason: str | None) -> None:
+        checks.append({"name": name, "ok": reason is None, "meaning": meaning, "reason": reason})
+
+    async with get_sandbox(config) as sandbox:
+        found = await sandbox.call("sandbox.inside.probe", "probe", timeout=60)
+        for control, meaning in CONTROLS.items():
+            name, ended = control.__name__, found.outcome is Outcome.OK
+            note(name, meaning, found.result[name] if ended else found.error)
+        for name, trial in yaml.safe_load(TRIALS.read_text()).items():
+            if "before" in trial:
+                await sandbox.run(trial["before"], "", timeout=10)
+            code, seconds = trial["code"], trial.get("seconds", 30)
+            done = await sandbox.run(code, "f" if "def f" in code else "", timeout=seconds)
+            reason = None if done.outcome == trial["ends"] else f"{done.outcome}: {done.error}"
+            note(name, trial.get("meaning", f"ends as {trial['ends']}"), reason)
+        tier, how = sandbox.tier, COUNTED if sandbox.memory_counted else WATCHED
+        checks[[check["name"] for check in checks].index("memory")]["meaning"] += how
+    return {
+        "backend": tier,
+        "env": config.env,
+        "machine": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "ok": all(check["ok"] for check in checks),
+        "checks": checks,
+    }
 
 
 def _build(config: Build) -> int:
@@ -85,25 +160,6 @@ def _engines(backend: str) -> list[docker.Engine]:
     return [docker.require(backend)] if backend in ENGINES else []
 
 
-async def _run(config: Run) -> int:
-    if not config.file.is_file():
-        raise UsageError(f"no file {config.file}")
-    code = config.file.read_text(encoding="utf-8")
-    sandbox = get_sandbox(config.model_copy(update={"workers": 1}))
-    with console.status("starting the sandbox"):
-        await sandbox.__aenter__()
-    async with sandbox:
-        done = await sandbox.run(code, config.entry, timeout=config.timeout)
-    sys.stdout.write(printable(done.stdout))
-    sys.stderr.write(printable(done.stderr))
-    if config.entry and done.outcome is Outcome.OK:
-        print(printable(represent(done.result, _SHOWN)))
-    if done.error:
-        console.print(printable(done.error), style="red", markup=False, highlight=False)
-    console.print(f"{done.outcome} in {done.seconds:.2f} s ({done.tier})", highlight=False)
-    return 0 if done.outcome is Outcome.OK else 1
-
-
 async def _selftest(config: Selftest) -> int:
     with console.status("trying every control and limit"):
         report = await selftest(config)
@@ -122,9 +178,8 @@ async def _selftest(config: Selftest) -> int:
 
 _PROGRAM = "python -m sandbox"
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
-    "install": Command(f"{_PROGRAM} install", "Make isolation work here.", Nothing, _install),
+    "install": Command(f"{_PROGRAM} install", "Make isolation work here.", Nothing, install),
     "build": Command(f"{_PROGRAM} build", "Make an environment and its image.", Build, _build),
-    "run": Command(f"{_PROGRAM} run", "Run a script of yours, isolated.", Run, _run),
     "selftest": Command(f"{_PROGRAM} selftest", "Try every control.", Selftest, _selftest),
 }
 

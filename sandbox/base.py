@@ -88,6 +88,20 @@ class Execution:
     left: tuple[str, ...] = ()  # a line for each file there that is not handed over
 
 
+@dataclass(frozen=True)
+class Job:
+    """What :meth:`Sandbox.run` is asked for: source, or without an entry an order.
+
+    An order asks for a call (`sandbox.shipping`).
+    """
+
+    code: bytes
+    entry: str | None
+    timeout: float = 30.0
+    mounts: Sequence[Mount] = ()
+    collect: bool = False
+
+
 class Sandbox(ABC):
     """Runs untrusted code in isolation. Safe for concurrent use from one event loop."""
 
@@ -111,7 +125,7 @@ class Sandbox(ABC):
         the sandbox failed even after a retry; a fault of the code is an ``Execution``.
         """
         source = code.encode("utf-8", "surrogatepass")
-        return await self._execute(source, entry or "", timeout, mounts, collect=collect)
+        return await self._execute(Job(source, entry or "", timeout, mounts, collect))
 
     async def call(
         self,
@@ -134,19 +148,11 @@ class Sandbox(ABC):
         from sandbox import shipping  # noqa: PLC0415 -- reads sources: only where something is called
 
         order = shipping.order(module, function, arguments)
-        return await self._execute(order, None, timeout, mounts, collect=collect)
+        return await self._execute(Job(order, None, timeout, mounts, collect))
 
     @abstractmethod
-    async def _execute(
-        self,
-        code: bytes,
-        entry: str | None,
-        timeout: float,
-        mounts: Sequence[Mount],
-        *,
-        collect: bool,
-    ) -> Execution:
-        """See `run`; without an entry, ``code`` is an order (`sandbox.shipping`)."""
+    async def _execute(self, job: Job) -> Execution:
+        """See `run`."""
 
     @abstractmethod
     async def close(self) -> None:

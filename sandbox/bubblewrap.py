@@ -1,26 +1,32 @@
-"""Isolation without a container engine: bubblewrap around a fork server (Linux).
+"""Workers as processes of this machine (Linux): under bubblewrap, or with nothing around them.
 
-The worker sees the system's libraries, the interpreter and the environment, all read-only, and
-nothing else. It keeps CAP_SYS_ADMIN in its own user namespace, with which it gives every child
-namespaces of its own; the child loses it before the code starts.
+Under bubblewrap the worker sees the system's libraries, the interpreter and the environment, all
+read-only, and nothing else. It keeps CAP_SYS_ADMIN in its own user namespace, with which it gives
+every child namespaces of its own; the child loses it before the code starts.
+
+``unsafe`` isolates nothing, and is used by name only: where nothing else can run and the code is
+trusted, and as the floor that ``python -m tests.bench.sandbox`` measures the others by.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from sandbox import bytecode, cgroups, environments, launcher, overlays
+from sandbox import bytecode, cgroups, environments, launcher
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.inputs import INPUTS_LIMIT
-from sandbox.worker import LOADER, Channel, ProcessChannel
+from sandbox.worker import LOADER, Channel
 
 SYSTEM_FOLDERS = ("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec",
                   "/usr/share/zoneinfo", "/bin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache",
@@ -31,6 +37,10 @@ HASH_SEED = 0  # the order of a set is the same in every run, on every machine
 FORK_SERVER_MB = 512  # the libraries in memory, next to what a run may use
 #: Where user ids of throw-away workers begin when the host is root: far from any real account.
 FIRST_USER = 1_900_000_000
+WARNING = (
+    "sandbox=unsafe isolates nothing: the code runs as you, can read your files, use your network"
+    " and outlive its timeout. Use it only for code that you trust."
+)
 LAUNCH = (
     f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r});"
     " from sandbox.launcher import main; main()"
@@ -56,53 +66,99 @@ def child_environment(config: SandboxConfig) -> dict[str, str]:
     }
 
 
+class ProcessChannel(Channel):
+    """A channel to a process of this machine."""
+
+    def __init__(self, process: asyncio.subprocess.Process, after: Callable[[], object]) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        super().__init__(process.stdout, process.stdin)
+        self._process, self._after = process, after
+        self._follower = asyncio.create_task(self._follow(process.stderr))
+
+    @classmethod
+    async def open(
+        cls, command: Sequence[str], environment: dict[str, str], folder: Path,
+        after: Callable[[], object],
+    ) -> Self:  # fmt: skip
+        """Start ``command`` in a process group of its own; ``after`` it has ended, clean up."""
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, cwd=folder,
+            start_new_session=True,
+        )  # fmt: skip
+        return cls(process, after)
+
+    async def _follow(self, stream: asyncio.StreamReader) -> None:
+        while part := await stream.read(4096):
+            self._said(part)
+
+    @property
+    def pid(self) -> int:
+        """The process at the host's end."""
+        return self._process.pid
+
+    async def close(self) -> str:
+        """See :class:`sandbox.worker.Channel`."""
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        await self._process.wait()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._follower, 2.0)
+        transport = getattr(self._process, "_transport", None)
+        if transport is not None:  # closes its pipes now, not at garbage collection
+            transport.close()
+        await asyncio.to_thread(self._after)
+        return self._last_words
+
+
 class Bubblewrap:
     """Opens workers under bubblewrap, as the user, or as nobody in particular when root."""
 
     tier = "bubblewrap"
     jail = "namespace"
 
-    def __init__(self, config: SandboxConfig) -> None:
-        self._config = config
+    def __init__(
+        self, config: SandboxConfig, environment: environments.Environment | None = None
+    ) -> None:
+        self._config, self._environment = config, environment
 
     async def open(self) -> tuple[Channel, dict[str, Any]]:
         """See :class:`sandbox.worker.Backend`."""
-        require()
-        environment = await asyncio.to_thread(self.prepare)
+        program = require()
+        environment = self._environment
+        if environment is None:
+            environment = await asyncio.to_thread(self.prepare)
         limit = (self._config.memory_mb + FORK_SERVER_MB) * 1024**2 + INPUTS_LIMIT
         group = cgroups.make(limit, self._config.options.get("cgroup"))
         joined = [group / "cgroup.procs", *cgroups.files(group)] if group else []
-        command = self._jailed(environment, ["-s", "-P", "-c", LOADER], "\n".join(map(str, joined)))
-        after = partial(cgroups.remove, group) if group else lambda: None
-        channel = await ProcessChannel.open(command, {}, Path("/"), after)
-        return channel, {
-            "cgroup": list(launcher.CGROUP_FDS) if group else [],
-            "own": overlays.INSIDE if environment.own else "",
-        }
-
-    def prepare(self, *, say: Callable[[str], None] = lambda _: None) -> environments.Environment:
-        """Build the environment and compile its packages, unless that is done."""
-        environment = environments.build(self._config.env, say=say)
-        bytecode.precompile(environment, lambda words: self._jailed(environment, words))
-        return environment
-
-    def _jailed(
-        self, environment: environments.Environment, arguments: Sequence[str], joined: str = ""
-    ) -> list[str]:
-        """The command that runs the environment's interpreter isolated, in a cgroup's files."""
         sources = [environment.folder, *filter(None, [environment.own])]
         if environment.base != environments.SYSTEM:
             sources += [environment.prefix / "lib", environment.prefix / "bin"]
         root = os.geteuid() == 0
         shown = [f"@{index}" if root else str(path) for index, path in enumerate(sources)]
-        command = [*self._command(require(), environment, shown), *arguments]
+        command = [*self._command(program, environment, shown), "-s", "-P", "-c", LOADER]
         if root or joined:
             hidden = list(map(str, sources)) if root else []
             command = [
                 sys.executable, "-I", "-S", "-c", LAUNCH, str(os.getpid()),
-                str(FIRST_USER + os.getpid()), joined, str(len(hidden)), *hidden, *command,
+                str(FIRST_USER + os.getpid()), "\n".join(map(str, joined)), str(len(hidden)),
+                *hidden, *command,
             ]  # fmt: skip
-        return command
+        after = partial(cgroups.remove, group) if group else lambda: None
+        channel = await ProcessChannel.open(command, {}, Path("/"), after)
+        return channel, {
+            "cgroup": list(launcher.CGROUP_FDS) if group else [],
+            "own": environments.IN_FRONT if environment.own else "",
+        }
+
+    def prepare(self, *, say: Callable[[str], None] = lambda _: None) -> environments.Environment:
+        """Build the environment and compile its packages, unless that is done."""
+        environment = environments.build(self._config.env, say=say)
+        bytecode.precompile(environment, Bubblewrap(self._config, environment))
+        return environment
 
     def _command(
         self, program: str, environment: environments.Environment, shown: list[str]
@@ -118,7 +174,7 @@ class Bubblewrap:
                 command += ["--symlink", str(path.readlink()), name]
             elif path.exists():
                 command += ["--ro-bind", name, name]
-        places = [overlays.INSIDE] if environment.own else []
+        places = [environments.IN_FRONT] if environment.own else []
         places += [f"{environment.base}/{name}" for name in ("lib", "bin")]
         for source, place in zip(shown[1:], places, strict=False):
             command += ["--ro-bind", source, place]
@@ -144,6 +200,36 @@ class Bubblewrap:
         for key, value in variables.items():
             command += ["--setenv", key, value]
         return [*command, "--chdir", "/", "/env/bin/python"]
+
+
+class Unsafe:
+    """Opens plain processes."""
+
+    tier = "unsafe"
+    jail = "none"
+
+    def __init__(self, config: SandboxConfig) -> None:
+        self._config = config
+
+    async def open(self) -> tuple[Channel, dict[str, Any]]:
+        """See :class:`sandbox.worker.Backend`."""
+        if sys.platform != "linux":
+            raise SandboxError("the fork server needs Linux; install Docker instead")
+        environment = await asyncio.to_thread(environments.build, self._config.env)
+        scratch = Path(tempfile.mkdtemp(prefix="matsmith-unsafe-"))
+        variables = child_environment(self._config) | {
+            "PATH": f"{environment.folder}/bin:/usr/bin:/bin",
+            "HOME": str(scratch),
+            "MPLCONFIGDIR": str(scratch),
+        }
+        command = [str(environment.folder / "bin/python"), "-s", "-P", "-c", LOADER]
+        after = partial(shutil.rmtree, scratch, ignore_errors=True)
+        channel = await ProcessChannel.open(command, variables, scratch, after)
+        return channel, {
+            "folder": str(scratch / "run"),
+            "inputs": str(scratch / "inputs"),
+            "own": str(environment.own or ""),
+        }
 
 
 def problem() -> str | None:

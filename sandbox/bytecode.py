@@ -1,107 +1,85 @@
 """Compiles the packages of an environment inside the isolation that will import them.
 
 Without bytecode a worker takes several times as long to start. The compiler reads foreign source,
-so it runs jailed and hands the bytes over; the host only writes them beside the sources, unread.
+so it runs as an answer does, and hands the bytes over; the host only writes them beside the
+sources, unread.
 """
 
 from __future__ import annotations
 
-import contextlib
-import json
+import asyncio
 import logging
 import os
-import struct
-import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO
 
 from filelock import FileLock
 
-from sandbox import overlays
-from sandbox.environments import Environment
+from sandbox.base import SandboxConfig
+from sandbox.environments import IN_FRONT, Environment
+from sandbox.pool import PooledSandbox
+from sandbox.worker import Backend
 
 log = logging.getLogger(__name__)
 STAMP = ".bytecode"
-SECONDS = 900  # for a whole environment; what is not compiled by then is compiled when imported
-MOST = 64 << 20  # bytes of one compiled module
-#: Reads names as JSON, writes each one's bytecode with its length before it (0: not Python).
+SECONDS = 300.0  # for one share; what is not compiled by then is compiled when imported
+SHARE = 50  # modules that are compiled together: a result has at most 16 MB
 COMPILER = """\
-import json, os, py_compile, resource, struct, sys
-resource.setrlimit(resource.RLIMIT_DATA, (2 << 30, 2 << 30))
-resource.setrlimit(resource.RLIMIT_FSIZE, (4 << 30, 4 << 30))
-out = os.fdopen(os.dup(1), "wb")
-for name in json.load(sys.stdin):
-    data = b""
+import py_compile
+def compiled(name):
     try:
-        py_compile.compile(os.path.join(sys.argv[1], name), cfile="/tmp/compiled", doraise=True)
-        with open("/tmp/compiled", "rb") as file:
-            data = file.read()
+        with open(py_compile.compile(name, cfile="/tmp/compiled", doraise=True), "rb") as file:
+            return file.read()
     except Exception:
-        pass
-    out.write(struct.pack(">I", len(data)) + data)
-out.flush()
+        return b""
 """
 
 
-def precompile(environment: Environment, jailed: Callable[[Sequence[str]], list[str]]) -> None:
+def precompile(environment: Environment, backend: Backend) -> None:
     """Write the bytecode of an environment's packages, unless it is there."""
     library = environment.packages.parent
+    tag = environment.python.replace("python", "cpython-").replace(".", "")
     places = [(environment.folder, library, f"/env/lib/{environment.python}")]
     if environment.own is not None and os.access(environment.own, os.W_OK):
         kept = environment.own / "__pycache__"  # replaced with the packages
         kept.mkdir(exist_ok=True)
-        places.append((kept, environment.own, overlays.INSIDE))
+        places.append((kept, environment.own, IN_FRONT))
     for folder, root, inside in places:
         stamp = folder / STAMP
         if stamp.exists() or not os.access(folder, os.W_OK):  # somebody else's cache
             continue
         with FileLock(stamp.with_suffix(".lock")):
             if not stamp.exists():
-                _precompile(environment, root, jailed(["-I", "-S", "-c", COMPILER, inside]))
+                targets = {
+                    f"{inside}/{source.relative_to(root).as_posix()}": source.parent
+                    / f"__pycache__/{source.stem}.{tag}.pyc"
+                    for source in sorted(root.rglob("*.py"))
+                }
+                log.info("compiling %d modules of %s, once", len(targets), environment.name)
+                asyncio.run(_compile(targets, backend))
                 stamp.touch()
 
 
-def _precompile(environment: Environment, root: Path, command: Sequence[str]) -> None:
-    tag = environment.python.replace("python", "cpython-").replace(".", "")
-    wanted = [
-        (source, source.parent / "__pycache__" / f"{source.stem}.{tag}.pyc")
-        for source in sorted(root.rglob("*.py"))
-    ]
-    wanted = [pair for pair in wanted if not pair[1].exists()]
-    if wanted:
-        log.info("compiling %d modules of %s, once", len(wanted), environment.name)
-    shares = [wanted[start :: os.cpu_count() or 1] for start in range(os.cpu_count() or 1)]
-    with ThreadPoolExecutor(len(shares)) as pool:
-        list(pool.map(lambda share: _compile(root, command, share), shares))
+async def _compile(targets: Mapping[str, Path], backend: Backend) -> None:
+    """Compile the sources, as the sandbox shows them, each to its target on the host."""
 
+    async def compile_share(names: Sequence[str]) -> None:
+        code = f"{COMPILER}\ndef main():\n    return list(map(compiled, {names!r}))\n"
+        done = await sandbox.run(code, "main", timeout=SECONDS)
+        found = done.result if isinstance(done.result, list) else []
+        for name, data in zip(names, found, strict=False):
+            if isinstance(data, bytes) and data:
+                _write(targets[name], data)
 
-def _compile(root: Path, command: Sequence[str], share: Sequence[tuple[Path, Path]]) -> None:
-    names = json.dumps([source.relative_to(root).as_posix() for source, _ in share])
-    with tempfile.TemporaryFile() as compiled:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            subprocess.run(  # noqa: S603 - our own isolation
-                command, input=names.encode(), stdout=compiled, stderr=subprocess.DEVNULL, env={},
-                cwd="/", timeout=SECONDS, check=False,
-            )  # fmt: skip
-        compiled.seek(0)
-        for (_, target), data in zip(share, _blobs(compiled), strict=False):
-            _write(target, data)
-
-
-def _blobs(stream: IO[bytes]) -> Iterator[bytes]:
-    """What the compiler sent; ends early when it died."""
-    while len(head := stream.read(4)) == 4:
-        size = struct.unpack(">I", head)[0]
-        if size > MOST or len(data := stream.read(size)) < size:
-            return
-        yield data
+    wanted, count = list(targets), len(targets) // SHARE + 1
+    config = SandboxConfig(workers=os.cpu_count() or 1)
+    async with PooledSandbox(backend, config, "") as sandbox:
+        await asyncio.gather(*(compile_share(wanted[start::count]) for start in range(count)))
 
 
 def _write(target: Path, data: bytes) -> None:
-    if not data or target.parent.is_symlink():
+    if target.parent.is_symlink():
         return
     target.parent.mkdir(exist_ok=True)
     target.parent.chmod(0o755)

@@ -30,7 +30,7 @@ import requests.exceptions
 from docker.models.containers import Container
 from docker.types import LogConfig, Ulimit
 
-from sandbox import environments, overlays
+from sandbox import environments
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.bubblewrap import FORK_SERVER_MB, child_environment
 from sandbox.inputs import INPUTS_LIMIT
@@ -172,18 +172,17 @@ def write_context(env: str, folder: Path) -> None:
             shutil.copy(wheel, folder / "wheels")
 
 
-class ContainerChannel:
+class ContainerChannel(Channel):
     """The attached streams of a container; stdout and stderr come multiplexed."""
 
     def __init__(
         self, container: Container, attached: Any,
         streams: tuple[asyncio.StreamReader, asyncio.StreamWriter],
     ) -> None:  # fmt: skip
+        super().__init__(*streams)
         self.container = container
         self._attached = attached  # closes the connection when it is collected
-        self._reader, self._writer = streams
         self._buffer = bytearray()
-        self._tail = bytearray()
 
     async def read(self, size: int) -> bytes:
         """See :class:`sandbox.worker.Channel`."""
@@ -194,18 +193,12 @@ class ContainerChannel:
         return data
 
     async def _receive(self) -> None:
-        stream, length = struct.unpack(">BxxxI", await self._reader.readexactly(8))
-        data = await self._reader.readexactly(length)
+        stream, length = struct.unpack(">BxxxI", await super().read(8))
+        data = await super().read(length)
         if stream == 1:
             self._buffer += data
         else:
-            self._tail += data
-            del self._tail[:-8192]
-
-    async def write(self, data: bytes) -> None:
-        """See :class:`sandbox.worker.Channel`."""
-        self._writer.write(data)
-        await self._writer.drain()
+            self._said(data)
 
     async def close(self) -> str:
         """See :class:`sandbox.worker.Channel`."""
@@ -215,7 +208,7 @@ class ContainerChannel:
                     await self._receive()
         self._writer.close()
         await asyncio.shield(asyncio.to_thread(self._remove))
-        return self._tail.decode(errors="replace").strip()
+        return self._last_words
 
     def _remove(self) -> None:
         with contextlib.suppress(*_ERRORS):  # gone already, or going: it removes itself
@@ -250,7 +243,7 @@ class Docker:
         connection.setblocking(False)
         streams = await asyncio.open_connection(sock=connection)
         channel = ContainerChannel(container, attached, streams)
-        return channel, {"own": overlays.INSIDE if own else ""}
+        return channel, {"own": environments.IN_FRONT if own else ""}
 
     def _start(self, image: str, own: Path | None) -> tuple[Container, Any]:
         client = self._engine.client
@@ -301,7 +294,7 @@ class Docker:
             "ipc_mode": "private",
             "read_only": True,
             # z: a label that containers may read, where SELinux asks for one
-            "volumes": {str(own): {"bind": overlays.INSIDE, "mode": "ro,z"}} if own else {},
+            "volumes": {str(own): {"bind": environments.IN_FRONT, "mode": "ro,z"}} if own else {},
             "cap_drop": ["ALL"],
             "cap_add": ["SETUID", "SETGID"],
             "security_opt": ["no-new-privileges"],

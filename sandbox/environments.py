@@ -6,7 +6,10 @@ cache, keyed by the content of the lock file and the Python version; building ag
 
 A name with a slash in it is the path of such a folder elsewhere (``matsmith environment`` makes
 one for a package of the user's own); its lock file may name wheels beside it. Or it is an
-*overlay* (``sandbox.overlays``): a folder of packages in front of one of these environments.
+*overlay*: ``overlay.json`` names one of these environments, and ``packages/`` beside it holds files
+that lie in front of it, which the sandbox shows read-only. Nothing of them is installed. Where
+``documented/`` lies there too, documents are read from that: the same packages with all that the
+sandbox must not show (docstrings, comments).
 
 Whoever wrote such a folder must not get code to run on the host by it: only wheels are unpacked,
 and no interpreter that would see them is started here. What has to run (compiling, warm-up,
@@ -26,24 +29,27 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock
 from platformdirs import user_cache_path
 
 from matsmith.core.terminal import printable
-from sandbox import overlays
 from sandbox.base import SandboxError
 
 ENVS = Path(__file__).parent / "envs"
 SYSTEM = "/usr"  # the base of a Python that the system's folders already show
+DESCRIPTION, PACKAGES, DOCUMENTED = "overlay.json", "packages", "documented"
+IN_FRONT = "/own"  # where the sandbox shows the packages of an overlay
 INSIDE = "inside.cfg"  # pyvenv.cfg as it must read inside
 STAMP = ".complete.json"
 OWN = "own files"
 #: In a project's folder, but none of its sources.
 UNWANTED = (".git", ".venv", "venv", "build", "dist", "*.egg-info", "__pycache__")
+_COMPILED = "__pycache__"
 _DOTTED = re.compile(r"[A-Za-z_]\w{0,99}(\.[A-Za-z_]\w{0,99}){0,9}")
 _VERSION = re.compile(r"\d+\.\d+(\.\d+)?")
 _PIN = re.compile(r"([A-Za-z0-9][\w.-]*)\s*==")
@@ -66,6 +72,25 @@ class Environment:
     def packages(self) -> Path:
         """The folder of the installed packages."""
         return self.folder / "lib" / self.python / "site-packages"
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """What lies in front of which environment: folders on the host, mostly one and the same."""
+
+    base: str
+    packages: Path
+    documented: Path
+
+    @property
+    def digest(self) -> str:
+        """Of the base's name, and of path and content of every file."""
+        digest = hashlib.sha256(self.base.encode())
+        for folder in dict.fromkeys((self.packages, self.documented)):
+            for path in _files(folder):
+                data, name = path.read_bytes(), path.relative_to(folder).as_posix()
+                digest.update(f"\0{name}\0{len(data)}\0".encode() + data)
+        return digest.hexdigest()
 
 
 def cache_folder() -> Path:
@@ -107,22 +132,62 @@ def overlay(
     if _DOTTED.fullmatch(name) is None:
         raise SandboxError(f"package {printable(name)!r}: the name of an import package is needed")
     lock_file(base)
-    content = overlays.digest_of(base, folder, documented or folder).encode() + warmup.encode()
-    key = hashlib.sha256(content).hexdigest()[:12]
+    content = Overlay(base, folder, documented or folder).digest + warmup
+    key = hashlib.sha256(content.encode()).hexdigest()[:12]
     target = cache_folder() / "overlays" / f"{name}-{key}"
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with FileLock(target.with_name(f"{target.name}.lock")):
-        if not (target / overlays.DESCRIPTION).is_file():
-            overlays.write(base, folder, target, warmup=warmup, documented=documented)
+        if not (target / DESCRIPTION).is_file():
+            write_overlay(base, folder, target, warmup=warmup, documented=documented)
     return str(target)
 
 
-def _overlay(name: str) -> overlays.Overlay | None:
+def write_overlay(
+    base: str, packages: Path, folder: Path, *, warmup: str = "", documented: Path | None = None
+) -> None:
+    """Describe an overlay in ``folder``, with a copy of the packages, replacing an earlier one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    unwanted = shutil.ignore_patterns(_COMPILED)
+    for name, source in ((PACKAGES, packages), (DOCUMENTED, documented)):
+        if source is not None and not list(_files(source)):
+            raise SandboxError(f"{printable(source)}: no package in there")
+        target = folder / name
+        shutil.rmtree(target, ignore_errors=True)
+        if source is not None:
+            shutil.copytree(source, target, ignore=unwanted, copy_function=shutil.copyfile)
+            for path in (target, *target.rglob("*")):  # whichever user reads it inside
+                path.chmod(0o755 if path.is_dir() else 0o644)
+    (folder / "warmup.py").write_text(warmup)
+    (folder / DESCRIPTION).write_text(json.dumps({"base": base}) + "\n")  # last: it is complete
+
+
+def _files(packages: Path) -> Iterator[Path]:
+    """Every file but bytecode, sorted; a link would be read on the host."""
+    for place, folders, files in os.walk(packages):
+        folders[:] = sorted(name for name in folders if name != _COMPILED)
+        paths = [Path(place, name) for name in (*folders, *sorted(files))]
+        for path in (packages, *paths):
+            if path.is_symlink() or not (path.is_file() or path.is_dir()):
+                raise SandboxError(f"{printable(path)}: only files and folders, no links")
+        yield from filter(Path.is_file, paths)
+
+
+def _overlay(name: str) -> Overlay | None:
     """The overlay of that name, ``None`` for an environment that is installed."""
     place = Path(name).expanduser().resolve()
-    return (
-        overlays.read(place) if "/" in name and (place / overlays.DESCRIPTION).is_file() else None
-    )
+    file, packages = place / DESCRIPTION, place / PACKAGES
+    if "/" not in name or not file.is_file():
+        return None
+    try:
+        base = json.loads(file.read_text(encoding="utf-8"))["base"]
+        if not isinstance(base, str) or "/" in base:  # only what comes with matsmith
+            raise TypeError  # noqa: TRY301
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        raise SandboxError(
+            f'{file}: not {{"base": NAME}}; make the environment again with `matsmith environment`'
+        ) from None
+    documented = place / DOCUMENTED if (place / DOCUMENTED).is_dir() else packages
+    return Overlay(base, packages, documented)
 
 
 def own_packages(name: str) -> Path | None:
@@ -188,32 +253,24 @@ def folder(name: str) -> Path:
 def build(name: str, *, say: Callable[[str], None] = lambda _: None) -> Environment:
     """Build the environment unless it is there; ``say`` is called with each line of progress."""
     target, found = folder(name), _overlay(name)
-    over = None if found is None else (found, build(found.base, say=say))
+    base = None if found is None else build(found.base, say=say)
     target.parent.mkdir(parents=True, exist_ok=True)
+    stamp = target / STAMP
     with FileLock(target.with_name(f"{target.name}.lock")):  # a second builder waits
-        if (environment := _load(name, target)) is None:
+        facts = json.loads(stamp.read_text()) if stamp.exists() else None
+        # The Python that it was made from may be gone.
+        if facts is None or not Path(facts["prefix"], "bin", facts["python"]).exists():
             shutil.rmtree(target, ignore_errors=True)
-            facts = _install(name, target, say) if over is None else _link(*over, target)
+            facts = _link(found, base, target) if found and base else _install(name, target, say)
             unfinished = target / "stamp.json"
             unfinished.write_text(json.dumps(facts, indent=1))
-            unfinished.rename(target / STAMP)  # last: a half-built environment has no stamp
-            environment = _load(name, target)
-    assert environment is not None
-    return environment if over is None else replace(over[1], name=name, own=over[0].packages)
+            unfinished.rename(stamp)  # last: a half-built environment has no stamp
+    if found is not None and base is not None:
+        return replace(base, name=name, own=found.packages)
+    return Environment(name, target, Path(facts["prefix"]), facts["base"], facts["python"])
 
 
-def _load(name: str, target: Path) -> Environment | None:
-    """The environment, if it is complete, and the Python it was made from is still there."""
-    try:
-        facts = json.loads((target / STAMP).read_text())
-    except FileNotFoundError:
-        return None
-    there = Path(facts["prefix"], "bin", facts["python"]).exists()
-    found = Environment(name, target, Path(facts["prefix"]), facts["base"], facts["python"])
-    return found if there else None
-
-
-def _install(name: str, target: Path, say: Callable[[str], None]) -> dict[str, object]:
+def _install(name: str, target: Path, say: Callable[[str], None]) -> dict[str, Any]:
     lock = lock_file(name)
     options = build_options(name)
     if not lock.is_relative_to(ENVS):
@@ -226,13 +283,12 @@ def _install(name: str, target: Path, say: Callable[[str], None]) -> dict[str, o
     current = "{}.{}".format(*sys.version_info)
     interpreter = sys.executable if python in {None, current} else str(python)
     say(f"Python {python or current}")
-    uv(
-        ["venv", "--quiet", "--no-project", "--python", interpreter, str(target)],
-        hint=f"the environment {name!r} needs Python {python}: install it (for example"
+    hint = (
+        f"the environment {name!r} needs Python {python}: install it (for example"
         f" `uv python install {python}`) and run the command again"
-        if python
-        else "",
     )
+    make = ["venv", "--quiet", "--no-project", "--python", interpreter, str(target)]
+    uv(make, hint=hint if python else "")
     lines = (target / "pyvenv.cfg").read_text().splitlines()
     made = {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in lines)}
     prefix, version = str(Path(made["home"]).parent), made["version_info"].split(".")
@@ -251,9 +307,24 @@ def _install(name: str, target: Path, say: Callable[[str], None]) -> dict[str, o
     return {"prefix": prefix, "base": base, "python": name, "packages": _distributions(target)}
 
 
-def _link(found: overlays.Overlay, base: Environment, target: Path) -> dict[str, object]:
-    """Make the folder of an overlay: one ``site-packages`` that shows both, for who reads it."""
-    overlays.link(found, base.packages, target / base.packages.relative_to(base.folder))
+def _link(found: Overlay, base: Environment, target: Path) -> dict[str, Any]:
+    """Make the folder of an overlay: one ``site-packages`` that shows both, for who reads it.
+
+    It holds links to the own packages and to everything else in ``base``, as if installed.
+    """
+    shown: dict[str, Path] = {}
+    for path in (*sorted(base.packages.iterdir()), *sorted(found.documented.iterdir())):
+        if path.name in shown and path.name != _COMPILED:
+            raise SandboxError(
+                f"{printable(path)}: the environment {found.base!r} has a package of that name;"
+                " rename yours"
+            )
+        shown[path.name] = path
+    shown.pop(_COMPILED, None)
+    site = target / base.packages.relative_to(base.folder)
+    site.mkdir(parents=True)
+    for name, path in shown.items():
+        (site / name).symlink_to(path)
     facts = json.loads((base.folder / STAMP).read_text())
     return {**facts, "packages": _distributions(target) | {OWN: found.digest[:12]}}
 

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sandbox import bubblewrap, environments, unsafe
+from sandbox import bubblewrap, environments
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.pool import PooledSandbox
 from sandbox.worker import Backend
@@ -72,8 +72,8 @@ def _backend(config: SandboxConfig) -> Backend:
 
         return docker.Docker(docker.require(name), config)
     if name == "unsafe":
-        log.warning(unsafe.WARNING)
-        return unsafe.Unsafe(config)
+        log.warning(bubblewrap.WARNING)
+        return bubblewrap.Unsafe(config)
     bubblewrap.require()
     return bubblewrap.Bubblewrap(config)
 

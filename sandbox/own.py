@@ -28,7 +28,7 @@ from pydantic import BaseModel, Field
 
 from matsmith.core.command import Command
 from matsmith.core.terminal import printable
-from sandbox import environments, overlays
+from sandbox import environments
 from sandbox.base import Mount, Outcome, SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
 
@@ -108,7 +108,7 @@ def make(
         _clear(out)
         wheel, found = built[0], []
         if looked_at is not None:
-            found = _overlay(wheel, looked_at, out, Path(temporary) / "files", say)
+            found = _put_in_front(wheel, looked_at, out, Path(temporary) / "files", say)
             if not found:
                 return [f"{out}: {wheel.name} in front of {looked_at}, which has what it needs"]
         say("choosing versions")
@@ -132,13 +132,13 @@ def project_name(project: Path) -> str:
 def _clear(out: Path) -> None:
     """Remove what an earlier call wrote: it could have been the other kind."""
     out.mkdir(parents=True, exist_ok=True)
-    for name in (overlays.DESCRIPTION, "requirements.lock", "requirements.in", "python"):
+    for name in (environments.DESCRIPTION, "requirements.lock", "requirements.in", "python"):
         (out / name).unlink(missing_ok=True)
-    for name in ("wheels", overlays.PACKAGES):
+    for name in ("wheels", environments.PACKAGES):
         shutil.rmtree(out / name, ignore_errors=True)
 
 
-def _overlay(
+def _put_in_front(
     wheel: Path, base: str, out: Path, files: Path, say: Callable[[str], None]
 ) -> list[str]:
     """Make ``out`` an overlay on ``base``; returns what stands against it, if anything does."""
@@ -148,7 +148,8 @@ def _overlay(
     unpack(wheel, files)
     found = obstacles(wheel, files, installed)
     if not found:
-        overlays.write(base, files, out, warmup='"""Imported ahead of a run: nothing more."""\n')
+        warmup = '"""Imported ahead of a run: nothing more."""\n'
+        environments.write_overlay(base, files, out, warmup=warmup)
     return found
 
 
@@ -190,18 +191,27 @@ def obstacles(wheel: Path, files: Path, base: environments.Environment) -> list[
 
 def _pin(wheel: str, base: str | None, out: Path) -> None:
     """Write the lock file that holds the wheel, what it needs, and the packages of ``base``."""
-    wanted, warmup = [wheel], ""
-    constraints = ["--only-binary", ":all:"]
+    wanted, warmup = [wheel], '"""Nothing is imported ahead of a run."""\n'
+    options = ["--only-binary", ":all:"]
     if base is not None:
         lock = environments.lock_file(base)
         wanted += (lock.parent / "requirements.in").read_text().split("\n")
-        constraints = [*environments.build_options(base), "--constraint", str(lock)]
-        warmup = environments.warmup(base)
+        options = [*environments.build_options(base), "--constraint", str(lock)]
+        warmup = environments.warmup(base) or warmup
         if (python := environments.wanted_python(base)) is not None:
             (out / "python").write_text(python + "\n")
-    (out / "requirements.in").write_text("\n".join(wanted).strip() + "\n")
-    _resolve(out, constraints)
-    (out / "warmup.py").write_text(warmup or '"""Nothing is imported ahead of a run."""\n')
+    _lock(out, wanted, options, warmup)
+
+
+def _lock(folder: Path, wanted: Sequence[str], options: Sequence[str], warmup: str = "") -> None:
+    """Write an environment's folder: what is wanted, and what that is in which versions."""
+    folder.mkdir(exist_ok=True)
+    (folder / "requirements.in").write_text("\n".join(wanted).strip() + "\n")
+    (folder / "requirements.lock").unlink(missing_ok=True)
+    resolve = ["pip", "compile", "--quiet", "--generate-hashes", "--no-emit-index-url"]
+    resolve += ["--no-header", *options, "requirements.in", "--output-file", "requirements.lock"]
+    environments.uv(resolve, folder)
+    (folder / "warmup.py").write_text(warmup)
 
 
 def _project(project: Path) -> tuple[str, Mapping[str, Any]]:
@@ -219,7 +229,7 @@ async def _build_inside(project: Path, system: Mapping[str, Any], tools: Path) -
     backend = str(system.get("build-backend", "setuptools.build_meta:__legacy__"))
     paths = [str(path) for path in system.get("backend-path", [])]
     while True:
-        _tools(tools, requires)
+        _lock(tools, requires, ["--no-annotate", "--only-binary", ":all:"])
         config = SandboxConfig(
             env=str(tools), workers=1, memory_mb=4096, disk_mb=1024, options={"warmup": False}
         )
@@ -241,20 +251,6 @@ async def _build_inside(project: Path, system: Mapping[str, Any], tools: Path) -
                 return name, wheel
             case _:
                 raise SandboxError(f"project={project.name}: the build gave no wheel")
-
-
-def _tools(folder: Path, requires: Sequence[str]) -> None:
-    folder.mkdir(exist_ok=True)
-    (folder / "requirements.in").write_text("\n".join(requires) + "\n")
-    (folder / "warmup.py").write_text("")
-    (folder / "requirements.lock").unlink(missing_ok=True)
-    _resolve(folder, ["--no-annotate", "--only-binary", ":all:"])
-
-
-def _resolve(folder: Path, options: Sequence[str]) -> None:
-    resolve = ["pip", "compile", "--quiet", "--generate-hashes", "--no-emit-index-url"]
-    resolve += ["--no-header", *options, "requirements.in", "--output-file", "requirements.lock"]
-    environments.uv(resolve, folder)
 
 
 class Options(BaseModel, extra="forbid"):

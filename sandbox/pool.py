@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
-from pathlib import Path
+from functools import lru_cache
 from typing import Self
 
 from matsmith.core.terminal import printable
 from sandbox import shipping
-from sandbox.base import Execution, Mount, Outcome, Sandbox, SandboxConfig, SandboxError
+from sandbox.base import Execution, Job, Outcome, Sandbox, SandboxConfig, SandboxError
 from sandbox.inputs import Inputs, check_targets, signature
 from sandbox.inside import probe
-from sandbox.worker import SIGKILLED, Backend, Job, Worker, WorkerError
+from sandbox.worker import SIGKILLED, Backend, Placed, Worker, WorkerError
 
 log = logging.getLogger(__name__)
 RECYCLE_AFTER = 2000  # runs; a container shares more state between runs than namespaces do
@@ -50,7 +49,7 @@ class PooledSandbox(Sandbox):
         self._proof = asyncio.Lock()
         self._proven = False
         self._closed = False
-        self._inputs: dict[Path, tuple[object, Inputs]] = {}
+        self._read = lru_cache(KEPT_INPUTS)(lambda source, _: Inputs.read(source))
 
     @property
     def memory_counted(self) -> bool:
@@ -65,21 +64,14 @@ class PooledSandbox(Sandbox):
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def _execute(
-        self,
-        code: bytes,
-        entry: str | None,
-        timeout: float,
-        mounts: Sequence[Mount],
-        *,
-        collect: bool,
-    ) -> Execution:
-        targets = check_targets(mounts, collect=collect)
-        read = (self._read(mount.source) for mount in mounts)
-        job = Job(code, entry, timeout, tuple(zip(read, targets, strict=True)), collect)
+    async def _execute(self, job: Job) -> Execution:
+        targets = check_targets(job.mounts, collect=job.collect)
+        sources = [mount.source for mount in job.mounts]
+        inputs = [self._read(source, signature(source)) for source in sources]
+        placed = list(zip(inputs, targets, strict=True))
         async with self._slots:
             try:
-                done = await self._once(job)
+                done = await self._once(job, placed)
             except WorkerError as error:
                 log.warning("a %s worker failed, trying again: %s", self.tier, printable(error))
             else:
@@ -89,7 +81,7 @@ class PooledSandbox(Sandbox):
                 # this machine, or a person.
                 log.warning("a run was killed from outside, trying again")
             try:
-                return await self._once(job)
+                return await self._once(job, placed)
             except WorkerError as error:
                 return await self._blame(error)
 
@@ -121,17 +113,17 @@ class PooledSandbox(Sandbox):
         self._busy.clear()
         await asyncio.gather(*(worker.close() for worker in workers))
 
-    async def _once(self, job: Job) -> Execution:
+    async def _once(self, job: Job, inputs: Placed = ()) -> Execution:
         if self._closed:
             raise SandboxError("the sandbox is closed; get a new one from get_sandbox")
         worker = self._idle.pop() if self._idle else await self._start()
-        if not worker.fits(job.inputs):
+        if not worker.fits(inputs):
             await worker.close()
             worker = await self._start()
         self._busy.add(worker)
         kept = False
         try:
-            execution = await worker.run(job)
+            execution = await worker.run(job, inputs)
             worn = worker.runs >= self._recycle_after or not worker.clean
             kept = not worn and worker in self._busy
         finally:  # also when this task is cancelled: the state of the worker is unknown then
@@ -166,11 +158,3 @@ class PooledSandbox(Sandbox):
                     )
                 self._proven = True
         return worker
-
-    def _read(self, source: Path) -> Inputs:
-        state = signature(source)
-        if self._inputs.get(source, (None,))[0] != state:
-            if len(self._inputs) >= KEPT_INPUTS:
-                self._inputs.clear()
-            self._inputs[source] = state, Inputs.read(source)
-        return self._inputs[source][1]

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
 import signal
 import struct
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol, Self
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 from sandbox import shipping
-from sandbox.base import Execution, Outcome, SandboxConfig, SandboxError
+from sandbox.base import Execution, Job, Outcome, SandboxConfig, SandboxError
 from sandbox.inputs import INPUTS_LIMIT, Inputs
 from sandbox.inside import shipped
 from sandbox.inside.tagged import FLOOD, WireError, decode
@@ -46,79 +44,42 @@ MAX_HEADER = 1 << 16
 AT_ONCE = 1 << 16  # bytes of an answer that are decoded in less time than another thread costs
 
 
+Placed = Sequence[tuple[Inputs, str]]
+
+
 class WorkerError(Exception):
     """A worker died or broke the protocol: infrastructure, never the code's doing."""
 
 
-class Channel(Protocol):
-    """A byte stream to and from a fork server."""
+class Channel(ABC):
+    """A byte stream to and from a fork server.
+
+    Reading and writing raise ``OSError`` or ``EOFError`` when it is gone.
+    """
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+        self._tail = bytearray()
 
     async def read(self, size: int) -> bytes:
-        """Exactly ``size`` bytes; raises ``EOFError`` or ``OSError`` when it is gone."""
+        """Exactly ``size`` bytes."""
+        return await self._reader.readexactly(size)
 
     async def write(self, data: bytes) -> None:
-        """Send everything; raises ``OSError`` when the other end is gone."""
+        """Send everything."""
+        self._writer.write(data)
+        await self._writer.drain()
 
+    @abstractmethod
     async def close(self) -> str:
         """Kill everything behind the channel; returns what it last wrote to its stderr."""
 
-
-class ProcessChannel:
-    """A channel to a process of this machine."""
-
-    def __init__(self, process: asyncio.subprocess.Process, after: Callable[[], object]) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        self._process, self._after = process, after
-        self._stdin, self._stdout = process.stdin, process.stdout
-        self._tail = bytearray()
-        self._reader = asyncio.create_task(self._follow(process.stderr))
-
-    @classmethod
-    async def open(
-        cls, command: Sequence[str], environment: dict[str, str], folder: Path,
-        after: Callable[[], object],
-    ) -> Self:  # fmt: skip
-        """Start ``command`` in a process group of its own; ``after`` it has ended, clean up."""
-        pipe = asyncio.subprocess.PIPE
-        process = await asyncio.create_subprocess_exec(
-            *command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, cwd=folder,
-            start_new_session=True,
-        )  # fmt: skip
-        return cls(process, after)
-
-    async def _follow(self, stream: asyncio.StreamReader) -> None:
-        while part := await stream.read(4096):
-            self._tail += part
-            del self._tail[:-8192]
+    def _said(self, data: bytes) -> None:
+        self._tail += data
+        del self._tail[:-8192]
 
     @property
-    def pid(self) -> int:
-        """The process at the host's end."""
-        return self._process.pid
-
-    async def read(self, size: int) -> bytes:
-        """See :class:`Channel`."""
-        return await self._stdout.readexactly(size)
-
-    async def write(self, data: bytes) -> None:
-        """See :class:`Channel`."""
-        self._stdin.write(data)
-        await self._stdin.drain()
-
-    async def close(self) -> str:
-        """See :class:`Channel`."""
-        if self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-        await self._process.wait()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._reader, 2.0)
-        transport = getattr(self._process, "_transport", None)
-        if transport is not None:  # closes its pipes now, not at garbage collection
-            transport.close()
-        await asyncio.to_thread(self._after)
+    def _last_words(self) -> str:
         return self._tail.decode(errors="replace").strip()
 
 
@@ -130,21 +91,6 @@ class Backend(Protocol):
 
     async def open(self) -> tuple[Channel, dict[str, Any]]:
         """Start a Python that runs ``LOADER``: the way to it, and settings that differ."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """What a worker is asked for, as :class:`sandbox.base.Sandbox` declares it.
-
-    ``code`` is source, or without an entry the order that `sandbox.server` reads; ``inputs`` are
-    files and the places where they are shown.
-    """
-
-    code: bytes
-    entry: str | None
-    timeout: float = 30.0
-    inputs: tuple[tuple[Inputs, str], ...] = ()
-    collect: bool = False
 
 
 class Worker:
@@ -190,15 +136,16 @@ class Worker:
             )
         return cls(channel, backend.tier, config, header)
 
-    async def run(self, job: Job) -> Execution:
-        """One execution; after a :class:`WorkerError` the worker must be closed."""
-        new = list(
-            {item.key: item for item, _ in job.inputs if item.key not in self._kept}.values()
-        )
+    async def run(self, job: Job, inputs: Placed = ()) -> Execution:
+        """One execution; after a :class:`WorkerError` the worker must be closed.
+
+        ``inputs`` are the files of the job's mounts, with the places where they are shown.
+        """
+        new = list({item.key: item for item, _ in inputs if item.key not in self._kept}.values())
         wall = self._config.wall(job.timeout)
         request = {
             "entry": job.entry, "timeout": job.timeout, "wall": wall, "collect": job.collect,
-            "mounts": [{"key": item.key, "target": target} for item, target in job.inputs],
+            "mounts": [{"key": item.key, "target": target} for item, target in inputs],
             "inputs": [
                 {"key": item.key, "files": [name for name, _ in item.files]} for item in new
             ],
@@ -220,11 +167,9 @@ class Worker:
             return self._execution(header, streams, job.timeout)
         return await asyncio.to_thread(self._execution, header, streams, job.timeout)
 
-    def fits(self, inputs: Sequence[tuple[Inputs, str]]) -> bool:
+    def fits(self, inputs: Placed) -> bool:
         """Whether the worker can keep these files next to those it already holds."""
-        sizes = dict(self._kept)
-        for item, _ in inputs:
-            sizes[item.key] = item.size
+        sizes = self._kept | {item.key: item.size for item, _ in inputs}
         return sum(sizes.values()) <= INPUTS_LIMIT
 
     async def close(self) -> str:

@@ -4,7 +4,7 @@ import pytest
 
 from docgen.__main__ import main
 from docgen.example_probe import use
-from sandbox.overlays import write
+from sandbox.environments import write_overlay
 from tests.endpoint import Endpoint, status, text
 
 SIZES = '''
@@ -129,5 +129,5 @@ def sizes(tmp_path):
     (packages / "brickwork").mkdir(parents=True)
     (packages / "brickwork/__init__.py").write_text("")
     (packages / "brickwork/sizes.py").write_text(SIZES)
-    write("live", packages, tmp_path / "env")
+    write_overlay("live", packages, tmp_path / "env")
     return tmp_path / "env"

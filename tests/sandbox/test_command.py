@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from sandbox import __main__ as program
-from sandbox import install
 from sandbox.__main__ import COMMANDS, main
 from sandbox.base import SandboxError
 from tests.sandbox.conftest import needs_bubblewrap

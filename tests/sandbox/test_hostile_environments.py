@@ -48,7 +48,7 @@ async def test_a_wheel_runs_in_the_sandbox_only(tmp_path, caplog):
 
 
 @needs_bubblewrap
-async def test_sources_that_cannot_be_compiled_do_not_stop_the_others(tmp_path):
+def test_sources_that_cannot_be_compiled_do_not_stop_the_others(tmp_path):
     files = {
         "good/__init__.py": "def f():\n    return 1\n",
         "good/old.py": "print 'Python 2'\n",

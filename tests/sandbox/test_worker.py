@@ -8,10 +8,10 @@ import time
 
 import pytest
 
-from sandbox.base import Outcome, SandboxConfig
+from sandbox.base import Job, Outcome, SandboxConfig
 from sandbox.inside.tagged import MAX_NODES
 from sandbox.server.bounds import frame
-from sandbox.worker import Job, Worker
+from sandbox.worker import Worker
 
 
 class Answering:
