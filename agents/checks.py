@@ -7,8 +7,7 @@ from typing import Any
 
 from sandbox.base import Execution, Outcome
 from sandbox.inside.formats import Format, kind_of, misfit, read_format
-from sandbox.inside.representation import represent
-from sandbox.inside.values import type_name
+from sandbox.inside.values import represent, type_name
 
 SHOWN_CHARACTERS = 4000  # of stdout, of a traceback, of the returned values in a record
 

@@ -25,7 +25,7 @@ from typing import Any, Self
 
 from sandbox import bytecode, cgroups, environments, launcher
 from sandbox.base import SandboxConfig, SandboxError
-from sandbox.inputs import INPUTS_LIMIT
+from sandbox.exchange import INPUTS_LIMIT
 from sandbox.worker import LOADER, Channel
 
 SYSTEM_FOLDERS = ("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec",

@@ -15,14 +15,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sandbox.base import SandboxError
-from sandbox.server.usage import Cgroup
+from sandbox.server.kernel import Cgroup
 
+MOUNT = Path("/sys/fs/cgroup")
 _NAME = "matsmith"
 _numbers = itertools.count()
 
 
 def files(group: Path) -> list[Path]:
-    """What the fork server reads (`sandbox.server.usage.Cgroup`)."""
+    """What the fork server reads (`sandbox.server.kernel.Cgroup`)."""
     return [group / name for name in Cgroup.FILES[0]]
 
 
@@ -69,21 +70,16 @@ def _make(parent: Path, limit: int) -> Path | None:
 
 def _parents() -> Iterator[Path]:
     try:
-        mounts = Path("/proc/self/mountinfo").read_text().splitlines()
-        own = Path("/proc/self/cgroup").read_text().splitlines()
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
     except OSError:
         return
-    path = next((line.removeprefix("0::") for line in own if line.startswith("0::")), None)
-    for line in mounts:
-        fields, _, kind = line.partition(" - ")
-        root, mount = fields.split()[3:5]
-        if path is None or kind.split()[0] != "cgroup2":
-            continue
-        if os.geteuid() == 0 and path == "/" and _hands_memory_down(Path(mount)):
-            yield Path(mount)
-        folder = Path(mount) / path.removeprefix(root).lstrip("/")  # only what is below is mounted
+    for path in (line.removeprefix("0::/") for line in lines if line.startswith("0::/")):
+        if os.geteuid() == 0 and not path and _hands_memory_down(MOUNT):
+            yield MOUNT
+        # In a container only what is below a part of the path is mounted: the rest is absent.
+        folder = MOUNT / path
         for parent in (folder, *folder.parents):
-            if not parent.is_relative_to(mount):
+            if not parent.is_relative_to(MOUNT):
                 break
             if _hands_memory_down(parent) and parent.stat().st_uid == os.geteuid() != 0:
                 yield parent

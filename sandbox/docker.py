@@ -33,7 +33,7 @@ from docker.types import LogConfig, Ulimit
 from sandbox import environments
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.bubblewrap import FORK_SERVER_MB, child_environment
-from sandbox.inputs import INPUTS_LIMIT
+from sandbox.exchange import INPUTS_LIMIT
 from sandbox.worker import LOADER, Channel
 
 DOCKERFILE = Path(__file__).parent / "Dockerfile"

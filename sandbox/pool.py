@@ -10,7 +10,7 @@ from typing import Self
 from matsmith.core.terminal import printable
 from sandbox import shipping
 from sandbox.base import Execution, Job, Outcome, Sandbox, SandboxConfig, SandboxError
-from sandbox.inputs import Inputs, check_targets, signature
+from sandbox.exchange import Inputs, check_targets, signature
 from sandbox.inside import probe
 from sandbox.worker import SIGKILLED, Backend, Placed, Worker, WorkerError
 

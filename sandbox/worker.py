@@ -9,14 +9,16 @@ import signal
 import struct
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
-from sandbox import shipping
+import yaml
+
+from sandbox import server, shipping
 from sandbox.base import Execution, Job, Outcome, SandboxConfig, SandboxError
-from sandbox.inputs import INPUTS_LIMIT, Inputs
+from sandbox.exchange import INPUTS_LIMIT, Inputs, read_report
 from sandbox.inside import shipped
 from sandbox.inside.tagged import FLOOD, WireError, decode
-from sandbox.outputs import read_report
 from sandbox.server.bounds import KEEP, OUT_BYTES, frame
 
 #: Reads the fork server's text (8 digits of length first) from stdin and becomes it.
@@ -36,6 +38,7 @@ found = Shipped({shipping.WITHIN!r})
 sys.meta_path.insert(0, found)
 __import__("sandbox.server.serve").server.serve.main(found)
 """.encode()
+CALLS = yaml.safe_load(Path(server.__path__[0], "calls.yaml").read_text())
 START_SECONDS = 180.0  # a cold import of the libraries on a slow disk
 GRACE_SECONDS = 30.0  # beyond the code's own wall time, for a machine under load
 KILLED_BY = "the code was killed by signal"
@@ -116,6 +119,7 @@ class Worker:
             "memory_mb": config.memory_mb,
             "max_processes": config.max_processes,
             "disk_mb": config.disk_mb,
+            "calls": CALLS,
         }
         channel, special = await backend.open()
         try:

@@ -16,7 +16,7 @@ from agents.assistant.file_probe import SITES
 from matsmith.core.errors import UsageError
 from matsmith.core.terminal import printable
 from sandbox.base import Mount, Outcome, Sandbox
-from sandbox.inputs import Inputs
+from sandbox.exchange import Inputs
 from sandbox.server.bounds import OUT
 
 #: Names that an input cannot have: the code's own, and where it writes.

@@ -15,7 +15,7 @@ from typing import Any
 
 from agents.assistant.answers import Value
 from agents.assistant.tracing import Trace
-from sandbox.outputs import valid
+from sandbox.exchange import valid
 
 LISTED = 12  # literals in a note
 TEXT = 40  # characters of a text that can be a datum

@@ -22,10 +22,9 @@ from agents.base import INFRASTRUCTURE, Step, Trajectory
 from agents.models import FAULTS
 from docgen.reading import spoken
 from sandbox.base import Execution, Outcome, Written
-from sandbox.inside.representation import represent
-from sandbox.inside.values import Element, EnumMember, Msonable, Species, is_scalar
+from sandbox.exchange import valid
+from sandbox.inside.values import Element, EnumMember, Msonable, Species, is_scalar, represent
 from sandbox.inside.values import plain as unwrapped
-from sandbox.outputs import valid
 
 SHOWN = 4000  # characters of a value
 ERROR = 2000  # of a traceback

@@ -23,7 +23,7 @@ from agents.budget import Meter
 from agents.episode import mounts_of
 from sandbox import environments
 from sandbox.base import SandboxError
-from sandbox.outputs import valid
+from sandbox.exchange import valid
 
 if TYPE_CHECKING:  # LangChain is slow to import
     from agents.runtime import Runtime

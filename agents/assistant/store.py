@@ -94,7 +94,7 @@ def write_files(folder: Path, files: Sequence[OutputFile | Written]) -> list[Pat
     """Write what a code made below a folder; returns the paths."""
     written = []
     for file in files:
-        path = folder / file.name  # a plain relative name: sandbox.outputs
+        path = folder / file.name  # a plain relative name: sandbox.exchange
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.write_bytes(file.data)
         written.append(path)

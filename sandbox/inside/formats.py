@@ -9,8 +9,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
-from sandbox.inside.representation import represent
-from sandbox.inside.values import Members, plain, type_name
+from sandbox.inside.values import Members, plain, represent, type_name
 
 SHOWN = 60  # characters of a key in a finding
 MAX_TEXT = 500  # characters of a format that are read

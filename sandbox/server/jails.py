@@ -16,16 +16,7 @@ from typing import Any, NoReturn
 
 from sandbox.inside.tagged import MB
 from sandbox.server import kernel
-from sandbox.server.kernel import check, libc, lock_down, mount, prctl, seccomp_program
-from sandbox.server.usage import (
-    Cgroup,
-    children,
-    held,
-    others,
-    processor_seconds,
-    sockets,
-    status,
-)
+from sandbox.server.kernel import Cgroup, check, children, libc, lock_down, mount, others, prctl
 
 RUN_FOLDER = "/tmp/run"  # noqa: S108 - a private tmpfs, or a folder of this run's user id
 INPUTS = "/inputs"
@@ -50,7 +41,7 @@ class Jail:
     def settle(self) -> None:
         """The libraries are warm: sockets that there are now stay, where nobody else makes any."""
         if self.filter:
-            self.sockets = sockets()
+            self.sockets = kernel.sockets()
 
     def fork(self) -> int:
         """Fork the process that becomes the child."""
@@ -77,7 +68,7 @@ class Jail:
 
     def processor(self) -> float:
         """Seconds of processor time of the run's processes, and of those they waited for."""
-        return sum(processor_seconds(pid) for pid in self.pids())
+        return sum(kernel.processor_seconds(pid) for pid in self.pids())
 
     def oom_kills(self) -> int:
         """How often the kernel killed for memory so far."""
@@ -102,7 +93,7 @@ class Jail:
         Nothing else outlives the last process, except what such messages hold as well.
         """
         deadline = time.monotonic() + COLLECT_SECONDS
-        while self.sockets is not None and sockets() > self.sockets:
+        while self.sockets is not None and kernel.sockets() > self.sockets:
             if time.monotonic() > deadline:
                 return False
             for end in socket.socketpair():
@@ -116,10 +107,10 @@ class Jail:
             os.symlink(source, target)
 
     def _limit(self) -> None:
-        baseline = int(status("VmData")) * 1024
+        baseline = int(kernel.status("VmData")) * 1024
         limits = {
             resource.RLIMIT_DATA: baseline + self.memory,
-            resource.RLIMIT_AS: int(status("VmSize")) * 1024 + ADDRESSES * self.memory,
+            resource.RLIMIT_AS: int(kernel.status("VmSize")) * 1024 + ADDRESSES * self.memory,
             resource.RLIMIT_FSIZE: self.disk,
             resource.RLIMIT_NOFILE: 256,
             resource.RLIMIT_CORE: 1,  # 0 would still start a program of the host that takes them
@@ -139,7 +130,9 @@ class NamespaceJail(Jail):
         super().__init__(config)
         if config.get("cgroup"):
             self.cgroup = Cgroup(config["cgroup"])
-        self.filter = seccomp_program(platform.machine(), counted=self.cgroup is not None)
+        self.filter = kernel.seccomp_program(
+            platform.machine(), config["calls"], counted=self.cgroup is not None
+        )
         self.own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
         kernel.conceal("/tmp")  # noqa: S108 - a tmpfs, which every run covers with its own
         self.known = set(os.listdir("/proc"))
@@ -184,14 +177,14 @@ class NamespaceJail(Jail):
         """
         if self.cgroup is not None:
             return super().used()
-        pids, queued = self.pids(), sockets() * SOCKET_BYTES
-        total = queued + sum(held(pid) for pid in pids)
+        pids, queued = self.pids(), kernel.sockets() * SOCKET_BYTES
+        total = queued + sum(kernel.held(pid) for pid in pids)
         if total <= self.memory:
             return total
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(int(pid), signal.SIGSTOP)
-        total = queued + sum(held(pid, shared=True) for pid in self.pids())
+        total = queued + sum(kernel.held(pid, shared=True) for pid in self.pids())
         if total <= self.memory:
             for pid in pids:
                 with contextlib.suppress(ProcessLookupError):
@@ -217,7 +210,7 @@ class UserJail(Jail):
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         super().__init__(config)
-        self.filter = seccomp_program(platform.machine())
+        self.filter = kernel.seccomp_program(platform.machine(), config["calls"])
         self.cgroup = Cgroup.here(("/sys/fs/cgroup", "/sys/fs/cgroup/memory"))
         # Containers share the kernel's count of processes per id: start somewhere else each time.
         self.user = self.FIRST + int.from_bytes(os.urandom(4), "big") % self.COUNT

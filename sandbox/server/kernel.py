@@ -1,12 +1,18 @@
-"""System calls: the filter of refused ones, mounts, capabilities."""
+"""The kernel: the filter of refused system calls, mounts, capabilities, what a run uses."""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
+import re
+import resource
 import shutil
 import struct
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+Calls = Mapping[str, Mapping[str, Sequence[Any]]]  # table -> name -> number by machine, or None
 libc = ctypes.CDLL(None, use_errno=True)
 NEWNS, NEWUTS, NEWIPC, NEWPID = 0x20000, 0x4000000, 0x8000000, 0x20000000
 ANY_NAMESPACE = 0x7E020000
@@ -18,53 +24,25 @@ PRIVATE = SAFE | 8  # nothing to execute either
 #: Machine -> (audit number, index into the table below).
 MACHINES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 #: First number after those that a machine has of its own: from there to those that both have
-#: (`SHARED`), and from `UNKNOWN` on, there is nothing that this file knows.
+#: (`SHARED`), and from `UNKNOWN` on, there is nothing that ``calls.yaml`` knows: absent too, as are
+#: the x32 calls of x86_64.
 GAP = {"x86_64": 335, "aarch64": 295}
 SHARED = 424
-#: Refused system calls: numbers on x86_64 and aarch64 (None: does not exist there).
-REFUSED: dict[str, tuple[int | None, int | None]] = {
-    "unshare": (272, 97), "setns": (308, 268), "mount": (165, 40), "umount2": (166, 39),
-    "pivot_root": (155, 41), "chroot": (161, 51), "open_tree": (428, 428),
-    "move_mount": (429, 429), "fsopen": (430, 430), "fsconfig": (431, 431),
-    "fsmount": (432, 432), "fspick": (433, 433), "mount_setattr": (442, 442),
-    "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271),
-    "pidfd_getfd": (438, 438), "kcmp": (312, 272), "bpf": (321, 280),
-    "perf_event_open": (298, 241), "io_uring_setup": (425, 425), "io_uring_enter": (426, 426),
-    "io_uring_register": (427, 427), "add_key": (248, 217), "request_key": (249, 218),
-    "keyctl": (250, 219), "userfaultfd": (323, 282), "kexec_load": (246, 104),
-    "kexec_file_load": (320, 294), "init_module": (175, 105), "finit_module": (313, 273),
-    "delete_module": (176, 106), "reboot": (169, 142), "swapon": (167, 224),
-    "swapoff": (168, 225), "acct": (163, 89), "quotactl": (179, 60), "quotactl_fd": (443, 443),
-    "iopl": (172, None), "ioperm": (173, None), "modify_ldt": (154, None),
-    "name_to_handle_at": (303, 264), "open_by_handle_at": (304, 265),
-    "shmget": (29, 194), "shmat": (30, 196), "semget": (64, 190), "msgget": (68, 186),
-    "mq_open": (240, 180), "settimeofday": (164, 170), "clock_settime": (227, 112),
-    "clock_adjtime": (305, 266), "adjtimex": (159, 171), "sethostname": (170, 161),
-    "setdomainname": (171, 162), "syslog": (103, 116), "fanotify_init": (300, 262),
-    "vhangup": (153, 58),
-}  # fmt: skip
-#: Absent, so that callers fall back: clone3 hides its flags from a filter, memory behind a
-#: memfd is counted in no process.
-ABSENT = {
-    "clone3": (435, 435), "memfd_create": (319, 279), "memfd_secret": (447, 447),
-    "io_setup": (206, 0),
-}  # fmt: skip
-#: The first number that this file knows nothing about: absent too, with all that follow, and so
-#: with the x32 calls of x86_64.
 UNKNOWN = 457
-SOCKET, SOCKETPAIR, CLONE, MMAP = (41, 198), (53, 199), (56, 220), (9, 222)
 EPERM, ENOMEM, EACCES, ENOSYS = 1, 12, 13, 38
 
 
-def seccomp_program(machine: str, *, counted: bool = True) -> bytes:
+def seccomp_program(machine: str, calls: Calls, *, counted: bool = True) -> bytes:
     """BPF instructions of the filter: AF_UNIX sockets only, no namespaces, no kernel doors.
 
-    Where the kernel does not count the memory of the run, shared anonymous memory is refused: it
-    can be held without standing in the account of any process.
+    ``calls`` is the content of ``calls.yaml``, which the host sends. Where the kernel does not
+    count the memory of the run, shared anonymous memory is refused: it can be held without standing
+    in the account of any process.
     """
     if machine not in MACHINES:
         raise RuntimeError(f"no seccomp filter for {machine}; known: {', '.join(MACHINES)}")
     audit, column = MACHINES[machine]
+    looked_at = {name: numbers[column] for name, numbers in calls["looked_at"].items()}
     load, equal, at_least, any_bit, ret = 0x20, 0x15, 0x35, 0x45, 0x06
     errno, allow, kill = 0x50000, 0x7FFF0000, 0x80000000
     program: list[tuple[int, int, int, int]] = [
@@ -76,18 +54,18 @@ def seccomp_program(machine: str, *, counted: bool = True) -> bytes:
     program += [(at_least, 0, 1, UNKNOWN), (ret, 0, 0, errno | ENOSYS)]
     program += [(at_least, 0, 2, GAP[machine]), (at_least, 1, 0, SHARED)]
     program += [(ret, 0, 0, errno | ENOSYS)]
-    for table, code in ((REFUSED, EPERM), (ABSENT, ENOSYS)):
-        for numbers in table.values():
+    for table, code in (("refused", EPERM), ("absent", ENOSYS)):
+        for numbers in calls[table].values():
             number = numbers[column]
             if number is not None:
                 program += [(equal, 0, 1, number), (ret, 0, 0, errno | code)]
-    for numbers in (SOCKET, SOCKETPAIR):
-        program += [(equal, 0, 4, numbers[column]), (load, 0, 0, 16), (equal, 1, 0, 1)]
+    for name in ("socket", "socketpair"):
+        program += [(equal, 0, 4, looked_at[name]), (load, 0, 0, 16), (equal, 1, 0, 1)]
         program += [(ret, 0, 0, errno | EACCES), (load, 0, 0, 0)]
     if not counted:
-        program += [(equal, 0, 5, MMAP[column]), (load, 0, 0, 40), (any_bit, 0, 2, 0x20)]
+        program += [(equal, 0, 5, looked_at["mmap"]), (load, 0, 0, 40), (any_bit, 0, 2, 0x20)]
         program += [(any_bit, 0, 1, 1), (ret, 0, 0, errno | ENOMEM), (load, 0, 0, 0)]
-    program += [(equal, 0, 4, CLONE[column]), (load, 0, 0, 16), (any_bit, 0, 1, ANY_NAMESPACE)]
+    program += [(equal, 0, 4, looked_at["clone"]), (load, 0, 0, 16), (any_bit, 0, 1, ANY_NAMESPACE)]
     program += [(ret, 0, 0, errno | EPERM), (load, 0, 0, 0), (ret, 0, 0, allow)]
     return b"".join(struct.pack("HBBI", *instruction) for instruction in program)
 
@@ -153,3 +131,117 @@ def lock_down(program: bytes) -> None:
     filter_ = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(buffer))
     holder = ctypes.create_string_buffer(filter_, len(filter_))
     prctl(22, 2, ctypes.addressof(holder))  # PR_SET_SECCOMP, MODE_FILTER
+
+
+class Cgroup:
+    """What the kernel counts for a worker: its processes with all that they hold in the kernel."""
+
+    #: Usage, its parts, kills: of version 2, and of version 1 (of containers).
+    FILES = (
+        ("memory.current", "memory.stat", "memory.events"),
+        ("memory.usage_in_bytes", "memory.stat", "memory.oom_control"),
+    )
+
+    def __init__(self, fds: list[int]) -> None:
+        self.usage, self.parts, self.events = fds
+        self.floor = 0
+
+    @classmethod
+    def here(cls, folders: tuple[str, ...]) -> Cgroup | None:
+        """Open the files in the first of the folders that has them."""
+        for folder in folders:
+            for names in cls.FILES:
+                paths = [os.path.join(folder, name) for name in names]
+                if all(map(os.path.exists, paths)):
+                    return cls([os.open(path, os.O_RDONLY | os.O_CLOEXEC) for path in paths])
+        return None
+
+    def begin(self) -> None:
+        """A run begins: what is in use now belongs to the worker."""
+        self.floor = self._held()
+
+    def used(self, limit: int) -> int:
+        """Bytes in use since :meth:`begin`; the file cache is left out where that matters."""
+        usage = int(os.pread(self.usage, 64, 0)) - self.floor
+        return usage if usage <= limit else self._held() - self.floor
+
+    def kills(self) -> int:
+        """How often the kernel killed for memory so far."""
+        return _fields(self.events).get("oom_kill", 0)
+
+    def _held(self) -> int:
+        parts = _fields(self.parts)
+        cache = parts.get("total_cache", parts.get("file", 0))  # with shared memory and tmpfs
+        shared = parts.get("total_shmem", parts.get("shmem", 0))
+        return int(os.pread(self.usage, 64, 0)) - (cache - shared)
+
+
+def _fields(fd: int) -> dict[str, int]:
+    lines = (line.split() for line in os.pread(fd, 1 << 16, 0).decode().splitlines())
+    return {name: int(value) for name, value in lines}
+
+
+def status(name: str) -> str:
+    """A field of /proc/self/status."""
+    with open("/proc/self/status") as lines:
+        return next(line.split()[1] for line in lines if line.startswith(name + ":"))
+
+
+def children(pid: str) -> list[str]:
+    """Processes that a process started, as /proc names them."""
+    found = []
+    with contextlib.suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{task}/children") as line:
+                found += line.read().split()
+    return found
+
+
+def others(known: set[str]) -> list[str]:
+    """Every process but those."""
+    return [name for name in os.listdir("/proc") if name.isdigit() and name not in known]
+
+
+def processor_seconds(pid: str) -> float:
+    """Processor time of a process, and of those that it waited for."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as line:
+        ticks = line.read().rpartition(b")")[2].split()[11:15]
+        return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+    return 0.0
+
+
+def waited_seconds() -> float:
+    """Processor time of every process that ended and was waited for, here or by such a one."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def held(pid: str, *, shared: bool = False) -> int:
+    """Bytes of pages and page tables; with ``shared``, of a page that several have, a part.
+
+    Of any thread, for the first one may have ended before the others. A process that ended holds
+    nothing; one that hides its pages owns them all.
+    """
+    with contextlib.suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            place = f"/proc/{pid}/task/{task}"
+            pages = _kilobytes(f"{place}/smaps_rollup", b"Pss") if shared else None
+            pages = _kilobytes(f"{place}/status", b"VmRSS") if pages is None else pages
+            if pages is not None:
+                return (pages + (_kilobytes(f"{place}/status", b"VmPTE") or 0)) * 1024
+    return 0
+
+
+def _kilobytes(path: str, name: bytes) -> int | None:
+    """A field of a file of /proc; ``None`` where it is not, or the process is gone."""
+    with contextlib.suppress(OSError), open(path, "rb") as file:
+        found = re.search(rb"^" + name + rb":\s*(\d+) kB$", file.read(), re.MULTILINE)
+        return int(found[1]) if found else None
+    return None
+
+
+def sockets() -> int:
+    """How many there are in this network namespace."""
+    with contextlib.suppress(OSError), open("/proc/net/sockstat") as lines:
+        return int(lines.readline().split()[2])
+    return 0

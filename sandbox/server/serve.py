@@ -23,7 +23,7 @@ from sandbox.inside.tagged import FLOOD, MB
 from sandbox.server.bounds import KEEP, OUT_BYTES, frame
 from sandbox.server.child import child
 from sandbox.server.jails import JAILS, Jail
-from sandbox.server.usage import waited_seconds
+from sandbox.server.kernel import waited_seconds
 
 WATCH_SECONDS = 0.05  # between two looks at a running child
 

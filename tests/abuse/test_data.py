@@ -12,7 +12,7 @@ from experiments.benchmarks.folder.benchmark import FolderBenchmark
 from experiments.benchmarks.question_format import QuestionError, data_files, question_folders
 from sandbox import environments
 from sandbox.base import Mount, SandboxError
-from sandbox.inputs import INPUTS_LIMIT, Inputs, check_targets
+from sandbox.exchange import INPUTS_LIMIT, Inputs, check_targets
 
 PACKAGE = "def f():\n    return 1\n"
 

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from sandbox.base import Mount, Outcome
+from sandbox.exchange import MAX_NAME, MAX_REPORT, read_report
 from sandbox.inside.tagged import MB
-from sandbox.outputs import MAX_NAME, MAX_REPORT, read_report
 from sandbox.server.bounds import OUT_BYTES, OUT_FILES
 from tests.abuse.conftest import Lab
 

@@ -6,9 +6,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from agents.checks import show
-from sandbox.inside.representation import represent
 from sandbox.inside.tagged import decode, dumps
-from sandbox.inside.values import Element, EnumMember, Members, Msonable, Opaque, Pairs, type_name
+from sandbox.inside.values import (
+    Element,
+    EnumMember,
+    Members,
+    Msonable,
+    Opaque,
+    Pairs,
+    represent,
+    type_name,
+)
 from tests.sandbox.test_tagged import values
 
 SLOW = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -18,10 +18,9 @@ from pymatgen.electronic_structure.core import Spin
 
 from agents.checks import show
 from sandbox.inside import tagged
-from sandbox.inside.representation import represent
 from sandbox.inside.tagged import WireError, decode, dumps
 from sandbox.inside.values import Element as Symbol
-from sandbox.inside.values import EnumMember, Members, Msonable, Opaque, Pairs
+from sandbox.inside.values import EnumMember, Members, Msonable, Opaque, Pairs, represent
 from sandbox.inside.values import Species as Ion
 
 SLOW = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
