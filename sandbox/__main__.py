@@ -58,11 +58,13 @@ def install(_: Nothing) -> int:
     """Install bubblewrap where no engine answers and it is missing."""
     with console.status("looking for Docker, podman, bubblewrap"):
         found = available()
-        console.print(f"isolation by {found[0]} works, nothing to install" if found else bubble())
+        console.print(
+            f"isolation by {found[0]} works, nothing to install" if found else install_bubblewrap()
+        )
     return 0
 
 
-def bubble() -> str:
+def install_bubblewrap() -> str:
     """Install bubblewrap by the system's package manager; returns the command that did it."""
     if shutil.which("bwrap"):
         raise SandboxError(str(bubblewrap.problem()))

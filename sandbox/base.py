@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
@@ -88,14 +88,19 @@ class Execution:
     left: tuple[str, ...] = ()  # a line for each file there that is not handed over
 
 
+class Call(NamedTuple):
+    """An order: a module of the project, a function of it, arguments."""
+
+    module: str
+    function: str
+    arguments: Sequence[Any] = ()
+
+
 @dataclass(frozen=True)
 class Job:
-    """What :meth:`Sandbox.run` is asked for: source, or without an entry an order.
+    """What :meth:`Sandbox.run` is asked for; a call has no entry."""
 
-    An order asks for a call (`sandbox.shipping`).
-    """
-
-    code: bytes
+    code: bytes | Call
     entry: str | None
     timeout: float = 30.0
     mounts: Sequence[Mount] = ()
@@ -145,9 +150,7 @@ class Sandbox(ABC):
         ``sandbox.inside`` (tagged JSON, comparison, formats) and what the environment has.
         Arguments travel as results do (`sandbox.inside.tagged`), and stay data. See also `run`.
         """
-        from sandbox import shipping  # noqa: PLC0415 -- reads sources: only where something is called
-
-        order = shipping.order(module, function, arguments)
+        order = Call(module, function, arguments)
         return await self._execute(Job(order, None, timeout, mounts, collect))
 
     @abstractmethod

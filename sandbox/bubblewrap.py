@@ -18,22 +18,21 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
+
+import yaml
 
 from sandbox import bytecode, cgroups, environments, launcher
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.exchange import INPUTS_LIMIT
 from sandbox.worker import LOADER, Channel
 
-SYSTEM_FOLDERS = ("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec",
-                  "/usr/share/zoneinfo", "/bin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache",
-                  "/etc/alternatives")  # fmt: skip
-_PATH = {"PATH": "/usr/bin:/bin"}
-_DEVICE_LINKS = {"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
-HASH_SEED = 0  # the order of a set is the same in every run, on every machine
+CONFINEMENT: Mapping[str, Any] = yaml.safe_load(
+    Path(__file__).with_name("confinement.yaml").read_text()
+)
 FORK_SERVER_MB = 512  # the libraries in memory, next to what a run may use
 #: Where user ids of throw-away workers begin when the host is root: far from any real account.
 FIRST_USER = 1_900_000_000
@@ -49,21 +48,9 @@ LAUNCH = (
 
 def child_environment(config: SandboxConfig) -> dict[str, str]:
     """The whole environment of the code, the same on every backend."""
-    return {
-        "PATH": "/env/bin:/usr/bin:/bin",
-        "LANG": "C.UTF-8",
-        "USER": "user",
-        "LOGNAME": "user",
-        "HOME": "/tmp",  # noqa: S108 - a tmpfs inside
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONHASHSEED": str(config.options.get("hash_seed", HASH_SEED)),
-        "MPLBACKEND": "agg",
-        "MPLCONFIGDIR": "/tmp",  # noqa: S108
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
-        "MALLOC_ARENA_MAX": "2",
-    }
+    seed = config.options.get("hash_seed")
+    variables: dict[str, str] = CONFINEMENT["environment"]
+    return variables if seed is None else variables | {"PYTHONHASHSEED": str(seed)}
 
 
 class ProcessChannel(Channel):
@@ -163,12 +150,8 @@ class Bubblewrap:
     def _command(
         self, program: str, environment: environments.Environment, shown: list[str]
     ) -> list[str]:
-        command = [
-            program, "--die-with-parent", "--new-session", "--unshare-all",
-            "--uid", "1000", "--gid", "1000", "--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN",
-            "--hostname", "sandbox",
-        ]  # fmt: skip
-        for name in SYSTEM_FOLDERS:
+        command = [program, *CONFINEMENT["bubblewrap"]]
+        for name in CONFINEMENT["shown"]:
             path = Path(name)
             if path.is_symlink() and path.is_dir():
                 command += ["--symlink", str(path.readlink()), name]
@@ -188,13 +171,13 @@ class Bubblewrap:
         command += ["--symlink", f"{environment.base}/bin/{environment.python}", "/env/bin/python"]
         for name in (environment.python, "python3"):
             command += ["--symlink", "python", f"/env/bin/{name}"]
-        for device in ("null", "full", "random", "urandom"):  # zero would give memory to nobody
+        for device in CONFINEMENT["devices"]:
             command += ["--dev-bind", f"/dev/{device}", f"/dev/{device}"]
-        for target, link in _DEVICE_LINKS.items():
+        for target, link in CONFINEMENT["links"].items():
             command += ["--symlink", link, f"/dev/{target}"]
         command += ["--proc", "/proc", "--tmpfs", "/tmp", "--dir", "/dev/shm", "--dir", "/inputs"]  # noqa: S108
         command += ["--remount-ro", "/"]
-        variables = child_environment(self._config)
+        variables = dict(child_environment(self._config))
         if any(environment.prefix.glob("lib/libpython3*.so*")):
             variables["LD_LIBRARY_PATH"] = f"{environment.base}/lib"
         for key, value in variables.items():
@@ -242,7 +225,12 @@ def problem() -> str | None:
     command = [program, "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "true"]
     try:
         tried = subprocess.run(  # noqa: S603 - a fixed command
-            command, capture_output=True, text=True, timeout=30, check=False, env=_PATH
+            command,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+            env={"PATH": "/usr/bin:/bin"},
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"bubblewrap fails to start: {error}"

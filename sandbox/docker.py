@@ -32,7 +32,7 @@ from docker.types import LogConfig, Ulimit
 
 from sandbox import environments
 from sandbox.base import SandboxConfig, SandboxError
-from sandbox.bubblewrap import FORK_SERVER_MB, child_environment
+from sandbox.bubblewrap import CONFINEMENT, FORK_SERVER_MB, child_environment
 from sandbox.exchange import INPUTS_LIMIT
 from sandbox.worker import LOADER, Channel
 
@@ -283,21 +283,12 @@ class Docker:
             "/inputs": f"{private},size={INPUTS_LIMIT * 2},mode=711",
         }
         ulimits = {"nofile": 1024, "nproc": 4096, "core": 1, "fsize": INPUTS_LIMIT}
-        return {
+        fixed: dict[str, Any] = CONFINEMENT["container"]
+        return fixed | {
             "labels": {LABEL: str(os.getpid())},
             "environment": child_environment(config),
-            "stdin_open": True,
-            "auto_remove": True,
-            "working_dir": "/",
-            "user": "0:0",
-            "network_mode": "none",
-            "ipc_mode": "private",
-            "read_only": True,
             # z: a label that containers may read, where SELinux asks for one
             "volumes": {str(own): {"bind": environments.IN_FRONT, "mode": "ro,z"}} if own else {},
-            "cap_drop": ["ALL"],
-            "cap_add": ["SETUID", "SETGID"],
-            "security_opt": ["no-new-privileges"],
             "pids_limit": config.max_processes + 16,
             "mem_limit": memory,
             "memswap_limit": memory,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 from functools import lru_cache
 from typing import Self
 
 from matsmith.core.terminal import printable
-from sandbox import shipping
-from sandbox.base import Execution, Job, Outcome, Sandbox, SandboxConfig, SandboxError
+from sandbox.base import Call, Execution, Job, Outcome, Sandbox, SandboxConfig, SandboxError
 from sandbox.exchange import Inputs, check_targets, signature
 from sandbox.inside import probe
-from sandbox.worker import SIGKILLED, Backend, Placed, Worker, WorkerError
+from sandbox.worker import SIGKILLED, Backend, Placed, Worker, WorkerError, sent
 
 log = logging.getLogger(__name__)
 RECYCLE_AFTER = 2000  # runs; a container shares more state between runs than namespaces do
@@ -69,6 +69,7 @@ class PooledSandbox(Sandbox):
         sources = [mount.source for mount in job.mounts]
         inputs = [self._read(source, signature(source)) for source in sources]
         placed = list(zip(inputs, targets, strict=True))
+        job = replace(job, code=sent(job.code))  # what cannot be sent is no fault of a worker
         async with self._slots:
             try:
                 done = await self._once(job, placed)
@@ -142,9 +143,9 @@ class PooledSandbox(Sandbox):
             return worker
         async with self._proof:
             if not self._proven:
-                order = shipping.order(probe.__name__, "probe")
+                job = Job(Call(probe.__name__, "probe"), None)
                 try:
-                    broken = failures(await worker.run(Job(order, None)))
+                    broken = failures(await worker.run(job))
                 except WorkerError as error:
                     broken = [str(error)]
                 except BaseException:

@@ -1,26 +1,43 @@
-"""One worker as the host sees it: a channel to a fork server, requests in, executions out."""
+"""One worker as the host sees it: a channel to a fork server, requests in, executions out.
+
+It is sent its own program when it starts, and with an order the text of the modules of the project
+that run inside, with what they import of it.
+"""
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import json
 import os
 import signal
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
 import yaml
 
-from sandbox import server, shipping
-from sandbox.base import Execution, Job, Outcome, SandboxConfig, SandboxError
+from sandbox import inside, server
+from sandbox.base import Call, Execution, Job, Outcome, SandboxConfig, SandboxError
 from sandbox.exchange import INPUTS_LIMIT, Inputs, read_report
 from sandbox.inside import shipped
-from sandbox.inside.tagged import FLOOD, WireError, decode
+from sandbox.inside.tagged import FLOOD, WireError, decode, encode
 from sandbox.server.bounds import KEEP, OUT_BYTES, frame
 
+ROOT = Path(__file__).parents[1]
+PACKAGES = frozenset(
+    {"agents", "docgen", "experiments", "indexes", "matsmith", "retrieval", "sandbox", "tests"}
+)
+#: What every worker has: what may be imported there, and the fork server.
+WITHIN = {
+    f"{package.__name__}.{path.stem}": path.read_text(encoding="utf-8")
+    for package in (inside, server)
+    for path in sorted(Path(package.__path__[0]).glob("*.py"))
+    if path.stem != "__init__"
+}
 #: Reads the fork server's text (8 digits of length first) from stdin and becomes it.
 LOADER = """\
 import os
@@ -33,8 +50,8 @@ while len(text) < size:
 exec(compile(text, "sandbox/inside/shipped.py", "exec"))
 """
 #: What the loader executes.
-RUNNER = f"""{shipping.WITHIN[shipped.__name__]}
-found = Shipped({shipping.WITHIN!r})
+RUNNER = f"""{WITHIN[shipped.__name__]}
+found = Shipped({WITHIN!r})
 sys.meta_path.insert(0, found)
 __import__("sandbox.server.serve").server.serve.main(found)
 """.encode()
@@ -157,7 +174,7 @@ class Worker:
         blobs = [data for item in new for _, data in item.files]
         try:
             async with asyncio.timeout(wall + GRACE_SECONDS):
-                await self._channel.write(frame(request, job.code, *blobs))
+                await self._channel.write(frame(request, sent(job.code), *blobs))
                 header, streams = await receive(self._channel)
         except TimeoutError:
             raise WorkerError(f"no answer {GRACE_SECONDS:.0f} s after its wall time") from None
@@ -272,3 +289,55 @@ async def receive(channel: Channel) -> tuple[dict[str, Any], list[bytes]]:
     if not whole or sum(sizes) > FLOOD + OUT_BYTES + 8 * KEEP:
         raise WorkerError("a malformed frame")
     return header, [await channel.read(number) for number in sizes]
+
+
+def sent(code: bytes | Call) -> bytes:
+    """What a worker gets of a job: source, or a call with the text of the module."""
+    if isinstance(code, bytes):
+        return code
+    order = {"module": code.module, "function": code.function, "texts": texts(code.module)}
+    return json.dumps({**order, "arguments": encode(list(code.arguments))}).encode()
+
+
+@cache
+def texts(module: str) -> dict[str, str]:
+    """Dotted name -> source of a module and of all that it imports of the project.
+
+    What every worker has (``sandbox.inside``) is left out.
+    """
+    found: dict[str, str] = {}
+    wanted = [module]
+    while wanted:
+        name = wanted.pop()
+        if name in found or name in WITHIN or name == inside.__name__:
+            continue
+        file = _file(name)
+        if file is None:
+            raise ValueError(f"{name} is no module of the project")
+        found[name] = file.read_text(encoding="utf-8")
+        wanted += _imported(ast.parse(found[name]))
+    return found
+
+
+def _file(name: str) -> Path | None:
+    path = ROOT.joinpath(*name.split("."))
+    files = (path.with_suffix(".py"), path / "__init__.py")
+    known = name.partition(".")[0] in PACKAGES
+    return next((file for file in files if known and file.is_file()), None)
+
+
+def _imported(tree: ast.AST) -> Iterator[str]:
+    """Names of the project's modules that a module imports when it runs."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if _file(alias.name))
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            inner = [f"{node.module}.{alias.name}" for alias in node.names]
+            modules = [name for name in inner if _file(name)]
+            yield from modules
+            if len(modules) < len(inner) and _file(node.module):
+                yield node.module
+        else:
+            yield from _imported(node)

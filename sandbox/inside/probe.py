@@ -10,6 +10,7 @@ import os
 import platform
 import resource
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -46,31 +47,31 @@ def opens(path: str, flags: int) -> bool:
     return True
 
 
-def unprivileged() -> str | None:
+def unprivileged() -> Iterator[str]:
     """Capabilities and user ids."""
     facts = status()
     if 0 in {os.getuid(), os.geteuid(), os.getgid(), os.getegid()}:
-        return "it is root"
+        yield "it is root"
     for name in ("CapEff", "CapPrm", "CapInh", "CapAmb"):
         if int(facts[name], 16):
-            return f"{name} is {facts[name]}"
-    return None if facts["NoNewPrivs"] == "1" else "privileges can be gained"
+            yield f"{name} is {facts[name]}"
+    if facts["NoNewPrivs"] != "1":
+        yield "privileges can be gained"
 
 
-def system_calls() -> str | None:
+def system_calls() -> Iterator[str]:
     """The filter, by its effects."""
     if status()["Seccomp"] != "2":
-        return "no filter is in force"
+        yield "no filter is in force"
     for name, number in NUMBERS[platform.machine()].items():
         if libc.syscall(number, 0, 0, 0, 0, 0) >= 0 or ctypes.get_errno() != 1:
-            return f"{name} is not refused"
+            yield f"{name} is not refused"
     for flag in (0x10000000, 0x20000, 0x20000000):
         if libc.unshare(flag) == 0:
-            return "a namespace can be made"
-    return None
+            yield "a namespace can be made"
 
 
-def network() -> str | None:
+def network() -> Iterator[str]:
     """Every socket family but AF_UNIX (1)."""
     for family in range(2, 46):
         for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW):
@@ -78,63 +79,60 @@ def network() -> str | None:
                 socket.socket(family, kind).close()
             except OSError:
                 continue
-            return f"a socket of family {family} can be made"
-    return None
+            yield f"a socket of family {family} can be made"
 
 
-def file_system() -> str | None:
+def file_system() -> Iterator[str]:
     """Writing outside of /tmp and /dev/shm."""
     for folder in FOLDERS.split():
         if opens(f"{folder}/probe", os.O_CREAT | os.O_WRONLY):
-            return f"{folder} is writable"
+            yield f"{folder} is writable"
     for path in ("/proc/sysrq-trigger", "/proc/sys/kernel/core_pattern"):
         if opens(path, os.O_WRONLY):
-            return f"{path} is writable"
-    return None
+            yield f"{path} is writable"
 
 
-def secrets() -> str | None:
+def secrets() -> Iterator[str]:
     """Passwords, engines, homes."""
     for path in SECRETS.split():
         if opens(path, os.O_RDONLY):
-            return f"{path} is readable"
+            yield f"{path} is readable"
     for path in ENGINES.split():
         if Path(path).exists():
-            return f"{path} is visible"
+            yield f"{path} is visible"
     for home in (*Path("/home").glob("*"), Path("/root")):
         try:
             found = list(home.iterdir())
         except OSError:
             continue
         if any(not item.name.startswith(".") or item.is_file() for item in found):
-            return f"{home} is readable"
-    return None
+            yield f"{home} is readable"
 
 
-def environment() -> str | None:
+def environment() -> Iterator[str]:
     """Variables that the worker was started with; libraries may have added others since."""
     text = Path("/proc/self/environ").read_text()
     extra = {item.partition("=")[0] for item in text.split("\0") if item} - KNOWN
-    return f"variables {sorted(extra)}" if extra else None
+    if extra:
+        yield f"variables {sorted(extra)}"
 
 
-def processes() -> str | None:
+def processes() -> Iterator[str]:
     """Other processes."""
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit() or int(folder.name) == os.getpid():
             continue
         for part in ("environ", "maps", "mem"):
             if opens(f"{folder}/{part}", os.O_RDONLY):
-                return f"{folder}/{part} is readable"
+                yield f"{folder}/{part} is readable"
         try:
             os.kill(int(folder.name), 0)
         except OSError:
             continue
-        return f"process {folder.name} can be signalled"
-    return None
+        yield f"process {folder.name} can be signalled"
 
 
-def descriptors() -> str | None:
+def descriptors() -> Iterator[str]:
     """Open files beyond the three streams and the result."""
     extra = []
     for number in range(4, 256):
@@ -143,15 +141,15 @@ def descriptors() -> str | None:
         except OSError:
             continue
         extra.append(number)
-    return f"descriptors {extra}" if extra else None
+    if extra:
+        yield f"descriptors {extra}"
 
 
-def limits() -> str | None:
+def limits() -> Iterator[str]:
     """Resource limits."""
     for name in ("NPROC", "DATA", "FSIZE", "NOFILE", "CORE"):
         if resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[1] == resource.RLIM_INFINITY:
-            return f"RLIMIT_{name} is unlimited"
-    return None
+            yield f"RLIMIT_{name} is unlimited"
 
 
 #: What every isolating backend must hold -> what that means, in the order of the self-test's table.
@@ -170,4 +168,4 @@ CONTROLS = {
 
 def probe() -> dict[str, str | None]:
     """Control -> what is broken, or ``None`` when it holds."""
-    return {control.__name__: control() for control in CONTROLS}
+    return {control.__name__: next(control(), None) for control in CONTROLS}

@@ -149,24 +149,20 @@ def _encode_msonable(value: Any, depth: int) -> Any:
 
 
 def _encode_numpy(value: Any, depth: int) -> Any:
-    numpy = load_numpy()
-    dtype = value.dtype
+    numpy, dtype, scalar = load_numpy(), value.dtype, is_scalar(value)
     if isinstance(value, numpy.ma.MaskedArray):
         return _opaque(value)
-    if isinstance(value, numpy.generic):
-        if dtype.kind in "biu" or (dtype.kind == "f" and dtype.itemsize <= 8):
-            return {"$": "scalar", "dtype": dtype.str, "v": encode(value.item())}
-        if dtype.kind in "fcmMUS":
-            raw = base64.b64encode(numpy.asarray(value).tobytes()).decode()
-            return {"$": "scalar", "dtype": dtype.str, "raw": raw}
-        return _opaque(value)
-    shape = list(value.shape)
-    if dtype.kind == "O":
-        items = [encode(item, depth + 1) for item in value.ravel().tolist()]
-        return {"$": "array", "dtype": "object", "shape": shape, "v": items}
+    told = {"$": "scalar", "dtype": dtype.str}
+    if not scalar:
+        told = {"$": "array", "dtype": dtype.str, "shape": list(value.shape)}
+        if dtype.kind == "O":
+            items = [encode(item, depth + 1) for item in value.ravel().tolist()]
+            return told | {"dtype": "object", "v": items}
+    elif dtype.kind in "biu" or (dtype.kind == "f" and dtype.itemsize <= 8):
+        return told | {"v": encode(value.item())}
     if dtype.kind in "biufcmMUS":
         raw = base64.b64encode(numpy.ascontiguousarray(value).tobytes()).decode()
-        return {"$": "array", "dtype": dtype.str, "shape": shape, "raw": raw}
+        return told | {"raw": raw}
     return _opaque(value)
 
 

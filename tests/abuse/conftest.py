@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import textwrap
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
+import yaml
 
 from sandbox import bubblewrap, docker
 from sandbox.base import Execution, Outcome, SandboxConfig
@@ -17,33 +18,19 @@ from sandbox.docker import ContainerChannel
 from sandbox.factory import get_sandbox
 from sandbox.pool import PooledSandbox
 
+FOLDER = Path(__file__).parent / "programs"
 MARKER = "MATSMITH_HOST_MARKER"
 SMALL = SandboxConfig(workers=1, memory_mb=384, max_processes=24, disk_mb=16, wall_seconds=5.0)
 
-HONEST = """
-import os, random
-import numpy
-from pymatgen.core import Composition
 
-def honest():
-    scratch = sorted(os.listdir("/tmp")) + sorted(os.listdir(os.getcwd()))
-    if os.path.isdir("/dev/shm"):
-        scratch += os.listdir("/dev/shm")
-    return {
-        "formula": Composition("Fe2O3").reduced_formula,
-        "sum": float(numpy.arange(4).sum()),
-        "scratch": scratch,
-        "processes": len([name for name in os.listdir("/proc") if name.isdigit()]),
-        "descriptors": sum(_open(number) for number in range(256)),
-    }
+def programs(name: str) -> dict[str, Any]:
+    """Hostile (and honest) programs, by name."""
+    found: dict[str, Any] = yaml.safe_load((FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
+    return found
 
-def _open(number):
-    try:
-        os.fstat(number)
-    except OSError:
-        return False
-    return True
-"""
+
+PROGRAMS = programs("others")
+HONEST = PROGRAMS["honest"]
 
 
 def reason_to_skip(backend: str) -> str | None:
@@ -130,9 +117,7 @@ class Lab:
             await self.sandbox.run(HONEST, "honest", timeout=30)
         (worker,) = self.sandbox._idle
         processes = self.processes()
-        done = await self.sandbox.run(
-            textwrap.dedent(code), entry, timeout=timeout, collect=collect
-        )
+        done = await self.sandbox.run(code, entry, timeout=timeout, collect=collect)
         assert done.outcome in expected, f"{done.outcome}: {done.error} {done.result}"
         assert self.sandbox._idle == [worker], "the worker did not survive"
         assert self.processes() == processes, "a process was left behind"

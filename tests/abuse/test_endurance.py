@@ -19,20 +19,10 @@ import pytest
 from sandbox.base import Execution, Outcome, SandboxConfig
 from sandbox.factory import get_sandbox
 from sandbox.pool import PooledSandbox
-from tests.abuse.conftest import BACKENDS, reason_to_skip, worker_pids
+from tests.abuse.conftest import BACKENDS, PROGRAMS, reason_to_skip, worker_pids
 
 BATCH = 250
-CODE = """
-import numpy, tempfile
-from pymatgen.core import Composition
-def f():
-    with open("note", "w") as file:
-        file.write("x" * {number})
-    print("run", {number})
-    return {"number": {number}, "array": numpy.arange({number} % 7),
-            "formula": Composition("Fe2O3").reduced_formula}
-"""
-
+CODE = PROGRAMS["endurance"]
 
 #: Every tenth execution is one of these: what it does -> how it may end.
 HOSTILE = {

@@ -1,4 +1,4 @@
-"""What code may hand over in its folder ``out``, and what it tries to."""
+"""What code hands over beside its result: files in ``out``, exceptions that it caught, its time."""
 
 from __future__ import annotations
 
@@ -6,33 +6,27 @@ import json
 
 import pytest
 
-from sandbox.base import Mount, Outcome
-from sandbox.exchange import MAX_NAME, MAX_REPORT, read_report
+from sandbox.base import Caught, Mount, Outcome
+from sandbox.exchange import MAX_NAME, read_report
 from sandbox.inside.tagged import MB
-from sandbox.server.bounds import OUT_BYTES, OUT_FILES
-from tests.abuse.conftest import Lab
+from sandbox.server.bounds import MAX_CAUGHT, MAX_MESSAGE, OUT_BYTES, OUT_FILES
+from tests.abuse.conftest import PROGRAMS, Lab
 
 session_loop = pytest.mark.asyncio(loop_scope="session")
 
 
 @session_loop
 async def test_files_are_handed_over_as_they_are(lab: Lab) -> None:
-    code = """
-        import os
-        def attack():
-            os.makedirs("out/plots")
-            open("out/plots/a b.png", "wb").write(bytes(range(256)))
-            open("out/empty.txt", "w").close()
-            open("beside.txt", "w").write("not in out")
-            return {"x": 1.5}
-        """
-    done = await lab.attack(code, Outcome.OK, collect=True)
+    done = await lab.attack(PROGRAMS["out files"], Outcome.OK, collect=True)
     assert done.result == {"x": 1.5}
     assert {file.name: file.data for file in done.files} == {
         "empty.txt": b"",
         "plots/a b.png": bytes(range(256)),
     }
     assert done.left == ()
+    done = await lab.attack(PROGRAMS["out and caught"], Outcome.OK, collect=True)
+    assert [item.type for item in done.caught] == ["ZeroDivisionError"]
+    assert done.files[0].data == b"b"
 
 
 @session_loop
@@ -41,106 +35,32 @@ async def test_only_whoever_asks_gets_files(lab: Lab) -> None:
     done = await lab.attack(code, Outcome.OK)
     assert (done.result, done.files) == (False, ())
     assert (await lab.attack(code, Outcome.OK, collect=True)).result is True
-
-
-@session_loop
-async def test_what_is_caught_is_still_told(lab: Lab) -> None:
-    code = """
-        def attack():
-            open("out/a", "w").write("b")
-            try:
-                1 / 0
-            except ZeroDivisionError:
-                return 2
-        """
-    done = await lab.attack(code, Outcome.OK, collect=True)
-    assert [item.type for item in done.caught] == ["ZeroDivisionError"]
-    assert done.files[0].data == b"b"
+    code = "def attack():\n    open('out/a', 'w').write('b')\n    1 / 0"
+    assert (await lab.attack(code, Outcome.EXCEPTION, collect=True)).files == ()
 
 
 @session_loop
 async def test_links_and_pipes_are_left(lab: Lab) -> None:
-    code = """
-        import os
-        def attack():
-            os.symlink("/etc/passwd", "out/passwd")
-            os.symlink("/", "out/root")
-            os.mkfifo("out/pipe")
-            os.mkdir("out/folder")
-            open("out/.hidden", "w").write("x")
-            open("out/-rf", "w").write("x")
-            open("out/esc\\x1b[2J.txt", "w").write("x")
-            open("out/half\\udcff", "w").write("x")
-        """
-    done = await lab.attack(code, Outcome.OK, collect=True)
+    done = await lab.attack(PROGRAMS["out links"], Outcome.OK, collect=True)
     assert done.files == ()
     assert len(done.left) == 6
     assert any(line.startswith("passwd: not a plain file") for line in done.left)
     assert all(line.isprintable() for line in done.left)
-
-
-@session_loop
-async def test_a_folder_that_is_a_link_is_not_followed(lab: Lab) -> None:
-    code = """
-        import os
-        def attack():
-            os.rmdir("out")
-            os.symlink("/env/lib", "out")
-        """
+    code = "import os\ndef attack():\n    os.rmdir('out')\n    os.symlink('/env/lib', 'out')"
     done = await lab.attack(code, Outcome.OK, collect=True)
     assert (done.files, done.left) == ((), ())
 
 
 @session_loop
 async def test_the_limits_are_kept(lab: Lab) -> None:
-    code = f"""
-        def attack():
-            for number in range({OUT_FILES + 5}):
-                open(f"out/{{number:03}}", "w").write("x")
-            open("out/000", "wb").truncate({OUT_BYTES} + 1)
-            return 1
-        """
-    done = await lab.attack(code, Outcome.OK, collect=True)
-    assert len(done.files) == OUT_FILES
+    done = await lab.attack(PROGRAMS["out many"], Outcome.OK, collect=True)
+    assert len(done.files) == OUT_FILES == 32
     assert "000: at most 8 MB are handed over" in done.left
     assert sum("files are handed over" in line for line in done.left) == 4
-
-
-@session_loop
-async def test_all_that_is_allowed_arrives_beside_a_large_result(lab: Lab) -> None:
-    code = f"""
-        def attack():
-            open("out/full", "wb").write(bytes({OUT_BYTES}))
-            return "x" * {15 * MB}
-        """
-    done = await lab.attack(code, Outcome.OK, timeout=20, collect=True)
+    # All that is allowed arrives beside a large result.
+    done = await lab.attack(PROGRAMS["out full"], Outcome.OK, timeout=20, collect=True)
     assert len(done.result) == 15 * MB
-    assert len(done.files[0].data) == OUT_BYTES
-
-
-@session_loop
-async def test_a_failed_run_hands_nothing_over(lab: Lab) -> None:
-    code = "def attack():\n    open('out/a', 'w').write('b')\n    1 / 0"
-    assert (await lab.attack(code, Outcome.EXCEPTION, collect=True)).files == ()
-
-
-@session_loop
-@pytest.mark.parametrize(
-    "report",
-    [
-        b'ok {"caught": [], "files": [["a", 9]], "left": []}\nnull',  # more than there is
-        b'ok {"caught": [], "files": [["a", -1]], "left": []}\nnull',
-        b'ok {"caught": [], "files": [["a", true]], "left": []}\nnull',
-        b'ok {"caught": [], "files": 3, "left": []}\nnull',
-        b'ok {"files": []}\nnull',
-        b"ok [[[[\nnull",
-        b"ok " + b" " * MAX_REPORT + b'{"caught": [], "files": [], "left": []}\nnull',
-    ],
-)
-async def test_a_forged_report_is_no_result(lab: Lab, report: bytes) -> None:
-    code = f"import os\ndef attack():\n    os.write(3, {report!r})\n    os._exit(0)"
-    done = await lab.attack(code, Outcome.BAD_RESULT, collect=True)
-    assert done.files == ()
+    assert len(done.files[0].data) == OUT_BYTES == 8 * MB
 
 
 @session_loop
@@ -174,3 +94,58 @@ def message_of(files: list[tuple[str, bytes]]) -> bytes:
     report = {"caught": [], "files": [[name, len(data)] for name, data in files], "left": []}
     contents = b"".join(data for _, data in files)
     return b"ok " + json.dumps(report).encode() + b"\n" + contents + b"null"
+
+
+@session_loop
+async def test_what_the_code_swallows_is_reported_once_with_its_own_line(lab: Lab) -> None:
+    done = await lab.attack(PROGRAMS["caught once"], Outcome.OK)
+    assert done.result == {"a": None, "b": None}
+    assert [(item.type, item.line) for item in done.caught] == [
+        ("KeyError", 3), ("JSONDecodeError", 12), ("ZeroDivisionError", 16),
+    ]  # fmt: skip
+    assert done.caught[0].message == "'missing'"
+    assert "property name" in done.caught[1].message
+    assert (await lab.attack(PROGRAMS["caught by libraries"], Outcome.OK)).caught == ()
+    done = await lab.attack(PROGRAMS["caught and ended"], Outcome.EXCEPTION)
+    assert done.caught == (Caught("IndexError", "list index out of range", 8),)
+
+
+@session_loop
+async def test_many_and_long_ones_are_bounded(lab: Lab) -> None:
+    done = await lab.attack(PROGRAMS["caught often"], Outcome.OK, timeout=30.0)
+    assert len(done.caught) == MAX_CAUGHT
+    assert all(len(item.message) == MAX_MESSAGE for item in done.caught)
+
+
+HOSTILE = {
+    "str raises": "class E(Exception):\n    def __str__(self): raise SystemExit(9)",
+    "str is no str": "class E(Exception):\n    def __str__(self): return 7",
+    "surrogates": "class E(Exception):\n    def __str__(self): return '\\ud800\\x1b'",
+    "lying name": "class M(type):\n    __name__ = property(lambda s: 1 / 0)\n"
+    "class E(Exception, metaclass=M): pass",
+}
+
+
+@session_loop
+@pytest.mark.parametrize("definition", HOSTILE.values(), ids=HOSTILE.keys())
+async def test_hostile_exceptions_change_nothing(lab: Lab, definition: str) -> None:
+    code = "\ndef attack():\n    try: raise E()\n    except E: return 'as before'"
+    done = await lab.attack(definition + code, Outcome.OK, Outcome.EXIT)
+    if done.outcome is Outcome.OK:
+        assert done.result == "as before"
+        assert [item.type for item in done.caught] == ["E"]
+        done.caught[0].message.encode()  # can be written to a file
+
+
+@session_loop
+async def test_code_at_the_limit_of_recursion_behaves_as_before(lab: Lab) -> None:
+    done = await lab.attack(PROGRAMS["recursion"], Outcome.OK)
+    assert abs(done.result) <= 1  # exec() is a frame of its own
+
+
+@session_loop
+async def test_processor_time_is_counted_over_all_processes(lab: Lab) -> None:
+    done = await lab.attack(PROGRAMS["all processes"], Outcome.OK, timeout=30.0)
+    assert done.cpu_seconds is not None
+    assert 0.8 <= done.cpu_seconds <= 2.5
+    assert done.seconds >= 0.8

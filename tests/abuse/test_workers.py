@@ -19,24 +19,16 @@ from sandbox.docker import LABEL, ContainerChannel
 from sandbox.factory import get_sandbox
 from sandbox.pool import CANARY, PooledSandbox
 from sandbox.worker import Worker
-from tests.abuse.conftest import BACKENDS, descendants, reason_to_skip, server_pid
+from tests.abuse.conftest import BACKENDS, PROGRAMS, descendants, reason_to_skip, server_pid
 
 ROOT = str(Path(__file__).resolve().parents[2])
 
-HOST = """
-import asyncio, sys
-CODE = "import time, subprocess\\nsubprocess.Popen(['sleep', '600'])\\ntime.sleep(600)"
-from sandbox.base import SandboxConfig
-from sandbox.factory import get_sandbox
+HOST = PROGRAMS["38 host"]
 
-async def main():
-    config = SandboxConfig(backend=sys.argv[1], workers=1, options={"warmup": False})
-    async with get_sandbox(config) as sandbox:
-        print("ready", flush=True)
-        await sandbox.run(CODE, "", timeout=600)
 
-asyncio.run(main())
-"""
+def slow(result: object, seconds: float = 1.5) -> str:
+    """A program whose ``f`` sleeps."""
+    return f"import time\ndef f():\n    time.sleep({seconds})\n    return {result!r}"
 
 
 def bare(backend: str, workers: int) -> SandboxConfig:
@@ -106,22 +98,31 @@ async def test_38_a_container_that_was_never_started_is_removed_by_the_next_host
 KILLS = 20
 
 
+async def start_host(backend: str, script: str) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-c", script, backend, stdout=asyncio.subprocess.PIPE, cwd=ROOT
+    )
+
+
+async def kill_host(host: asyncio.subprocess.Process, backend: str) -> None:
+    """Kill it: nothing of it stays."""
+    below = descendants(host.pid)
+    host.send_signal(signal.SIGKILL)
+    await host.wait()
+    await until(lambda: not alive(below), 60)
+    if backend != "bubblewrap":
+        await until(lambda: not containers(backend, host.pid), 60)
+
+
 @pytest.mark.long
 @pytest.mark.timeout(1200)
 async def test_38_hosts_killed_at_any_moment_leave_nothing(backend: str) -> None:
     chance = random.Random(38)
     mounts_before = mounts()
     for _ in range(KILLS):
-        host = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", HOST, backend, stdout=asyncio.subprocess.PIPE, cwd=ROOT
-        )
+        host = await start_host(backend, HOST)
         await asyncio.sleep(chance.uniform(0.2, 3.0))  # importing, starting, proving, running
-        below = descendants(host.pid)
-        host.send_signal(signal.SIGKILL)
-        await host.wait()
-        await until(lambda below=below: not alive(below), 60)
-        if backend != "bubblewrap":
-            await until(lambda pid=host.pid: not containers(backend, pid), 60)
+        await kill_host(host, backend)
     await until(lambda: mounts() <= mounts_before)
 
 
@@ -130,12 +131,9 @@ async def test_38_hosts_killed_at_any_moment_leave_nothing(backend: str) -> None
 @pytest.mark.parametrize("victim", ["worker", "server"])
 async def test_39_workers_killed_at_any_moment_lose_no_answer(backend: str, victim: str) -> None:
     chance = random.Random(39)
-    code = "import time\ndef f():\n    time.sleep(0.4)\n    return {number}"
     async with get_sandbox(bare(backend, 2)) as sandbox:
         for number in range(KILLS):
-            run = asyncio.gather(
-                *(sandbox.run(code.replace("{number}", str(n)), "f", timeout=30) for n in range(4))
-            )
+            run = asyncio.gather(*(sandbox.run(slow(n, 0.4), "f", timeout=30) for n in range(4)))
             await until(lambda: sandbox._busy)
             await asyncio.sleep(chance.uniform(0.0, 0.8))
             busy = sorted(sandbox._busy, key=id)
@@ -151,24 +149,16 @@ async def test_39_workers_killed_at_any_moment_lose_no_answer(backend: str, vict
 async def test_38_a_killed_host_leaves_nothing(backend: str, busy: bool) -> None:
     idle = HOST.replace('sandbox.run(CODE, "", timeout=600)', "asyncio.sleep(600)")
     assert idle != HOST
-    script = HOST if busy else idle
     mounts_before = mounts()
-    host = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", script, backend, stdout=asyncio.subprocess.PIPE, cwd=ROOT
-    )
+    host = await start_host(backend, HOST if busy else idle)
     assert host.stdout is not None
     assert await asyncio.wait_for(host.stdout.readline(), 60) == b"ready\n"
     await asyncio.sleep(0.5)  # well inside the run
-    below = descendants(host.pid)
     if backend == "bubblewrap":
-        assert len(below) >= (5 if busy else 3)
+        assert len(descendants(host.pid)) >= (5 if busy else 3)
     else:
         assert len(containers(backend, host.pid)) == 1
-    host.send_signal(signal.SIGKILL)
-    await host.wait()
-    await until(lambda: not alive(below))
-    if backend != "bubblewrap":
-        await until(lambda: not containers(backend, host.pid))
+    await kill_host(host, backend)
     await until(lambda: mounts() <= mounts_before)
 
 
@@ -208,10 +198,9 @@ def words(pid: int) -> list[bytes]:
 async def test_39_a_worker_killed_during_a_run_is_replaced(
     backend: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    code = "import time\ndef f():\n    time.sleep(1.5)\n    return 'right'"
     async with get_sandbox(bare(backend, 1)) as sandbox:
         (first,) = sandbox._idle
-        run = asyncio.create_task(sandbox.run(code, "f", timeout=30))
+        run = asyncio.create_task(sandbox.run(slow("right"), "f", timeout=30))
         await asyncio.sleep(0.5)
         kill_worker(sandbox)
         done = await run
@@ -229,9 +218,8 @@ async def test_39_a_canary_tells_code_from_sandbox(
     slow = CANARY.replace("def sing():", "def sing():\n    import time; time.sleep(1.5)")
     assert slow != CANARY
     monkeypatch.setattr("sandbox.pool.CANARY", slow)
-    code = "import time\ndef f():\n    time.sleep(1.5)\n    return 'right'"
     async with get_sandbox(bare(backend, 1)) as sandbox:
-        run = asyncio.create_task(sandbox.run(code, "f", timeout=30))
+        run = asyncio.create_task(sandbox.run(slow("right"), "f", timeout=30))
         for _ in range(deaths):
             await until(lambda: sandbox._busy)
             await asyncio.sleep(0.3)
@@ -249,33 +237,7 @@ async def test_39_a_canary_tells_code_from_sandbox(
 
 
 async def test_40_workers_side_by_side_never_see_each_other(backend: str) -> None:
-    victim = """
-import os, time
-def f():
-    for folder in ("/tmp", "/dev/shm"):
-        with open(os.path.join(folder, "secret-of-victim"), "w") as file:
-            file.write("victim")
-    time.sleep(2)
-    return os.getpid(), sorted(os.listdir("/tmp"))
-"""
-    spy = """
-import os, socket, time
-def f():
-    end, found = time.monotonic() + 1.5, set()
-    while time.monotonic() < end:
-        for folder in ("/tmp", "/dev/shm", "/tmp/run"):
-            found.update(name for name in os.listdir(folder) if "victim" in name)
-        for name in os.listdir("/proc"):
-            try:
-                with open(f"/proc/{name}/cmdline") as file:
-                    file.read()
-                text = open(f"/proc/{name}/environ").read() if name != str(os.getpid()) else ""
-            except OSError:
-                continue
-            if text:
-                found.add(name)
-    return sorted(found)
-"""
+    victim, spy = PROGRAMS["40 victim"], PROGRAMS["40 spy"]
     async with get_sandbox(bare(backend, 2)) as sandbox:
         await asyncio.gather(*(sandbox.run("pass", "", timeout=30) for _ in range(2)))
         one, two = await asyncio.gather(
@@ -291,18 +253,8 @@ def f():
 async def test_87_limits_of_the_host_that_are_smaller_hold(backend: str) -> None:
     if backend != "bubblewrap":
         pytest.skip("containers are started by the engine")
-    code = (
-        "import asyncio, resource\n"
-        "from sandbox.base import SandboxConfig\nfrom sandbox.factory import get_sandbox\n"
-        "async def main():\n"
-        "    config = SandboxConfig(backend='bubblewrap', workers=1, options={'warmup': False})\n"
-        "    async with get_sandbox(config) as sandbox:\n"
-        "        code = 'from resource import *\\ndef f(): return getrlimit(RLIMIT_AS)'\n"
-        "        print((await sandbox.run(code, 'f', timeout=20)).result)\n"
-        "resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))\nasyncio.run(main())\n"
-    )
     host = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", code, stdout=asyncio.subprocess.PIPE, cwd=ROOT
+        sys.executable, "-c", PROGRAMS["87 limits"], stdout=asyncio.subprocess.PIPE, cwd=ROOT
     )
     said, _ = await host.communicate()
     assert said.decode().strip() == str((16 << 30, 16 << 30))
@@ -333,8 +285,7 @@ async def test_86_a_run_that_is_killed_from_outside_is_repeated_once(
         await sandbox.run(CANARY, "sing", timeout=20)
         killing = asyncio.create_task(kill_runs(sandbox, kills))
         await asyncio.sleep(0.2)
-        code = "import time\ndef f():\n    time.sleep(1.5)\n    return 7"
-        done = await sandbox.run(code, "f", timeout=20)
+        done = await sandbox.run(slow(7), "f", timeout=20)
         await killing
         assert done.outcome is outcome, done.error
         assert done.result == (7 if outcome is Outcome.OK else None)
@@ -346,7 +297,6 @@ async def test_86_eighteen_kills_of_children_change_no_verdict(backend: str) -> 
     """Of answers, and of a verifier (a call): each is killed once, and ends as it would."""
     if backend != "bubblewrap":
         pytest.skip("the processes are the engine's")
-    answer = "import time\ndef f():\n    time.sleep(0.4)\n    return {number}"
 
     async def some(numbers: range) -> None:
         async with get_sandbox(bare(backend, 1)) as sandbox:
@@ -355,7 +305,7 @@ async def test_86_eighteen_kills_of_children_change_no_verdict(backend: str) -> 
                 killing = asyncio.create_task(kill_runs(sandbox, 1))
                 await asyncio.sleep(0.05)
                 if number % 2:
-                    done = await sandbox.run(answer.format(number=number), "f", timeout=20)
+                    done = await sandbox.run(slow(number, 0.4), "f", timeout=20)
                 else:
                     done = await sandbox.call("tests.sandbox.called", "late", [number], timeout=20)
                 await killing

@@ -1,4 +1,4 @@
-"""Runs inside the sandbox; see test_call."""
+"""Runs inside the sandbox; see test_run."""
 
 from __future__ import annotations
 

@@ -25,3 +25,21 @@ async def sandbox(request):
         pytest.skip(reason)
     async with get_sandbox(bare(request.param, warmup="import numpy")) as started:
         yield started
+
+
+@pytest.fixture
+def own_cache(tmp_path, monkeypatch):
+    """A cache without any environment."""
+    monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
+
+
+def hostile_files(marker):
+    """Everything in a wheel that some interpreter might start by itself."""
+    act = f"import os; open({str(marker)!r}, 'a').close()"
+    return {
+        "evil.pth": act + "\n",
+        "sitecustomize.py": act + "\n",
+        "usercustomize.py": act + "\n",
+        "evil/__init__.py": "def f():\n    return {'here': 1}\n",
+        "evil-1.0.data/data/lib/python3.11/site-packages/other.pth": act + "\n",
+    }

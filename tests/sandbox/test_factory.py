@@ -10,10 +10,11 @@ from pathlib import Path
 import docker as sdk
 import pytest
 
-from sandbox import bubblewrap, docker, environments
-from sandbox.base import SandboxConfig, SandboxError
+from sandbox import bubblewrap, cgroups, docker, environments
+from sandbox.base import Outcome, SandboxConfig, SandboxError
 from sandbox.factory import ISOLATING, available, get_sandbox
 from sandbox.pool import failures
+from tests.abuse.conftest import PROGRAMS
 from tests.sandbox.conftest import bare, needs_bubblewrap
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -135,24 +136,6 @@ def test_an_unprivileged_user_gets_the_same_sandbox():
     version = "{}.{}".format(*sys.version_info)
     if not python.exists() or not python.resolve().name.endswith(version):
         pytest.skip(f"no system Python {version}")
-    program = f"""
-import asyncio, os, sys
-sys.path[:0] = [{str(REPOSITORY)!r}, {str(Path(environments.__file__).parents[1])!r}]
-os.setgroups([]); os.setresgid(4242, 4242, 4242); os.setresuid(4242, 4242, 4242)
-from sandbox import environments
-from sandbox.base import SandboxConfig
-from sandbox.factory import get_sandbox
-ready = environments.Environment("live", environments.Path(sys.argv[1]), environments.Path("/usr"),
-                                 "/usr", "python{version}")
-environments.build = lambda name, **_: ready
-async def main():
-    config = SandboxConfig(backend="bubblewrap", workers=1, options={{"warmup": False}})
-    async with get_sandbox(config) as sandbox:
-        code = "def f(): return open('/proc/self/mountinfo').read()"
-        done = await sandbox.run(code, "f", timeout=60)
-        print(os.getuid(), sys.argv[1] in done.result, done.tier)
-asyncio.run(main())
-"""
     packages = [path for path in sys.path if path.endswith("site-packages")]
     with tempfile.TemporaryDirectory() as made:  # an environment as that user would have built it
         folder = Path(made)
@@ -162,8 +145,31 @@ asyncio.run(main())
             "home = /usr/bin\ninclude-system-site-packages = false\n"
         )
         done = subprocess.run(
-            [python, "-c", program, folder],
+            [python, "-c", PROGRAMS["unprivileged"], folder, f"python{version}", REPOSITORY],
             capture_output=True, text=True, timeout=120, cwd="/", check=False,
             env={"PATH": "/usr/bin:/bin", "PYTHONPATH": os.pathsep.join(packages)},
         )  # fmt: skip
     assert done.stdout == "4242 False bubblewrap\n", done.stderr
+
+
+def test_a_folder_without_a_controller_is_refused_and_what_a_killed_host_left_removed(tmp_path):
+    gone, alive = tmp_path / "matsmith-999999999-0", tmp_path / "matsmith-1-0"
+    for folder in (gone, alive):
+        folder.mkdir()
+    for parent in (tmp_path, tmp_path / "missing"):
+        with pytest.raises(SandboxError, match="cgroup with a memory limit"):
+            cgroups.make(1 << 30, str(parent))
+    assert sorted(tmp_path.iterdir()) == [alive]
+
+
+@needs_bubblewrap
+async def test_memory_is_counted_by_the_kernel_where_a_cgroup_can_be_had():
+    group = cgroups.make(1 << 30)
+    if group is None:
+        pytest.skip("no cgroup can be had here")
+    cgroups.remove(group)
+    assert not group.exists()
+    async with get_sandbox(bare().model_copy(update={"memory_mb": 256})) as sandbox:
+        assert sandbox.memory_counted
+        assert (await sandbox.run(PROGRAMS["hungry"], "f", timeout=30)).outcome is Outcome.MEMORY
+        assert (await sandbox.run("def f(): return 1", "f", timeout=30)).result == 1

@@ -1,27 +1,23 @@
-"""Honest code: what a run returns, shows and is given."""
+"""Honest code: what a run or a call returns, shows and is given."""
 
 import asyncio
 
+import numpy as np
 import pytest
 
+from sandbox import worker
 from sandbox.base import Mount, Outcome, SandboxError
 from sandbox.factory import get_sandbox
+from sandbox.inside.tagged import UnencodableError
+from sandbox.inside.values import Element, Msonable
+from tests.abuse.conftest import PROGRAMS
 from tests.sandbox.conftest import bare, needs_bubblewrap
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 async def test_a_function_returns_its_value_whatever_it_prints(sandbox):
-    code = """
-import sys
-print("at import")
-def answer():
-    print("{'not': 'the result'}")
-    print("to stderr", file=sys.stderr)
-    return {"a": (1, 2.5), "b": None}
-print("é")
-"""
-    done = await sandbox.run(code, "answer", timeout=30)
+    done = await sandbox.run(PROGRAMS["prints"], "answer", timeout=30)
     assert done.outcome is Outcome.OK
     assert done.result == {"a": (1, 2.5), "b": None}
     assert done.stdout == "at import\né\n{'not': 'the result'}\n"
@@ -81,32 +77,9 @@ async def test_mounts_are_there_for_their_run_only_and_read_only(sandbox, tmp_pa
     (folder / "empty").mkdir()
     single = tmp_path / "one.json"
     single.write_text('{"a": 1}')
-    code = """
-import json, os
-from pathlib import Path
-def f():
-    refused = []
-    for path in ("source/tests/deep/er/POSCAR", "source/tests/new", "one.json"):
-        try:
-            Path(path).write_text("changed")
-        except OSError:
-            refused.append(path)
-    for path in ("source/tests/bytes.bin", "one.json"):
-        try:
-            os.chmod(path, 0o777)
-        except OSError:
-            refused.append(path)
-    return {
-        "text": Path("source/tests/deep/er/POSCAR").read_text(),
-        "bytes": Path("source/tests/bytes.bin").read_bytes(),
-        "json": json.loads(Path("one.json").read_text()),
-        "refused": refused,
-        "beside": Path(__file__).with_name("one.json").exists(),
-    }
-"""
     mounts = [Mount(folder, "source/tests"), Mount(single, "one.json")]
     for _ in range(2):  # the second time from the worker's own copy
-        done = await sandbox.run(code, "f", timeout=30, mounts=mounts)
+        done = await sandbox.run(PROGRAMS["mounts"], "f", timeout=30, mounts=mounts)
         assert done.outcome is Outcome.OK, done.error
         assert done.result == {
             "text": "rocksalt\n",
@@ -118,16 +91,7 @@ def f():
             ],
             "beside": True,
         }  # fmt: skip
-    listing = """
-import os
-def f():
-    try:
-        kept = os.listdir("/inputs")
-    except OSError:
-        kept = []
-    return sorted(os.listdir(".")) + kept
-"""
-    assert (await sandbox.run(listing, "f", timeout=30)).result == ["main.py"]
+    assert (await sandbox.run(PROGRAMS["listing"], "f", timeout=30)).result == ["main.py"]
     assert single.read_text() == '{"a": 1}'
 
 
@@ -173,3 +137,54 @@ async def test_a_cancelled_run_leaves_a_working_sandbox():
             await run
         assert (sandbox._idle, sandbox._busy) == ([], set())
         assert (await sandbox.run("def f(): return 7", "f", timeout=60)).result == 7
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "'''\\\" __import__('os').abort()", "\ud800", {"$": "nonsense"}, (1, {2}, None), [10**5000],
+        Msonable("a.B", {"x": Element("Fe")}),
+    ],
+)  # fmt: skip
+async def test_arguments_arrive_as_they_are(sandbox, value):
+    done = await sandbox.call("tests.sandbox.called", "back", [value, "b"], timeout=20)
+    assert done.result == [value, "b"]
+
+
+async def test_arrays_and_what_the_module_imports(sandbox):
+    done = await sandbox.call("tests.sandbox.called", "doubled", [np.eye(2)], timeout=20)
+    assert done.outcome is Outcome.OK, done.error
+    assert done.result.tolist() == [[2, 0], [0, 2]]
+    assert set(worker.texts("tests.sandbox.called")) == {
+        "tests.sandbox.called",
+        "tests.sandbox.called_by",
+    }
+
+
+async def test_an_error_shows_the_line_of_the_module(sandbox):
+    done = await sandbox.call("tests.sandbox.called", "fails", timeout=20)
+    assert done.outcome is Outcome.EXCEPTION
+    assert done.error is not None
+    first = done.error.splitlines()[1]
+    assert "tests/sandbox/called.py" in first
+    assert 'raise ValueError("here")' in done.error
+
+
+async def test_answers_see_none_of_it(sandbox):
+    code = (
+        "import sys\ndef f():\n    open('sandbox.py', 'w').write('theirs = 1')\n"
+        "    import sandbox\n    return sandbox.theirs, [n for n in sys.modules if 'inside' in n]"
+    )
+    done = await sandbox.run(code, "f", timeout=20)
+    assert done.result == (1, [])
+
+
+async def test_what_cannot_be_called_says_so(sandbox):
+    deep = []
+    for _ in range(200):
+        deep = [deep]
+    with pytest.raises(UnencodableError, match="deeper"):
+        await sandbox.call("tests.sandbox.called", "back", [deep, 1], timeout=20)
+    for name in ("os.path", "tests.nothing", "../secret", "numpy"):
+        with pytest.raises(ValueError, match="no module of the project"):
+            await sandbox.call(name, "f", timeout=20)

@@ -1,0 +1,179 @@
+"""What a run is given and what it hands over: input files, caught exceptions, files in ``out``.
+
+Inputs are read on the host, sent to a worker once, and shown read-only. What comes back could have
+been written by the code itself, so nothing in it is believed: a name is a plain relative path,
+content is bytes, and nobody but whoever asked for the files gives them a place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from matsmith.core.terminal import printable
+from sandbox.base import Caught, Mount, SandboxError, Written
+from sandbox.server.bounds import MAX_CAUGHT, MAX_MESSAGE, OUT, OUT_BYTES, OUT_FILES
+
+INPUTS_LIMIT = 512 << 20  # bytes of input files that a worker keeps
+MAX_REPORT = 1 << 18  # bytes about what was caught and written
+MAX_NAME = 120  # characters of a name, folders included
+MAX_REASON = 200
+#: What every file system and terminal takes; no part hidden, none an option of a command.
+_PART = re.compile(r"[A-Za-z0-9_(\[][A-Za-z0-9 ._+,=@()\[\]-]*")
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Files of a mount, read once; the key is their content.
+
+    Paths are those below the mount; one empty path when the mount is a file.
+    """
+
+    key: str
+    files: tuple[tuple[str, bytes], ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(len(data) for _, data in self.files)
+
+    @classmethod
+    def read(cls, source: Path) -> Inputs:
+        """Read a file, or a folder with everything below it; no links out of it."""
+        root, shown = source.resolve(), printable(source)
+        if not root.exists():
+            raise SandboxError(f"input {shown} does not exist; check the mounts of the question")
+        if not root.is_file() and not root.is_dir():
+            raise SandboxError(f"input {shown} is neither a file nor a folder; copy what it gives")
+        paths = [root] if root.is_file() else sorted(p for p in root.rglob("*") if p.is_file())
+        if not paths:
+            raise SandboxError(f"input {shown} is a folder without files; leave it out")
+        large = SandboxError(
+            f"input {shown} contains more than {INPUTS_LIMIT >> 20} MB; mount only what the"
+            " question needs"
+        )
+        for path in paths:
+            if not path.resolve().is_relative_to(root):
+                link = printable(path)
+                raise SandboxError(f"input {link} is a link out of {shown}; copy the file instead")
+        if sum(path.stat().st_size for path in paths) > INPUTS_LIMIT:
+            raise large
+        files: list[tuple[str, bytes]] = []
+        digest, room = hashlib.sha256(), INPUTS_LIMIT
+        for path in paths:
+            with path.open("rb") as file:  # it may have grown, or be of those that have no size
+                data = file.read(room + 1)
+            room -= len(data)
+            if room < 0:
+                raise large
+            name = "" if path == root else path.relative_to(root).as_posix()
+            digest.update(f"{len(name)} {len(data)} ".encode() + name.encode() + data)
+            files.append((name, data))
+        return cls(digest.hexdigest(), tuple(files))
+
+
+def signature(source: Path) -> object:
+    """Changes when a file of a mount changes: names, sizes, times."""
+    paths = [source, *sorted(source.rglob("*"))] if source.is_dir() else [source]
+    stats = [(path, path.stat()) for path in paths if path.exists()]
+    return tuple((str(path), stat.st_size, stat.st_mtime_ns) for path, stat in stats)
+
+
+def check_targets(mounts: Sequence[Mount], *, collect: bool = False) -> list[str]:
+    """The targets of mounts as plain relative paths; with ``collect``, ``out`` is the code's."""
+    targets = []
+    own = {"main.py", *([OUT] if collect else [])}
+    for mount in mounts:
+        path = PurePosixPath(mount.target)
+        plain = mount.target.isprintable()  # it stands in prompts and on terminals
+        if (
+            not plain or not path.parts or path.is_absolute() or ".." in path.parts
+            or path.parts[0] in own
+        ):  # fmt: skip
+            raise ValueError(
+                f"mount target {mount.target!r} must be relative, without '..' and signs that"
+                f" cannot be printed, and not {' or '.join(sorted(own))}"
+            )
+        targets.append(path)
+    for one, two in itertools.permutations(targets, 2):
+        if two.is_relative_to(one):
+            raise ValueError(f"mount target {str(two)!r} lies in {str(one)!r}; mount it elsewhere")
+    return [path.as_posix() for path in targets]
+
+
+def read_report(
+    message: bytes,
+) -> tuple[bytes, tuple[Caught, ...], tuple[Written, ...], tuple[str, ...]]:
+    """Take the report out of a child's message (`sandbox.server.child`).
+
+    Returns kind, line feed and payload; exceptions; files; a line for each that is not handed over.
+    Raises `ValueError` when there is a report that is not one.
+    """
+    head, _, body = message.partition(b"\n")
+    kind, told, text = head.partition(b" ")
+    if not told:
+        return message, (), (), ()
+    if len(text) > MAX_REPORT:
+        raise ValueError("a long report")
+    try:
+        report = json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+    match report:
+        case {"caught": list(caught), "files": list(files), "left": list(left)} if (
+            len(caught) <= MAX_CAUGHT and len(files) <= OUT_FILES
+        ):
+            pass
+        case _:
+            raise ValueError("no report")
+    written: list[Written] = []
+    refused = [valid(str(line))[:MAX_REASON] for line in left[:OUT_FILES]]
+    taken: set[PurePosixPath] = set()
+    start = 0
+    for item in files:
+        match item:
+            case [str(name), int(size)] if type(size) is int and 0 <= size <= len(body) - start:
+                data, start = body[start : start + size], start + size
+            case _:
+                raise ValueError("no file")
+        path = PurePosixPath(name.casefold())
+        if reason := _fault(name):
+            refused.append(f"{valid(name)[:MAX_NAME]!a}: {reason}")
+        elif any(path.is_relative_to(one) or one.is_relative_to(path) for one in taken):
+            refused.append(f"{name}: another file has this name")
+        else:
+            taken.add(path)
+            written.append(Written(name, data))
+    if start > OUT_BYTES:
+        raise ValueError("more bytes than files may have")
+    found = tuple(map(_caught, caught))
+    return kind + b"\n" + body[start:], found, tuple(written), tuple(refused)
+
+
+def _caught(item: object) -> Caught:
+    match item:
+        case [str(name), str(said), int(line)] if 0 <= line < 1 << 31:
+            return Caught(valid(name[:MAX_MESSAGE]), valid(said[:MAX_MESSAGE]), int(line))
+    raise ValueError("no caught exception")
+
+
+def _fault(name: str) -> str | None:
+    """Why a name is not taken."""
+    parts = name.split("/")
+    if len(name) > MAX_NAME or len(parts) > 4:
+        return "the name is too long"
+    fits = all(_PART.fullmatch(part) and part[-1] not in " ." for part in parts)
+    if not fits or any(_DEVICE.match(part) for part in parts):
+        return "a name holds letters, digits and ._+,=@()[]- only, and does not begin with a dot"
+    return None
+
+
+def valid(text: str) -> str:
+    """Without halves of surrogate pairs, which no file or terminal takes."""
+    return text.encode("utf-8", "backslashreplace").decode()
