@@ -12,6 +12,7 @@ from typing import Literal
 from rich.table import Table as RichTable
 
 from experiments.report.cells import csv_text, number, percent
+from experiments.report.plots import drawn
 from experiments.report.runs import Run, group_names, groups, tally
 from experiments.report.tables import Table, filled, heading_of, metrics_of
 from experiments.run.rows import Row
@@ -119,8 +120,8 @@ def _line(run: Run, label: str, name: str, metric: Metric) -> dict[str, object]:
     }  # fmt: skip
 
 
-def over_budget(runs: Sequence[Run], spent: Spent) -> Table:
-    """Primary metric at equal budgets: what each run answered within so much per answer.
+def over_budget(runs: Sequence[Run], spent: Spent) -> tuple[Table, str]:
+    """Primary metric at equal budgets: what each run answered within so much per answer; drawn.
 
     An answer that took more than a budget counts as wrong there, whatever its verdict. Budgets
     are powers of two of the smallest that any answer took.
@@ -128,14 +129,18 @@ def over_budget(runs: Sequence[Run], spent: Spent) -> Table:
     runs = [run for run in runs if all(_spent(row, spent) < math.inf for row in run.scored)]
     taken = [_spent(row, spent) for run in runs for row in run.scored]
     if len(runs) < 2 or not any(taken):
-        return [], []
+        return ([], []), ""
     least = min(value for value in taken if value)
     steps = max(1, math.ceil(math.log2(max(taken) / least)))
     budgets = [least * 2**step for step in range(steps + 1)]
-    lines = [
-        [run.label, *(percent(within(run, spent, budget)) for budget in budgets)] for run in runs
-    ]
-    return [f"{spent} per answer", *(number(int(budget)) for budget in budgets)], lines
+    shares = {run.label: [within(run, spent, budget) for budget in budgets] for run in runs}
+    lines = [[label, *map(percent, found)] for label, found in shares.items()]
+    curves = {
+        label: [(place, share) for place, share in zip(budgets, found, strict=True) if share]
+        for label, found in shares.items()
+    }
+    headings = [f"{spent} per answer", *(number(int(budget)) for budget in budgets)]
+    return (headings, lines), drawn(curves, headings[0])
 
 
 def within(run: Run, spent: Spent, budget: float) -> Interval | None:

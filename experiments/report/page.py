@@ -22,6 +22,7 @@ from jinja2 import TemplateError
 from markupsafe import Markup, escape
 
 from experiments.report.groups import breakdown, failures, over_budget
+from experiments.report.plots import over_choices
 from experiments.report.runs import Choices, Run, group_names, load_runs
 from experiments.report.show import HERE, TEMPLATES
 from experiments.report.tables import (
@@ -112,10 +113,11 @@ def render(runs: Sequence[Run], pages: Mapping[str, str]) -> str:
         comparison_headings=COMPARISON_HEADINGS,
         comparisons=comparison_lines(runs),
         breakdowns=[
-            ("At equal budgets", _BUDGET, over_budget(runs, "tokens")),
-            ("At equal numbers of calls", _BUDGET, over_budget(runs, "calls")),
-            *((f"By {label}", _GROUPED, breakdown(runs, label)) for label in labels),
-            ("Why parts failed", "", failures(runs)),
+            *((heading, "", ([], []), plot) for heading, plot in over_choices(runs)),
+            ("At equal budgets", _BUDGET, *over_budget(runs, "tokens")),
+            ("At equal numbers of calls", _BUDGET, *over_budget(runs, "calls")),
+            *((f"By {label}", _GROUPED, breakdown(runs, label), "") for label in labels),
+            ("Why parts failed", "", failures(runs), ""),
         ],
         questions=questions,
         kinds=KINDS,

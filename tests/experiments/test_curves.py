@@ -1,17 +1,21 @@
-"""A grid of runs: every cell an ordinary run, one table."""
+"""A grid of runs: every cell an ordinary run, one table, plots with intervals."""
 
+import base64
+import re
 from dataclasses import replace
 
 from agents.answer_formats import Number
 from agents.base import Question
 from agents.episode import Context
 from experiments.benchmarks.own import Task
+from experiments.report.plots import drawn
 from experiments.run.__main__ import main
 from experiments.run.rows import read_rows
 from experiments.run.store import Store, read_json
 from experiments.samples import Sample
 from experiments.scorers.base import FIRST_WRONG
 from experiments.scorers.grading import FunctionScorer
+from experiments.stats import Interval
 from sandbox.base import SandboxError
 from tests.experiments.crowd import Patient
 
@@ -63,14 +67,33 @@ def test_a_grid_from_words_to_tables_and_again(tmp_path, capsys):
     assert len(list(tmp_path.glob("*/report.html"))) == 4
     text = page(tmp_path)
     for told in ("(depth 1, size 10)", "(depth 3, size 200)", "<th>depth</th><th>size</th>",
-                 "<h2>At equal budgets</h2>"):  # fmt: skip
+                 "<h2>At equal budgets</h2>", "<h2>Over depth, size 200</h2>",
+                 "<h2>Over size, depth 3</h2>"):  # fmt: skip
         assert told in text
+    plots = [
+        base64.b64decode(plot).decode() for plot in re.findall(r"svg\+xml;base64,(\S+)\"", text)
+    ]
+    assert (
+        len(plots) == 2 + 2 + 2
+    )  # over depth for two sizes, over size for two depths, tokens, calls
+    assert all(name in plots[-1] for name in ("calls per answer", "size 200"))
     assert "First wrong link" not in text  # this benchmark follows no calls
     before = {path: list(read_rows(path)) for path in tmp_path.glob("*/results.jsonl")}
     assert len(before) == 4
     assert main(words) == 1
     assert "4 of them finished before" in " ".join(capsys.readouterr().out.split())
     assert before == {path: list(read_rows(path)) for path in before}
+
+
+def test_curves_pool_seeds_and_take_names_as_text(tmp_path):
+    words = [*GRID, "+benchmark.seed=1,2", "+benchmark.depth=1,2", "benchmark.level=scaffold,goal"]
+    assert main([*words, f"out={tmp_path}"]) == 0
+    text = page(tmp_path)
+    assert "<h2>Over depth</h2>" in text
+    assert "<h2>Over seed" not in text
+    share = Interval(0.5, 0.25, 0.75)
+    picture = drawn({"<a> $x_": [(8, share), (1, share)]}, "depth").partition(",")[2]
+    assert "&lt;a&gt; $x_" in base64.b64decode(picture).decode()
 
 
 def test_a_run_in_use_by_another_process_is_left_to_it(tmp_path, capsys):
