@@ -14,19 +14,6 @@ from agents.episode import Episode, System
 from agents.models import Message
 from docgen.reading import fences, spoken
 
-_FIRST = """\
-First write one Python program, in one fenced block, that computes what the question needs and \
-prints it. It is run once with the standard library only, without input, network or files; what \
-it prints is shown to you, and then you answer."""
-_SECOND = """\
-The program was run. It printed:
-<printed>
-{printed}
-</printed>
-
-Now answer the question. {instruction}"""
-_NO_PROGRAM = "nothing: there was no program"
-
 
 class Code2(System):
     """A program of the standard library in the sandbox; its output stands before the answer."""
@@ -39,11 +26,15 @@ class Code2(System):
         question = episode.question
         if question.answer == CODE:
             return await episode.conclude(prompts.request_answer(question))
-        asked = [*prompts.request_answer(question), Message("user", _FIRST)]
+        asked = [*prompts.request_answer(question), Message("user", prompts.TEXTS["program"])]
         reply = await episode.ask("program", asked)
         blocks = list(fences(spoken(reply)))
-        printed = await self._run(episode, blocks[-1][1]) if blocks else _NO_PROGRAM
-        second = _SECOND.format(printed=printed, instruction=question.answer.instruction)
+        printed = "nothing: there was no program"
+        if blocks:
+            printed = await self._run(episode, blocks[-1][1])
+        second = prompts.TEXTS["printed"].format(
+            printed=printed, instruction=question.answer.instruction
+        )
         asked += [Message("assistant", reply), Message("user", second)]
         return await episode.conclude(asked)
 

@@ -120,7 +120,7 @@ CASES = {
     ),
     "a repair shows the reply and not the question": Case(
         Single, [UNFIT, GOOD], hides={1: ["<question>"]},
-        shows={1: ["def f(x):", "no top-level function without arguments", prompts.CONTRACT]},
+        shows={1: ["def f(x):", "no top-level function without arguments", prompts.TEXTS["contract"]]},
     ),
     "garbage twice": Case(Single, ["garbage", ""], stop="format_error", calls=2),
     "strict repairs nothing": Case(
@@ -154,12 +154,12 @@ CASES = {
     ),
     "published: other documents replace the first": Case(
         Reflect, [NONE, ASKS_B, GOOD], ["m.A", "m.B"], PUBLISHED,
-        shows={1: [prompts.CRITIC], 2: ["about m.B"]}, hides={2: ["about m.A"]},
+        shows={1: [prompts.TEXTS["critic"]], 2: ["about m.B"]}, hides={2: ["about m.A"]},
     ),
     "published: a critique after every draft": Case(
         Reflect, [MISSPELT, CRITIQUE, MISSPELT, CRITIQUE, GOOD], ["m.A"], LOUD, calls=5,
         documents=[1, 1, 1, 1, 1],
-        shows={n: [prompts.CRITIC_SEVERAL.format(most=QUERIES)] for n in (1, 3)},
+        shows={n: [prompts.TEXTS["critic_several"].format(most=QUERIES)] for n in (1, 3)},
     ),
     "a critic where the findings do not say what to do": Case(
         Reflect, [NONE, CRITIQUE, GOOD], ["m.A", "Lattice"], {"k": 1}, calls=3,
@@ -167,7 +167,7 @@ CASES = {
     ),
     "and where being told did not help": Case(
         Reflect, [FLOAT, AGAIN, CRITIQUE, GOOD], ["m.A"], calls=4, hides={1: ["critique"]},
-        shows={2: [prompts.CRITIC_SEVERAL.format(most=QUERIES)], 3: ["use the lattice"]},
+        shows={2: [prompts.TEXTS["critic_several"].format(most=QUERIES)], 3: ["use the lattice"]},
     ),
     "a caught exception is the cause of a None": Case(
         Reflect, [HIDDEN, GOOD], calls=2,

@@ -147,7 +147,7 @@ async def test_what_has_changed_is_named_counted_and_refused_where_it_must_not(
     assert exact.stop_reason == "model_error"
     assert "q, seed 0, generate 1: the prompt has changed" in str(exact.error)
     assert ": documents (" in str(exact.error)
-    monkeypatch.setattr(prompts, "NOTE_NONE", f"{prompts.NOTE_NONE} Really.")
+    monkeypatch.setitem(prompts.TEXTS, "note_none", f"{prompts.TEXTS['note_none']} Really.")
     exact = await _solve(played(recorded, strict=True), live_sandbox)
     assert ": instructions (" in str(exact.error)
 
