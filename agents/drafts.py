@@ -1,20 +1,35 @@
-"""The executed drafts of one episode, and which of them is its answer."""
+"""The executed drafts of one episode: which is its answer, and what the next one is told."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Literal
 
+from langchain_core.documents import Document
+
+from agents import prompts
 from agents.answer import Answer, same_code
 from agents.base import StopReason
-from agents.checks import concrete, contract_findings, fulfilled
+from agents.checks import caught_findings, concrete, contract_findings, fulfilled, returned
 from agents.episode import Episode, Retrieving
 from agents.models import Message
+from agents.prompts import Attempt
+from docgen.reading import last_tagged, spoken
+from retrieval.base import MAP
 from sandbox.base import Execution
 
 Select = Literal["last", "best"]
 UNREADABLE = 2  # consecutive replies without code that end an episode which has no draft yet
+MAX_QUERY = 1000  # characters of a search query that a model writes
+QUERIES = 6  # of a critique at most
+_TAIL = 3000  # characters of a traceback or of printed text that go back into a prompt
+_MARKED = re.compile(r"`\s{0,9}([A-Za-z_][\w.]*+)[^`\n]{0,200}`")
+# What is no word of a language: dotted, with an underscore, with a capital inside.
+_SHAPED = re.compile(r"[A-Za-z_][\w.]*+")
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*+(?:\.\w++)+|[A-Za-z]\w*_\w*|_\w+|\w*[a-z0-9][A-Z]\w*")
 
 
 @dataclass(frozen=True)
@@ -25,7 +40,28 @@ class Draft:
     execution: Execution
     findings: tuple[str, ...]  # how the result departs from what the question asks for
     quality: int  # number of properties in the format asked for
-    concrete: bool = False  # whether the findings say by themselves what to correct
+    concrete: bool  # whether the findings say by themselves what to correct
+
+    def attempt(
+        self, number: int, *, traceback: bool = True, values: bool = True, checks: bool = True
+    ) -> Attempt:
+        """The draft as later prompts show it; what is ``False`` stays out of them."""
+        execution = self.execution
+        printed = "\n".join(part for part in (execution.stdout, execution.stderr) if part)
+        return Attempt(
+            number=number,
+            code=self.answer.code,
+            outcome=str(execution.outcome),
+            traceback=(execution.error or "")[-_TAIL:] if traceback else "",
+            returned=returned(execution, _TAIL) if values else "",
+            printed=printed[-_TAIL:] if values else "",
+            checks=(*self.findings, *caught_findings(execution)) if checks else (),
+        )
+
+    @property
+    def last_line(self) -> str:
+        """Of its error."""
+        return "".join((self.execution.error or "").strip().splitlines()[-1:])
 
 
 @dataclass
@@ -69,40 +105,38 @@ class Drafts:
         self.reason: StopReason = "format_error"
         self._distinct, self._unreadable = distinct, unreadable
         self._episode, self._system = episode, system
-        self._formats = dict(episode.question.formats)
+        self._formats = episode.question.formats
         if not system.check_contract:  # a format of no text fits everything
             self._formats = dict.fromkeys(self._formats, "")
 
     async def failing(self, messages: Sequence[Message]) -> Draft | None:
         """The next draft that another one is to correct; ``None``: it is over, see ``reason``."""
-        while self.number < self._system.max_iterations:
+        episode, system = self._episode, self._system
+        while self.number < system.max_iterations:
             self.number += 1
-            draft = await self._attempt(messages)
-            if draft == "repeated":
-                self.reason = draft
+            answer = await episode.draft(messages)
+            if answer is None:
+                if not self.tried and self.number >= self._unreadable:
+                    return None
+                continue
+            if self._known(answer):
+                self._choose()
+                self.reason = "repeated"
                 return None
-            if draft is None and not self.tried and self.number >= self._unreadable:
-                return None
-            if draft is not None and not draft.findings:
+            if self.tried and system.select != "last":
+                self._choose()  # stands until the new one has been executed
+            draft = self._checked(answer, await episode.execute(answer))
+            self.tried.append(draft)
+            self._choose()
+            if not draft.findings:
                 self.reason = "answered"
                 return None
-            if draft is not None and self.number < self._system.max_iterations:
+            if self.number < system.max_iterations:
                 return draft
         self.reason = "iterations" if self.tried else "format_error"
         return None
 
-    async def _attempt(self, messages: Sequence[Message]) -> Draft | Literal["repeated"] | None:
-        """Ask for a draft, check and execute it; ``None`` when there is no code."""
-        episode = self._episode
-        answer = await episode.draft(messages)
-        if answer is not None and self._known(answer):
-            self._choose()
-            return "repeated"
-        if answer is None:
-            return None
-        if self.tried and self._system.select != "last":
-            self._choose()  # stands until the new one has been executed
-        execution = await episode.execute(answer)
+    def _checked(self, answer: Answer, execution: Execution) -> Draft:
         formats = self._formats
         if not formats and isinstance(execution.result, Mapping):
             # A question of the user's own: None is an answer, unless an exception led to it.
@@ -112,12 +146,9 @@ class Drafts:
                 if isinstance(key, str) and (value is not None or execution.caught)
             }
         findings = contract_findings(execution, formats)
-        episode.check(findings)
+        self._episode.check(findings)
         quality, clear = fulfilled(execution, formats), concrete(execution, formats)
-        draft = Draft(answer, execution, tuple(findings), quality, clear)
-        self.tried.append(draft)
-        self._choose()
-        return draft
+        return Draft(answer, execution, tuple(findings), quality, clear)
 
     def _known(self, answer: Answer) -> bool:
         return self._distinct and any(
@@ -129,3 +160,75 @@ class Drafts:
         if self._system.select == "best":
             chosen = max(reversed(self.tried), key=lambda draft: draft.quality)
         self._episode.answer = chosen.answer
+
+
+async def critique(
+    episode: Episode, documents: Sequence[Document], attempts: Sequence[Attempt], most: int = 1
+) -> tuple[str, list[str]]:
+    """Ask for feedback on the last attempt and for at most ``most`` search queries."""
+    messages = prompts.criticise(episode.question.prompt, documents, attempts, most)
+    feedback, queries = read_critique(await episode.ask("critique", messages))
+    return feedback, queries[:most]
+
+
+def read_critique(reply: str) -> tuple[str, list[str]]:
+    """Feedback (the whole reply where it has no tag) and search queries of a critic's reply."""
+    feedback = last_tagged(reply, "feedback")
+    text = spoken(reply).strip() if feedback is None else feedback
+    listed = last_tagged(reply, "queries")
+    lines = [last_tagged(reply, "query") or ""] if listed is None else listed.splitlines()
+    queries = (line.strip().removeprefix("- ")[:MAX_QUERY] for line in lines[: 4 * QUERIES])
+    return text[:_TAIL], list(dict.fromkeys(filter(None, queries)))
+
+
+def same_again(tried: Sequence[Draft]) -> bool:
+    """Whether the last draft failed as the one before it did: being told did not help."""
+    if len(tried) < 2:
+        return False
+    one, other = ((draft.findings, draft.last_line) for draft in tried[-2:])
+    return one == other
+
+
+def concerned(draft: Draft) -> list[str]:
+    """Dotted names whose documents a correction needs: those that its exception is about."""
+    words = set(re.findall(r"\w+", (draft.execution.error or "")[-_TAIL:]))
+    used = [n for n in used_names(draft.answer.code) if n.rpartition(".")[2] in words]
+    owners = re.findall(r"'(\w+)' object has no", draft.last_line)
+    short = {name.rpartition(".")[2] for name in used}
+    return [*used, *(owner for owner in owners if owner not in short)]
+
+
+async def look_up(episode: Episode, queries: Sequence[str], k: int) -> list[Document]:
+    """Exact documents of the names in the queries first, then the searches'."""
+    named = [name for query in queries for name in names_in(query)]
+    exact = await episode.lookup(named, k)
+    found = [await episode.retrieve(query, k) for query in queries]
+    turns = [one for turn in zip_longest(*found) for one in turn if one is not None]
+    rest = [one for one in merge([], turns) if one.metadata.get("kind") != MAP]
+    return merge(exact, rest[:k])[: 2 * k]
+
+
+def names_in(query: str) -> list[str]:
+    """Names in a query: what stands in code marks, and what cannot be a word of a language."""
+    text = query[:MAX_QUERY]
+    marked = [match[1].rstrip(".") for match in _MARKED.finditer(text)]
+    words = [word.rstrip(".") for word in _SHAPED.findall(text)]
+    return list(dict.fromkeys([*marked, *filter(_IDENTIFIER.fullmatch, words)]))
+
+
+def used_names(code: str) -> list[str]:
+    """Dotted names that a draft imports, then what it calls on them, in order."""
+    imported = []
+    for module, targets in re.findall(r"^[ \t]*from ([\w.]+) import ([\w, ]+)", code, re.MULTILINE):
+        names = (target.split(" as ")[0].strip() for target in targets.split(","))
+        imported += [f"{module}.{name}" for name in names if name]
+    short = {name.rpartition(".")[2]: name for name in imported}
+    called = re.findall(r"\b([A-Za-z_]\w*)\.([a-z_]\w*)\(", code)
+    methods = [f"{short[owner]}.{method}" for owner, method in called if owner in short]
+    return list(dict.fromkeys([*imported, *methods]))
+
+
+def merge(first: Sequence[Document], second: Sequence[Document]) -> list[Document]:
+    """Both lists, each document once."""
+    merged = {str(d.metadata.get("id")): d for d in [*first, *second]}
+    return list(merged.values())

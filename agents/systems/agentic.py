@@ -16,8 +16,8 @@ from langchain_core.documents import Document
 
 from agents import prompts
 from agents.base import StopReason
+from agents.drafts import merge
 from agents.episode import Episode, Retrieving
-from agents.revision import merge
 from docgen.reading import last_tagged
 from retrieval.rerank import read_order
 from sandbox.base import Outcome

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 
 from agents import prompts
 from agents.base import StopReason
-from agents.drafts import UNREADABLE, Drafting, Drafts, Select
+from agents.drafts import UNREADABLE, Drafting, Drafts, Select, critique, look_up
 from agents.episode import Episode
-from agents.revision import attempt_of, critique, look_up
 
 
 class Resample(Drafting):
@@ -51,7 +50,7 @@ class Reretrieve(Drafting):
         drafts = Drafts(episode, self)
         documents = await episode.retrieve(episode.question.query, self.documents)
         while draft := await drafts.failing(prompts.generate(prompt, documents)):
-            seen = replace(attempt_of(drafts.number, draft), checks=draft.findings)
+            seen = replace(draft.attempt(drafts.number), checks=draft.findings)
             _, queries = await critique(episode, documents, [seen])
             documents = await look_up(episode, queries, self.documents) or documents
         return drafts.reason

@@ -1,34 +1,46 @@
 """``reflect``: retrieve, generate, check, execute, critique, and again.
 
 The generator really sees what happened: traceback, returned values, findings, critique. Each of
-them is a switch, so that an ablation can take it away.
+them is a switch, so that an ablation can take it away. What a question about a small package needs
+of its documentation is followed to the end first (:class:`Dossier`).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 from langchain_core.documents import Document
 
 from agents import prompts
 from agents.base import StopReason
-from agents.dossier import Dossier
-from agents.drafts import UNREADABLE, Drafting, Drafts
-from agents.episode import Episode
-from agents.prompts import Attempt
-from agents.revision import (
+from agents.checks import caught_findings
+from agents.drafts import (
+    MAX_QUERY,
     QUERIES,
-    attempt_of,
+    UNREADABLE,
+    Draft,
+    Drafting,
+    Drafts,
     concerned,
     critique,
     look_up,
     merge,
+    names_in,
     same_again,
+    used_names,
 )
+from agents.episode import Episode
+from agents.prompts import Attempt
+from agents.systems.agentic import read_lines
+from agents.toolbox import library_of
+from agents.toolbox.links import Input, small_links
+from retrieval.scorers import properties
 
-NextRetrieval = Literal["critic", "off"]
+ROUNDS = 4  # requests for what descriptions mean, before one draft
+_CHOICE = re.compile(r"(\d{1,3})\s*[:.]\s*(?:(\d{1,3})\b|none\b:?\s*(.*))")
 
 
 @dataclass
@@ -47,9 +59,9 @@ class Reflect(Drafting):
         Documents accumulate: those found after an attempt are appended to it, so that a prompt
         begins with the one before it. Without it the next query replaces them (published).
     economical
-        Spend a critique only where it is needed: the dossier of a small package first
-        (:mod:`agents.dossier`), then findings that say by themselves what to correct, with the
-        documents of the names concerned. Where neither brings anything, nor the critic's queries,
+        Spend a critique only where it is needed: the :class:`Dossier` of a small package first,
+        then findings that say by themselves what to correct, with the documents of the names
+        concerned. Where neither brings anything, nor the critic's queries,
         the loop ends: asked again with nothing new, a model sends the same code. A draft that comes
         again goes to the critic, and after a critique it ends the loop. All this with
         ``retrieve_next="critic"`` only. The published architecture does none of it.
@@ -61,102 +73,78 @@ class Reflect(Drafting):
     feedback_traceback: bool = True
     feedback_values: bool = True
     feedback_critic: bool = True
-    retrieve_next: NextRetrieval = "critic"
+    retrieve_next: Literal["critic", "off"] = "critic"
     queries: int = QUERIES
     keep_documents: bool = True
     economical: bool = True
 
     async def _steps(self, episode: Episode) -> StopReason:
-        prompt = episode.question.prompt
         unreadable = UNREADABLE if self.economical else 1
         drafts = Drafts(episode, self, distinct=self.economical, unreadable=unreadable)
-        dossier = Dossier(episode) if self._frugal else None
-        documents = await self._first(episode, dossier)
-        attempts: list[Attempt] = []
+        dossier = Dossier(episode, opened=self._frugal)
+        work = _Work(episode, drafts, dossier, await dossier.begin())
+        if not work.documents and self.retrieves_first:
+            work.documents = await episode.retrieve(episode.question.query, self.documents)
         while True:
-            draft = await drafts.failing(prompts.generate(prompt, documents, attempts))
+            messages = prompts.generate(episode.question.prompt, work.documents, work.attempts)
+            draft = await drafts.failing(messages)
             if draft is not None:
-                attempts.append(
-                    attempt_of(
-                        drafts.number,
-                        draft,
-                        traceback=self.feedback_traceback,
-                        values=self.feedback_values,
-                        checks=self.check_contract,
-                    )
+                attempt = draft.attempt(
+                    drafts.number,
+                    traceback=self.feedback_traceback,
+                    values=self.feedback_values,
+                    checks=self.check_contract,
                 )
-                found = await self._next(episode, documents, attempts, drafts, dossier)
-            elif drafts.reason == "repeated" and self._uncriticised(drafts, attempts):
-                found = await self._criticised(episode, documents, attempts, dossier)
+                work.attempts.append(attempt)
+                found = await self._next(work, draft)
+            elif drafts.reason == "repeated" and self._uncriticised(work):
+                found = await self._criticised(work)
             else:
                 return drafts.reason
             if self.keep_documents:
-                new = _new(found, documents, attempts)
-                if not new and self._idle(drafts):
+                if not work.append(found) and self._idle(work):
                     return "repeated"
-                attempts[-1] = replace(attempts[-1], documents=(*attempts[-1].documents, *new))
             else:
-                documents = found or documents
+                work.documents = found or work.documents
 
-    async def _first(self, episode: Episode, dossier: Dossier | None) -> list[Document]:
-        """Documents of the first prompt."""
-        found = await dossier.begin() if dossier else []
-        if found or not self.retrieves_first:
-            return found
-        return await episode.retrieve(episode.question.query, self.documents)
-
-    async def _next(
-        self,
-        episode: Episode,
-        documents: Sequence[Document],
-        attempts: list[Attempt],
-        drafts: Drafts,
-        dossier: Dossier | None,
-    ) -> list[Document]:
+    async def _next(self, work: _Work, draft: Draft) -> list[Document]:
         """What the next draft needs."""
-        draft = drafts.tried[-1]
-        if dossier and (found := await dossier.after(draft)):
+        if found := await work.dossier.after(draft):
             return found
-        if self._told(drafts):
-            return await episode.lookup(concerned(draft), self.documents)
+        # Findings that say what to correct are enough, unless being told did not help.
+        if self._frugal and draft.concrete and not same_again(work.drafts.tried):
+            return await work.episode.lookup(concerned(draft), self.documents)
         if self.retrieve_next == "off" and not self.feedback_critic:
             return []
-        return await self._criticised(episode, documents, attempts, dossier)
+        return await self._criticised(work)
 
-    async def _criticised(
-        self,
-        episode: Episode,
-        documents: Sequence[Document],
-        attempts: list[Attempt],
-        dossier: Dossier | None,
-    ) -> list[Document]:
+    async def _criticised(self, work: _Work) -> list[Document]:
         """What a critic asks for; the critique goes into the last attempt."""
-        feedback, queries = await critique(episode, documents, attempts, self.queries)
+        feedback, queries = await critique(
+            work.episode, work.documents, work.attempts, self.queries
+        )
         if self.feedback_critic:
-            attempts[-1] = replace(attempts[-1], critique=feedback)
+            work.attempts[-1] = replace(work.attempts[-1], critique=feedback)
         if self.retrieve_next == "off":
             return []
-        if dossier and (found := await dossier.about(queries, sought=True)):
+        if found := await work.dossier.about(queries, sought=True):
             return found
-        found = await look_up(episode, queries, self.documents)
-        return [one for one in found if dossier is None or not dossier.tells(one)]
+        found = await look_up(work.episode, queries, self.documents)
+        return [one for one in found if not work.dossier.tells(one)]
 
-    def _uncriticised(self, drafts: Drafts, attempts: Sequence[Attempt]) -> bool:
+    def _uncriticised(self, work: _Work) -> bool:
         """Whether a critic may still bring a model on that repeats itself."""
-        left = drafts.number < self.max_iterations
-        return left and self.feedback_critic and not attempts[-1].critique
+        left = work.drafts.number < self.max_iterations
+        return left and self.feedback_critic and not work.attempts[-1].critique
 
     @property
     def _frugal(self) -> bool:
         return self.economical and self.retrieve_next == "critic"
 
-    def _told(self, drafts: Drafts) -> bool:
-        """Whether the findings of the last draft are all that the next one needs."""
-        return self._frugal and drafts.tried[-1].concrete and not same_again(drafts.tried)
-
-    def _idle(self, drafts: Drafts) -> bool:
+    def _idle(self, work: _Work) -> bool:
         """Whether only documents could have brought anything new, and there are some to search."""
-        return self._frugal and self.context.retriever is not None and not drafts.tried[-1].concrete
+        searches = self.context.retriever is not None
+        return self._frugal and searches and not work.drafts.tried[-1].concrete
 
 
 class Adaptive(Reflect):
@@ -171,9 +159,126 @@ class Adaptive(Reflect):
     retrieves_first = False
 
 
-def _new(
-    found: Sequence[Document], documents: Sequence[Document], attempts: Sequence[Attempt]
-) -> tuple[Document, ...]:
-    """The documents that no earlier part of the prompt shows."""
-    shown = [*documents, *(document for attempt in attempts for document in attempt.documents)]
-    return tuple(merge(shown, found)[len(merge(shown, [])) :])
+@dataclass
+class _Work:
+    """What the next prompt is made from."""
+
+    episode: Episode
+    drafts: Drafts
+    dossier: Dossier
+    documents: list[Document]
+    attempts: list[Attempt] = field(default_factory=list)
+
+    def append(self, found: Sequence[Document]) -> bool:
+        """Append to the last attempt what no earlier part of the prompt shows; whether any is."""
+        later = [document for attempt in self.attempts for document in attempt.documents]
+        shown = merge(self.documents, later)
+        new = merge(shown, found)[len(shown) :]
+        last = self.attempts[-1]
+        self.attempts[-1] = replace(last, documents=(*last.documents, *new))
+        return bool(new)
+
+
+class Dossier:
+    """What a question about a small package needs of its documentation, followed to the end.
+
+    Nobody knows a small package by heart, and its documents name what they need: each property
+    leads to a symbol, each input of that to another. Where a text describes an input without naming
+    it, the model says which of the likeliest definitions is meant; it is asked about nothing else,
+    so such a request is short, and the documentation stands in one prompt instead of many. One that
+    is not ``opened`` finds nothing.
+    """
+
+    def __init__(self, episode: Episode, *, opened: bool) -> None:
+        library = library_of(episode.context.retriever) if opened else None
+        self._episode = episode
+        self._links = small_links(library, episode.question.query) if library else None
+        self._roots: dict[str, None] = {}
+        self._chosen: dict[tuple[str, str], str] = {}
+        self._asked: set[tuple[str, str]] = set()
+        self._told: frozenset[str] = frozenset()
+
+    async def begin(self) -> list[Document]:
+        """What the properties that the question lists need; nothing where it lists none."""
+        if self._links is None:
+            return []
+        unnamed = []
+        for number, line in enumerate(properties(self._episode.question.query)):
+            if roots := self._links.mentioned(line):
+                self._roots[roots[0]] = None
+            else:
+                unnamed.append(Input("", f"property {number + 1}", "", line))
+        return await self._read(unnamed)
+
+    async def after(self, draft: Draft) -> list[Document]:
+        """What is new of the symbols that a draft uses, or says to be missing."""
+        execution = draft.execution
+        said = [*draft.findings, *caught_findings(execution), (execution.error or "")[-1000:]]
+        lines = [line for line in draft.answer.code.splitlines() if "#" in line or '"' in line]
+        return await self.about([*used_names(draft.answer.code), *said, *lines])
+
+    async def about(self, texts: Sequence[str], *, sought: bool = False) -> list[Document]:
+        """What is new of the symbols that texts name or describe.
+
+        With ``sought`` the model is asked which definition a text means that leads to no symbol.
+        """
+        if self._links is None:
+            return []
+        unnamed: list[Input] = []
+        for text in texts:
+            named = [found.name for name in names_in(text) if (found := self._links.find(name))]
+            meant = named + self._links.mentioned(text[:MAX_QUERY])
+            self._roots.update(dict.fromkeys(meant))
+            if sought and not meant:
+                unnamed.append(Input("", f"sought {len(self._asked) + len(unnamed)}", "", text))
+        return await self._read(unnamed)
+
+    def tells(self, document: Document) -> bool:
+        """Whether it has said what a document says."""
+        return str(document.metadata.get("qualname")) in self._told
+
+    async def _read(self, unnamed: Sequence[Input]) -> list[Document]:
+        assert self._links is not None
+        again: list[tuple[Input, str]] = []
+        for left in reversed(range(ROUNDS + 1)):
+            closure = self._links.closure(self._roots, self._chosen, self._told)
+            fresh = [one for one in (*unnamed, *closure.open) if one.key not in self._asked]
+            wanted = [*again, *((one, "") for one in fresh)]
+            if not wanted or not left:
+                break
+            again = await self._choose(wanted)
+        names = [name for name in closure.names if name not in self._told]
+        self._told |= set(names)
+        if not names:
+            return []
+        entry = self._links.find(names[0])
+        assert entry is not None
+        package = names[0].partition(".")[0]
+        facts = {key: entry.metadata.get(key) for key in ("version", "package")}
+        about = {**facts, "id": f"dossier:{len(self._told)}", "qualname": package, "path": package}
+        self._episode.found("dossier", " ".join(self._roots), names)
+        return [Document(closure.text, metadata=about)]
+
+    async def _choose(self, wanted: Sequence[tuple[Input, str]]) -> list[tuple[Input, str]]:
+        """Ask what descriptions mean; those that none fits, once more with other words."""
+        assert self._links is not None
+        self._asked |= {one.key for one, _ in wanted}
+        offered = [(one, words, self._links.candidates(one, words)) for one, words in wanted]
+        offered = [item for item in offered if item[2]]
+        if not offered:
+            return []
+        shown = [(one.what, one.text, [text for _, text in near]) for one, _, near in offered]
+        again = []
+        reply = await self._episode.ask("link", prompts.link(shown))
+        for match in filter(None, map(_CHOICE.match, read_lines(reply, "links"))):
+            number, choice = int(match[1]), int(match[2] or 0)
+            if not 0 < number <= len(offered):
+                continue
+            one, words, near = offered[number - 1]
+            if match[3] and not words:
+                again.append((one, match[3][:MAX_QUERY]))
+            elif 0 < choice <= len(near) and one.symbol:
+                self._chosen[one.key] = near[choice - 1][0]
+            elif 0 < choice <= len(near):
+                self._roots[near[choice - 1][0]] = None
+        return again

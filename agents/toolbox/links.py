@@ -41,10 +41,20 @@ _PARAMETER = re.compile(r"(\w+): ([\w.\[\], |]+?)(?: = |(?=, \w+:|, \*|\)))(?!=)
 class Input:
     """An input whose description names no symbol."""
 
-    symbol: str
+    symbol: str  # empty for what is no input of a symbol
     name: str
     type: str
     text: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What it is told apart by."""
+        return self.symbol, self.name
+
+    @property
+    def what(self) -> str:
+        """What a prompt calls it."""
+        return f"`{self.name}` of `{self.symbol}`" if self.symbol else self.name
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agents import prompts, revision
+from agents import drafts, prompts
 from agents.answer import has_code, read_answer, same_code
 from agents.answer_formats import Block, Choices, File, Json, Letters, Number, Text
 from agents.systems import agentic
@@ -39,9 +39,9 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "answer, strict": _or_refused(lambda text: read_answer(text, strict=True)),
     "answer, code": has_code,
     "answer, same": lambda text: same_code(text, text + "#"),
-    "critique": revision.read_critique,
-    "critique, names": revision.names_in,
-    "draft, uses": revision.used_names,
+    "critique": drafts.read_critique,
+    "critique, names": drafts.names_in,
+    "draft, uses": drafts.used_names,
     "agentic, lines": lambda text: agentic.read_lines(text, "queries"),
     "agentic, names": agentic.read_names,
     "rerank": lambda text: read_order(text, 50),

@@ -14,9 +14,9 @@ from pytest_httpserver import HTTPServer
 
 from agents import prompts
 from agents.base import Question
+from agents.drafts import QUERIES, names_in, used_names
 from agents.episode import Context
 from agents.models import build_model
-from agents.revision import QUERIES, names_in, used_names
 from agents.systems.controls import Reretrieve, Resample
 from agents.systems.rag import Rag
 from agents.systems.reflect import Adaptive, Reflect
@@ -120,7 +120,8 @@ CASES = {
     ),
     "a repair shows the reply and not the question": Case(
         Single, [UNFIT, GOOD], hides={1: ["<question>"]},
-        shows={1: ["def f(x):", "no top-level function without arguments", prompts.TEXTS["contract"]]},
+        shows={1: ["def f(x):", "no top-level function without arguments",
+                   prompts.TEXTS["contract"]]},
     ),
     "garbage twice": Case(Single, ["garbage", ""], stop="format_error", calls=2),
     "strict repairs nothing": Case(
