@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationError
 from rich.console import Console
 
 from agents.assistant.config import AssistantConfig, needs_model, read_config
-from agents.composition import help_text
+from agents.config import help_text
 from matsmith.core.command import INTERRUPTED, asks_help, guarded, tell
 from matsmith.core.errors import UsageError
 

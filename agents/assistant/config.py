@@ -8,8 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from agents.composition import compose, overrides
-from agents.config import RuntimeConfig, validate
+from agents.config import RuntimeConfig, compose, overrides, validate
 from matsmith.core.command import Commas
 from matsmith.core.errors import UsageError
 from sandbox import environments, libraries

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from agents import composition
+from agents import config as configuration
 from experiments.run.config import RunConfig, read_runs
 from matsmith.core.command import HELP, cancelled_by_term, guarded, tell
 from matsmith.core.errors import ActionableError
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     flags = {"-m", "--multirun", "--cfg", *HELP} & set(given)
     if flags & HELP:
-        return guarded(lambda: tell(composition.choice_help(given, RunConfig) or help_text()))
+        return guarded(lambda: tell(configuration.choice_help(given, RunConfig) or help_text()))
     words = [argument for argument in given if argument not in flags]
     return guarded(lambda: _run(words, flags))
 
@@ -129,7 +129,7 @@ def _ended(summary: Mapping[str, Any]) -> Iterator[str]:
 def help_text(model: str | None = None) -> str:
     """Everything that one needs to use the command; ``model`` overrides the default shown."""
     usage, examples = _HELP.split("{groups and keys}")
-    listed = composition.help_text(RunConfig, [usage.strip()], root="config", model=model)
+    listed = configuration.help_text(RunConfig, [usage.strip()], root="config", model=model)
     return f"{listed}\n\n{examples.strip()}"
 
 

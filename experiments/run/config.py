@@ -16,8 +16,7 @@ from pydantic import BaseModel, Field, PositiveFloat, PositiveInt, field_validat
 
 from agents import config as runtime
 from agents.budget import Budget
-from agents.composition import compose, overrides
-from agents.config import RuntimeConfig, Target
+from agents.config import RuntimeConfig, Target, compose, overrides
 from agents.models import ModelConfig, Scene
 
 #: Keys that change how a run is done, not what one answer is: not part of the hash.
