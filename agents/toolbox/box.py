@@ -16,16 +16,19 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field, ValidationError
 
 from agents.answer import Answer, UnreadableError, named_answer
+from agents.toolbox import library as library_file
 from agents.toolbox import watch as watch_file
-from agents.toolbox.arguments import Tool, arguments_of, described, faults
-from agents.toolbox.corpus import DOCS, corpus_mounts, corpus_of, library_of, settled
 from agents.toolbox.library import Documents, Entry
-from agents.toolbox.links import Links, small_links
+from agents.toolbox.links import Links, library_of, small_links
 from agents.toolbox.texts import (
     PAGE,
     Mistake,
+    Tool,
+    arguments_of,
     definition,
     describe,
+    described,
+    faults,
     map_of,
     names_of,
     page_of,
@@ -45,6 +48,7 @@ OUTPUT = 4000  # characters of a page of what a run says
 SMALL = 24_000  # characters of a page about a small package
 LIKELY = 12  # definitions that an input may mean
 DEFINITIONS = 3  # of one term
+DOCS = "docs"  # the module in the sandbox
 #: The tools that need documents.
 DOCUMENTATION = ("search", "lookup", "resolve", "contents")
 
@@ -89,18 +93,16 @@ class Toolbox:
     ) -> None:  # fmt: skip
         self._wanted = list(formats)
         self._returned: Mapping[Any, Any] = {}  # by the last run
-        self._library = library_of(retriever)
         self._retriever = retriever
         self._run = run
-        self._corpus = corpus_of(retriever, inputs)  # code can read it as the module `docs`
-        self._inputs = inputs
-        self._late = self._library is None and hasattr(retriever, "ready")  # it is being made
+        taken = any(target.partition("/")[0] in {DOCS, f"{DOCS}.py"} for target in inputs)
+        self._readable = not taken and (_corpus(retriever) is not None or _is_late(retriever))
         self._said: set[str] = set()  # symbols that `resolve` has shown
         self.executed = 0  # number of executions
         self._runs: dict[tuple[str, str, tuple[str, ...]], str] = {}
         self.answered: Answer | None = None  # what was accepted
         self.succeeded: Answer | None = None  # the last code that returned some of the properties
-        searches = self._late or self._library is not None
+        searches = _corpus(retriever) is not None or _is_late(retriever)
         offered = [*searches * DOCUMENTATION, *(run is not None) * ("run",), *answers * ("answer",)]
         self.tools: Mapping[str, Tool] = {name: getattr(self, name) for name in offered}
 
@@ -109,7 +111,7 @@ class Toolbox:
         found = []
         for name, tool in self.tools.items():
             about, parameters = described(tool)
-            if self._corpus is None and not self._late:
+            if not self._readable:
                 about = "\n\n".join(p for p in about.split("\n\n") if f"`{DOCS}`" not in p)
             if name == "run" and "answer" not in self.tools:
                 del parameters["properties"]["answer"]
@@ -311,9 +313,7 @@ class Toolbox:
 
     async def _execute(self, code: str, entry: str, show: Sequence[str]) -> str:
         assert self._run is not None
-        if self._late:
-            await self._documents()
-        mounts = corpus_mounts(self._corpus)
+        mounts = await self._mounts()
         program, called = code, entry
         if entry and show:
             mounts.append(Mount(Path(watch_file.__file__), "matsmith_watch.py"))
@@ -331,20 +331,41 @@ class Toolbox:
     async def _documents(self) -> tuple[Documents, Retriever]:
         """The documents, and what searches them; made by now, or waited for."""
         self._retriever = await settled(self._retriever)
-        if self._library is None:
-            self._library = library_of(self._retriever)
-            self._corpus = corpus_of(self._retriever, self._inputs)
-        assert self._library is not None
+        library = library_of(self._retriever)
+        assert library is not None
         assert self._retriever is not None
-        return self._library, self._retriever
+        return library, self._retriever
+
+    async def _mounts(self) -> list[Mount]:
+        """The documents for code to read, unless an input file has the module's name."""
+        if not self._readable:
+            return []
+        self._retriever = await settled(self._retriever)
+        module = Mount(Path(library_file.__file__), f"{DOCS}/__init__.py")
+        folder = Path(_corpus(self._retriever).folder)
+        names = ("documents.jsonl", "manifest.json")
+        return [module, *(Mount(folder / name, f"{DOCS}/{name}") for name in names)]
 
     def _missing(self, name: str) -> str:
         return f"no symbol {name[:200]!r}; {self._similar(name)}"
 
     def _similar(self, name: str) -> str:
-        assert self._library is not None
-        near = self._library.near(name)
+        library = library_of(self._retriever)
+        near = library.near(name) if library else []
         return f"similar: {', '.join(near)}" if near else "nothing is similar; try search"
+
+
+async def settled(retriever: Any) -> Any:
+    """The retriever itself, when it has been made (:class:`agents.runtime.Late`)."""
+    return await retriever.ready() if _is_late(retriever) else retriever
+
+
+def _is_late(retriever: Any) -> bool:
+    return hasattr(retriever, "ready")
+
+
+def _corpus(retriever: Any) -> Any:
+    return getattr(retriever, "corpus", None)
 
 
 _WATCHED = """

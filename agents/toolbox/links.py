@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import Any, cast
 
 from agents.toolbox.library import COMMON, Documents, Entry, words_of
+from retrieval.base import Retriever
 from retrieval.config import SMALL_PACKAGE
 
 RARE = 3  # symbols that may share a word or phrase which is to name one of them
@@ -321,3 +323,16 @@ def small_links(library: Documents, query: str | None = None) -> Links | None:
     sizes = Counter(top for top in tops if named is None or top in named)
     small = sizes and max(sizes.values()) <= SMALL_PACKAGE
     return _links_of(library, tuple(sorted(sizes))) if small else None
+
+
+def library_of(retriever: Retriever | None) -> Documents | None:
+    """The documents behind a retriever; ``None`` where it has no corpus. Made once for each."""
+    return _library(cast("Hashable", retriever))
+
+
+@lru_cache(maxsize=8)
+def _library(retriever: Any) -> Documents | None:
+    corpus = getattr(retriever, "corpus", None)
+    if corpus is None:
+        return None
+    return Documents([(d.page_content, d.metadata) for d in corpus.documents], corpus.aliases)

@@ -1,16 +1,24 @@
-"""What tools say: pages, executions, symbols and maps as text of bounded size."""
+"""What is said of tools and by them: schemas; pages, executions, symbols, maps of bounded size."""
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic.json_schema import GenerateJsonSchema
 
 from agents import prompts
 from agents.checks import returned
 from agents.toolbox import watch
 from agents.toolbox.library import Documents, Entry, Line
 from sandbox.base import Execution, Outcome
+
+Tool = Callable[..., Awaitable[str]]
 
 PAGE = 12_000  # characters of a result
 LISTED = 50  # members that are listed
@@ -21,6 +29,41 @@ WIDTH = 100  # characters on a symbol of a map
 
 class Mistake(Exception):  # noqa: N818 -- a message to the caller of a tool
     """What is wrong with a call, and what to do instead."""
+
+
+class _Untitled(GenerateJsonSchema):
+    """Without titles, which only repeat names."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 -- of the base
+        return False
+
+
+def described(tool: Tool) -> tuple[str, dict[str, Any]]:
+    """What a tool does, for whoever calls it, and the JSON schema of its arguments."""
+    schema = arguments_of(tool).model_json_schema(schema_generator=_Untitled)
+    del schema["title"]
+    return inspect.getdoc(tool) or "", schema
+
+
+def arguments_of(tool: Tool) -> type[BaseModel]:
+    """The arguments of a tool as a model, from its signature."""
+    return _arguments(getattr(tool, "__func__", tool))
+
+
+@lru_cache(maxsize=64)
+def _arguments(function: Any) -> type[BaseModel]:
+    parameters = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+    fields: dict[str, Any] = {
+        p.name: (p.annotation, ... if p.default is p.empty else p.default) for p in parameters
+    }
+    return create_model(function.__name__, __config__=ConfigDict(extra="forbid"), **fields)
+
+
+def faults(error: ValidationError) -> str:
+    """The first faults, each with the argument that it is about."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    listed = [f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}" for one in found[:5]]
+    return "; ".join(listed)[:1000]
 
 
 def page_of(text: str, page: int, size: int = PAGE) -> str:
