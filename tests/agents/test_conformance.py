@@ -1,10 +1,8 @@
 """The check of an endpoint, against one that behaves and several that do not."""
 
-import json
 import re
 
 import pytest
-from werkzeug import Response
 
 from agents import conformance
 from agents.conformance import CHECKS, COUNTED, main
@@ -32,8 +30,6 @@ def well(body):
         return text("Red")
     if "integers" in asked:
         return text(", ".join(map(str, range(1, COUNTED + 1))))
-    if added := re.search(r"(\d+) plus (\d+)", asked):
-        return text(str(int(added[1]) + int(added[2])))
     return text("42")
 
 
@@ -67,10 +63,8 @@ def test_a_good_endpoint(examine):
 
 def test_a_model_that_refuses_a_temperature(examine):
     code, found, shown = examine(refusing("temperature", then=well))
-    assert (code, found["temperature"]) == (0, "fails")
+    assert (code, set(found.values())) == (0, {"works"})
     assert "model.temperature=null" in shown
-    _, again, _ = examine(refusing("temperature", then=well), "model.temperature=null")
-    assert again["temperature"] == "not tried"
 
 
 @pytest.mark.parametrize(
@@ -81,7 +75,6 @@ def test_a_model_that_refuses_a_temperature(examine):
         ("6 times 7", filtered(), "plain answer", False),
         ("FELDSPAR", text("Paris"), "system prompt", False),
         ("Write the integers from 1 to 200, ", cut_off("1, 2, 3"), "long answer", False),
-        (" plus ", status(429, retry_after="0"), "parallel requests", True),
         ("density", text("I have no tools"), "tool calls", True),
         ("image_url", status(400, "no images"), "images", True),
     ],
@@ -93,16 +86,6 @@ def test_what_does_not_work_is_named(examine, asked, play, check, usable):
     code, found, _ = examine(mostly_well)
     assert [name for name, result in found.items() if result == "fails"] == [check]
     assert code == (0 if usable else 1)
-
-
-def test_usage_that_is_missing_or_wrong(examine):
-    def play(body):
-        made = json.loads(well(body).get_data())
-        made["usage"] = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
-        return Response(json.dumps(made), content_type="application/json")
-
-    code, found, _ = examine(play)
-    assert (code, found["usage"]) == (0, "differs")
 
 
 def test_it_ends_when_its_time_is_over(examine, monkeypatch):
