@@ -7,9 +7,10 @@ of it is more than a label.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,18 +27,12 @@ MAX_SPECIES, MAX_LABEL = 8, 10
 _WIDTH, _HEIGHT = 300, 300
 _MARGIN = 26.0
 _UNKNOWN = "ff69b4"
-#: Colours of Jmol, by atomic number.
-_COLOURS = """\
-Hffffff Hed9ffff Licc80ff Bec2ff00 Bffb5b5 C909090 N3050f8 Off0d0d F90e050 Neb3e3f5 Naab5cf2
-Mg8aff00 Albfa6a6 Sif0c8a0 Pff8000 Sffff30 Cl1ff01f Ar80d1e3 K8f40d4 Ca3dff00 Sce6e6e6 Tibfc2c7
-Va6a6ab Cr8a99c7 Mn9c7ac7 Fee06633 Cof090a0 Ni50d050 Cuc88033 Zn7d80b0 Gac28f8f Ge668f8f Asbd80e3
-Seffa100 Bra62929 Kr5cb8d1 Rb702eb0 Sr00ff00 Y94ffff Zr94e0e0 Nb73c2c9 Mo54b5b5 Tc3b9e9e Ru248f8f
-Rh0a7d8c Pd006985 Agc0c0c0 Cdffd98f Ina67573 Sn668080 Sb9e63b5 Ted47a00 I940094 Xe429eb0 Cs57178f
-Ba00c900 La70d4ff Ceffffc7 Prd9ffc7 Ndc7ffc7 Pma3ffc7 Sm8fffc7 Eu61ffc7 Gd45ffc7 Tb30ffc7 Dy1fffc7
-Ho00ff9c Er00e675 Tm00d452 Yb00bf38 Lu00ab24 Hf4dc2ff Ta4da6ff W2194d6 Re267dab Os266696 Ir175487
-Ptd0d0e0 Auffd123 Hgb8b8d0 Tla6544d Pb575961 Bi9e4fb5 Poab5c00 At754f45 Rn428296 Fr420066 Ra007d00
-Ac70abfa Th00baff Pa00a1ff U008fff Np0080ff Pu006bff Am545cf2 Cm785ce3 Bk8a4fe3 Cfa136d4 Esb31fd4"""
-COLOURS = {word[:-6]: word[-6:] for word in _COLOURS.split()}
+#: Colours of Jmol, by chemical symbol.
+COLOURS: Mapping[str, str] = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
+#: Columns: to the right, up, and towards the eye, which looks from the front with *c* upwards.
+_VIEW = np.array(
+    [[-0.304776, -0.212233, 0.928477], [0.952424, -0.067915, 0.297113], [0, 0.974856, 0.222834]]
+)
 
 _Points = NDArray[np.float64]
 
@@ -81,7 +76,7 @@ def structure_svg(
     others = [row for row in range(len(species)) if row not in chosen]
     rows = sorted([*chosen, *others[: MAX_SITES - len(chosen)]])
     corners = np.array(list(np.ndindex(2, 2, 2)), dtype=float)
-    seen = _looked_at(np.vstack([corners, sites[rows] % 1.0]) @ lattice)
+    seen = np.vstack([corners, sites[rows] % 1.0]) @ lattice @ _VIEW
     low, high = seen[:, :2].min(axis=0), seen[:, :2].max(axis=0)
     scale = float(((np.array([_WIDTH, _HEIGHT]) - 2 * _MARGIN - [0, 30]) / (high - low)).min())
     flat = (seen[:, :2] - (low + high) / 2) * [scale, -scale] + [_WIDTH / 2, _HEIGHT / 2 - 4]
@@ -93,25 +88,14 @@ def structure_svg(
         for n in range(8) for m in range(n) if np.abs(corners[n] - corners[m]).sum() == 1
     ]  # fmt: skip
     pieces += [(depth[n], species[row] or "?", places[n]) for n, row in enumerate(rows, 8)]
-    axes = []
-    for name, corner in zip("abc", (4, 2, 1), strict=True):
-        outwards = flat[corner] - flat[0]
-        x, y = flat[corner] + 11 * outwards / max(1.0, float(np.linalg.norm(outwards)))
-        axes.append((name, float(x), float(y) + 4))
+    along = flat[[4, 2, 1]] - flat[0]
+    ends = flat[[4, 2, 1]] + 11 * along / np.linalg.norm(along, axis=1, keepdims=True).clip(1)
+    axes = [(name, x, y + 4) for name, (x, y) in zip("abc", ends.tolist(), strict=True)]
     return _drawn(
         title=title, radius=radius, axes=axes, pieces=sorted(pieces, key=lambda piece: piece[0]),
         rings=[places[n] for n, row in enumerate(rows, 8) if row in chosen],
         **_legend(Counter(species), len(rows)),
     )  # fmt: skip
-
-
-def _looked_at(points: _Points) -> _Points:
-    """To the right, up, and towards the eye, which looks from the front with *c* upwards."""
-    towards = np.array([1.0, 0.32, 0.24])
-    towards /= np.linalg.norm(towards)
-    right = np.cross([0.0, 0.0, 1.0], towards)
-    right /= np.linalg.norm(right)
-    return np.asarray(points @ np.array([right, np.cross(towards, right), towards]).T)
 
 
 def _legend(kinds: Counter[str], drawn: int) -> dict[str, Any]:
