@@ -268,23 +268,20 @@ class Json:
     shape
         What it looks like, as JSON: its keys are required, a text is a remark, a list of one
         element stands for any number of its kind. Shown in the instruction.
-    tag
-        Where it stands; without one, the last fenced block or the whole reply.
     """
 
     shape: Mapping[str, Any] | Sequence[Any] = field(default_factory=dict)
-    tag: str = "answer"
     name: str = "json"
 
     @property
     def instruction(self) -> str:
         """See :class:`AnswerFormat`."""
         shown = json.dumps(self.shape, ensure_ascii=False, indent=1)
-        return f"Reply with JSON of this shape:\n<{self.tag}>\n{shown}\n</{self.tag}>"
+        return f"Reply with JSON of this shape:\n<answer>\n{shown}\n</answer>"
 
     def read(self, reply: str) -> Reading | None:
-        """The last JSON that has the shape."""
-        tagged, text = last_tagged(reply, self.tag), spoken(reply)
+        """The last JSON that has the shape: in tags, in a fenced block, or as the whole reply."""
+        tagged, text = last_tagged(reply, "answer"), spoken(reply)
         blocks = [content for language, content in fences(text) if language in {"", "json"}]
         for candidate in filter(None, (tagged, *blocks[::-1], text)):
             for said in (candidate, _escaped(candidate)):

@@ -184,18 +184,17 @@ def role(packages: Sequence[str]) -> Message:
     return Message("system", TEXTS["role"].format(libraries=listed))
 
 
+def ask_for(wanted: str, prompt: str, *shown: str, **filled: Any) -> list[Message]:
+    """Messages about a question that ask for what the text of a name says, such as ``names``."""
+    return _ask(_question(prompt), *shown, TEXTS[wanted].format(**filled))
+
+
 def criticise(
     prompt: str, documents: Sequence[Document], attempts: Sequence[Attempt], most: int = 1
 ) -> list[Message]:
     """Messages that ask for feedback on the last attempt and for at most ``most`` queries."""
-    wanted = TEXTS["critic"] if most == 1 else TEXTS["critic_several"].format(most=most)
     shown = [render_documents(documents), *map(render_attempt, attempts)]
-    return _ask(_question(prompt), *shown, wanted)
-
-
-def decompose(prompt: str, most: int) -> list[Message]:
-    """Messages that ask for at most ``most`` search queries."""
-    return _ask(_question(prompt), TEXTS["decompose"].format(most=most))
+    return ask_for("critic" if most == 1 else "critic_several", prompt, *shown, most=most)
 
 
 def rerank(prompt: str, documents: Sequence[Document], most: int) -> list[Message]:
@@ -207,7 +206,7 @@ def names(prompt: str, documents: Sequence[Document], most: int) -> list[Message
     """Messages that ask for the names that a solution calls."""
     listed = "\n".join(summary(document) for document in documents)
     shown = f"<candidates>\n{listed}\n</candidates>" if documents else ""
-    return _ask(_question(prompt), shown, TEXTS["names"].format(most=most))
+    return ask_for("names", prompt, shown, most=most)
 
 
 def link(items: Sequence[tuple[str, str, Sequence[str]]]) -> list[Message]:

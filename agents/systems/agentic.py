@@ -65,9 +65,8 @@ class Agentic(Retrieving):
         return "answered" if answer else "format_error"
 
     async def _decompose(self, episode: Episode) -> list[str]:
-        reply = await episode.ask(
-            "decompose", prompts.decompose(episode.question.prompt, self.queries)
-        )
+        messages = prompts.ask_for("decompose", episode.question.prompt, most=self.queries)
+        reply = await episode.ask("decompose", messages)
         queries = read_lines(reply, "queries")[: self.queries]
         if not queries:
             episode.check(["decompose: no query could be read; the question itself is the query"])

@@ -24,6 +24,7 @@ from agents.drafts import (
     Draft,
     Drafting,
     Drafts,
+    Select,
     concerned,
     critique,
     look_up,
@@ -157,6 +158,54 @@ class Adaptive(Reflect):
 
     name = "adaptive"
     retrieves_first = False
+
+
+class Resample(Drafting):
+    """Control: ``rag``, sampled until its result looks right; no draft ever hears of another one.
+
+    What ``reflect`` gains over the controls is what feedback is worth: both stop like it, and may
+    spend what it may spend.
+    """
+
+    name = "resample"
+
+    async def _steps(self, episode: Episode) -> StopReason:
+        documents = await episode.retrieve(episode.question.query, self.documents)
+        messages = prompts.generate(episode.question.prompt, documents)
+        drafts = Drafts(episode, self, unreadable=UNREADABLE)
+        while await drafts.failing(messages):
+            pass
+        return drafts.reason
+
+
+@dataclass
+class Reretrieve(Drafting):
+    """Control: retrieval by the critic, generation from scratch.
+
+    It is what the code released with the published comparison does: a critic sees the draft and
+    its execution and asks for other documents; the generator starts over with those and sees
+    neither draft nor traceback nor critique.
+
+    Parameters
+    ----------
+    check_contract
+        As in ``reflect``; the released code only looks for missing keys and ``None``.
+    """
+
+    name = "reretrieve"
+
+    check_contract: bool = False
+    select: Select = "last"
+
+    async def _steps(self, episode: Episode) -> StopReason:
+        prompt = episode.question.prompt
+        drafts = Drafts(episode, self)
+        documents = await episode.retrieve(episode.question.query, self.documents)
+        while draft := await drafts.failing(prompts.generate(prompt, documents)):
+            seen = replace(draft.attempt(drafts.number), checks=draft.findings)
+            _, queries = await critique(episode, documents, [seen])
+            documents = await look_up(episode, queries, self.documents) or documents
+        return drafts.reason
 
 
 @dataclass

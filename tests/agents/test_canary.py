@@ -111,7 +111,7 @@ class CanaryBenchmark:
     [
         # draft, critique, draft, of two questions
         ("reflect.Reflect", {"max_iterations": 2, "economical": False}, 6),
-        ("controls.Reretrieve", {"max_iterations": 2}, 6),
+        ("reflect.Reretrieve", {"max_iterations": 2}, 6),
         ("tools.Tools", {}, 2 * len(DOORS)),
     ],
 )

@@ -5,7 +5,7 @@ import pytest
 from agents.answer_formats import Json
 from agents.base import Question
 from agents.episode import Context
-from agents.systems.code2 import Code2
+from agents.systems.single import Code2
 from tests.agents.scripted import client
 
 QUESTION = Question("q", "What is 6 times 7?", answer=Json(["", ""]))

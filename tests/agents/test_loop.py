@@ -17,10 +17,8 @@ from agents.base import Question
 from agents.drafts import QUERIES, names_in, used_names
 from agents.episode import Context
 from agents.models import build_model
-from agents.systems.controls import Reretrieve, Resample
-from agents.systems.rag import Rag
-from agents.systems.reflect import Adaptive, Reflect
-from agents.systems.single import Single
+from agents.systems.reflect import Adaptive, Reflect, Reretrieve, Resample
+from agents.systems.single import Rag, Single
 from retrieval.base import Retriever
 from sandbox.base import Sandbox
 from tests.agents.scripted import ListRetriever, client, code_reply

@@ -5,7 +5,7 @@ import pytest
 from agents.assistant import Assistant, read_config
 from agents.episode import Context
 from agents.runtime import Runtime
-from agents.systems.rag import Rag
+from agents.systems.single import Rag
 from tests.agents.scripted import ListRetriever, client, code_reply
 
 GOOD = code_reply("return {'density': 2.2}")

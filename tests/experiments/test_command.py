@@ -97,7 +97,7 @@ def test_cfg_prints_what_would_run(capsys):
 def test_a_folder_of_ones_own_is_asked_before_ours(tmp_path):
     (tmp_path / "system").mkdir()
     (tmp_path / "system" / "single.yaml").write_text(
-        "_target_: agents.systems.controls.Resample\nname: thrice\nmax_iterations: 3\n"
+        "_target_: agents.systems.reflect.Resample\nname: thrice\nmax_iterations: 3\n"
     )
     (config,) = compose("system=single", "--config-dir", str(tmp_path))
     assert (config.system.name, config.system.params["max_iterations"]) == ("thrice", 3)

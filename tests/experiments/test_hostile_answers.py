@@ -9,7 +9,7 @@ from rich.console import Console
 
 from agents.base import Agent, Question, Trajectory
 from agents.episode import Context
-from agents.systems.controls import Resample
+from agents.systems.reflect import Resample
 from experiments.benchmarks.own import Task
 from experiments.report import show, write_report
 from experiments.run.loop import execute

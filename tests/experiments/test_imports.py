@@ -76,7 +76,7 @@ def test_a_run_needs_few_modules():
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
     loaded = done.stdout.split()
-    assert "agents.systems.rag" in loaded
+    assert "agents.systems.single" in loaded
     assert "docgen.sources" not in loaded
     assert len(loaded) <= MOST, loaded
 
