@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from docgen.reading import fences, last_tagged, spoken
+from docgen.reading import fences, last_tagged, spoken, tagged
 
 MAX_CHARACTERS = 1_000_000  # of an answer; longer ones are not read
 MAX_DEPTH = 50  # of brackets in JSON
@@ -120,9 +120,9 @@ class Choices:
         """
         if len(reply) > MAX_CHARACTERS:
             return None
-        tagged = last_tagged(reply, "answer")
-        found = self.meant(spoken(reply) if tagged is None else tagged)
-        strict = tagged is not None and re.fullmatch(r"\s*+<answer>[^<]*+</answer>\s*+", reply)
+        inside = last_tagged(reply, "answer")
+        found = self.meant(spoken(reply) if inside is None else inside)
+        strict = inside is not None and re.fullmatch(r"\s*+<answer>[^<]*+</answer>\s*+", reply)
         return Reading(found, "strict" if strict else "repaired") if found else None
 
     def meant(self, text: str) -> str:
@@ -180,12 +180,11 @@ class Block:
 
         Tags in backticks are talked about, and are no tags.
         """
-        found = last_tagged(re.sub(rf"`</?{re.escape(self.tag)}>`", "", reply), self.tag)
-        if found is not None:
-            strict = reply.strip().startswith(f"<{self.tag}>")
-            return _text(unfenced(found).strip(), "strict" if strict else "repaired")
-        blocks = list(fences(spoken(reply)))
-        return _text(blocks[-1][1].strip(), "repaired") if blocks else None
+        text = spoken(re.sub(rf"`</?{re.escape(self.tag)}>`", "", reply))
+        inside = tagged(text, self.tag)
+        blocks = inside or [content for _, content in fences(text)]
+        strict = bool(inside) and reply.strip().startswith(f"<{self.tag}>")
+        return _text(unfenced(blocks[-1]).strip(), strict=strict) if blocks else None
 
 
 @dataclass(frozen=True)
@@ -209,14 +208,9 @@ class File:
     def read(self, reply: str) -> Reading | None:
         """The last complete block, else the last fenced one; its spaces and lines as they are."""
         text = spoken(reply)
-        found = list(re.finditer(r"<file>((?:(?!</?file>).)*+)</file>", text, re.DOTALL))
-        if found:
-            outside = text[: found[-1].start()] + text[found[-1].end() :]
-            strict, content = not outside.strip(), unfenced(found[-1][1])
-        else:
-            blocks = list(fences(text))
-            strict, content = False, blocks[-1][1] if blocks else ""
-        content = content.removeprefix("\n")
+        blocks = tagged(text, "file") or [content for _, content in fences(text)]
+        content = unfenced(blocks[-1]).removeprefix("\n") if blocks else ""
+        strict = bool(blocks) and text.strip() == f"<file>{blocks[-1]}</file>"
         fits = content.strip() and len(content.encode("utf-8", "replace")) <= MAX_CHARACTERS
         return Reading(content, "strict" if strict else "repaired") if fits else None
 
@@ -230,7 +224,7 @@ class Text:
 
     def read(self, reply: str) -> Reading | None:
         """The reply without its thoughts."""
-        return _text(spoken(reply).strip(), "strict")
+        return _text(spoken(reply).strip(), strict=True)
 
 
 @dataclass(frozen=True)
@@ -281,13 +275,13 @@ class Json:
 
     def read(self, reply: str) -> Reading | None:
         """The last JSON that has the shape: in tags, in a fenced block, or as the whole reply."""
-        tagged, text = last_tagged(reply, "answer"), spoken(reply)
+        inside, text = last_tagged(reply, "answer"), spoken(reply)
         blocks = [content for language, content in fences(text) if language in {"", "json"}]
-        for candidate in filter(None, (tagged, *blocks[::-1], text)):
+        for candidate in filter(None, (inside, *blocks[::-1], text)):
             for said in (candidate, _escaped(candidate)):
                 value = _json(said.strip())
                 if value is not None and _fits(value, self.shape):
-                    kept = candidate is tagged and said is candidate
+                    kept = candidate is inside and said is candidate
                     return Reading(value, "strict" if kept else "repaired")
         return None
 
@@ -306,8 +300,9 @@ def _escaped(text: str) -> str:
     return re.sub(r'(\\\\|\\["/])|\\(?![bfnrtu])', lambda m: m[1] or "\\\\", text)
 
 
-def _text(text: str, status: Literal["strict", "repaired"]) -> Reading | None:
-    return Reading(text, status) if text and len(text) <= MAX_CHARACTERS else None
+def _text(text: str, *, strict: bool) -> Reading | None:
+    fits = text and len(text) <= MAX_CHARACTERS
+    return Reading(text, "strict" if strict else "repaired") if fits else None
 
 
 def _json(text: str) -> Any:

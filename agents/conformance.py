@@ -13,12 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from agents.base import Usage
-from agents.models import Message, ModelConfig, ModelError, build_model, read_config
+from agents.models import Message, ModelClient, ModelError, build_model, read_config
 from matsmith.core.command import Command, Group
 from matsmith.core.errors import UsageError
 from matsmith.core.terminal import printable
@@ -106,88 +102,51 @@ CHECKS = {
 }
 
 
-@dataclass
-class Findings:
-    """What was found: result and detail of each check, and the settings that a user needs."""
-
-    checks: dict[str, tuple[str, str]]
-    settings: dict[str, str]
-    adjusted: tuple[str, ...]
-    usage: Usage
-
-    @property
-    def usable(self) -> bool:
-        """Whether everything works that matsmith needs."""
-        works = {name for name, (result, _) in self.checks.items() if result == "works"}
-        return {name for name, check in CHECKS.items() if check.needed} <= works
-
-
-async def examine(config: ModelConfig, *, limit: float) -> Findings:
-    """Do every check that there is time for."""
-    seconds, tries = min(config.timeout, ONE_REQUEST), min(config.max_retries, 1)
-    changes = {"timeout": seconds, "max_retries": tries, "cache": False, "record": None}
-    client = build_model(config.model_copy(update=changes))
-    ends = time.monotonic() + limit
-    checks: dict[str, tuple[str, str]] = {}
-    settings: dict[str, str] = {}
-    spent = Usage()
-    for name, check in CHECKS.items():
-        left, result = ends - time.monotonic(), "fails"
-        try:
-            async with asyncio.timeout(min(left, ONE_REQUEST)):
-                tools = [TOOL] if check.tool else []
-                reply = await client.ask(check.messages, sample="0", tools=tools)
-            spent += reply.usage
-            calls = [dict(call.arguments) for call in reply.tool_calls]
-            seen = str(calls) if check.tool else reply.text
-            detail = f"{reply.fault or ('calls' if check.tool else 'text')}: {seen[-80:]!r}"
-            if reply.fault == "length":
-                settings["model.max_tokens"] = "8192"
-            elif re.search(check.wanted, seen, re.IGNORECASE):
-                result, detail = "works", f"{reply.seconds:.1f} s"
-        except TimeoutError:
-            detail = f"no end after {ONE_REQUEST:.0f} s"
-            if left < ONE_REQUEST:
-                result, detail = "not tried", f"the {limit:.0f} s were over"
-        except ModelError as error:
-            detail = str(error)
-        checks[name] = result, " ".join(detail.split())[:200]
-        if name == "plain answer" and result == "fails":
-            break  # nothing else can work
-    adjusted = tuple(dict.fromkeys(client.adjustments))
-    if any(note.startswith("temperature ") for note in adjusted):
-        settings["model.temperature"] = "null"
-    if spent.cost_usd is None and not spent.estimated:
-        settings["model.price"] = "'{prompt: USD, completion: USD}'"
-    return Findings(checks, settings, adjusted, spent)
-
-
-def report(found: Findings, config: ModelConfig, choice: str, console: Console) -> None:
-    """Print the table and the settings."""
-    table = Table("check", "result", "what was seen", title=f"{config.name} ({config.provider})")
-    for name, (result, detail) in found.checks.items():
-        table.add_row(name, result, Text(printable(detail)))
-    console.print(table)
-    for note in found.adjusted:
-        console.print(Text(f"adjusted: {printable(note)}"))
-    console.print(Text(f"spent: {found.usage}"))
-    refused = "matsmith cannot use this endpoint: something that it requires does not work."
-    console.print("matsmith can use it." if found.usable else refused)
-    settings = {"model": choice, "model.name": config.name}
-    if config.base_url:
-        settings["model.base_url"] = config.base_url
-    line = " ".join(f"{key}={value}" for key, value in (settings | found.settings).items())
-    console.print("\nsettings:", style="bold")
-    console.print(Text(f"  {line}"), soft_wrap=True)
+async def tried(client: ModelClient, check: Check, left: float) -> tuple[str, str]:
+    """Result and detail of a check for which there are ``left`` seconds."""
+    try:
+        async with asyncio.timeout(min(left, ONE_REQUEST)):
+            tools = [TOOL] if check.tool else []
+            reply = await client.ask(check.messages, sample="0", tools=tools)
+    except TimeoutError:
+        over = left < ONE_REQUEST
+        return ("not tried", "no time left") if over else ("fails", f"no end after {ONE_REQUEST} s")
+    except ModelError as error:
+        return "fails", str(error)
+    seen = str([dict(call.arguments) for call in reply.tool_calls]) if check.tool else reply.text
+    if reply.fault != "length" and re.search(check.wanted, seen, re.IGNORECASE):
+        return "works", f"{reply.seconds:.1f} s, {reply.usage}"
+    return "fails", f"{reply.fault or 'it said'}: {seen[-80:]!r}"
 
 
 async def _action(options: Options) -> int:
     config = read_config(options.model.read("model"))
     if config.provider in {"recorded", "none"}:
         raise UsageError(f"model={config.provider} has no endpoint; choose another model")
-    found = await examine(config, limit=LIMIT)
-    report(found, config, options.model.name, Console())
-    return 0 if found.usable else 1
+    seconds, tries = min(config.timeout, ONE_REQUEST), min(config.max_retries, 1)
+    changes = {"timeout": seconds, "max_retries": tries, "cache": False, "record": None}
+    client = build_model(config.model_copy(update=changes))
+    ends = time.monotonic() + LIMIT
+    usable = True
+    settings = {"model": options.model.name, "model.name": config.name}
+    if config.base_url:
+        settings["model.base_url"] = config.base_url
+    for name, check in CHECKS.items():
+        result, detail = await tried(client, check, ends - time.monotonic())
+        print(f"{name:<15} {result:<10} {printable(' '.join(detail.split())[:200])}")
+        usable &= result == "works" or not check.needed
+        if detail.startswith("length"):
+            settings["model.max_tokens"] = "8192"
+        if name == "plain answer" and result == "fails":
+            break  # nothing else can work
+    for note in dict.fromkeys(client.adjustments):
+        print(f"adjusted: {printable(note)}")
+        if note.startswith("temperature "):
+            settings["model.temperature"] = "null"
+    refused = "matsmith cannot use this endpoint: something that it requires does not work."
+    print("matsmith can use it." if usable else refused)
+    print("settings:", *(f"{key}={value}" for key, value in settings.items()))
+    return 0 if usable else 1
 
 
 main = Command("matsmith endpoint", _ABOUT, Options, _action, (ValueError,))

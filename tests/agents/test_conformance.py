@@ -34,9 +34,8 @@ def well(body):
 
 
 @pytest.fixture
-def examine(httpserver, monkeypatch, capsys):
+def examine(httpserver, capsys):
     """Examine an endpoint that plays something; exit code, results by check, and the output."""
-    monkeypatch.setenv("COLUMNS", "200")
     endpoint = Endpoint(httpserver)
 
     def run(play, *more):
@@ -46,8 +45,9 @@ def examine(httpserver, monkeypatch, capsys):
              "model.max_retries=0", "model.timeout=5", *more]
         )  # fmt: skip
         shown = capsys.readouterr().out
-        lines = [line.split("│") for line in shown.splitlines() if line.startswith("│")]
-        return code, {line[1].strip(): line[2].strip() for line in lines}, shown
+        lines = (re.match("(.{15}) (.{10}) ", line) for line in shown.splitlines())
+        found = {line[1].strip(): line[2].strip() for line in lines if line}
+        return code, {name: found[name] for name in CHECKS if name in found}, shown
 
     return run
 
