@@ -101,7 +101,7 @@ def written(form: AnswerFormat, reference: Any) -> str:
         return str(reference)
     if isinstance(form, File):  # to the letter
         return f"<file>\n{reference}</file>"
-    tag = form.tag if isinstance(form, Block | Json) else "answer"
+    tag = form.tag if isinstance(form, Block) else "answer"
     plain = isinstance(reference, str) and not isinstance(form, Json)
     text = reference if plain else json.dumps(reference)
     return f"<{tag}>\n{text}\n</{tag}>"
