@@ -24,14 +24,13 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt
 
 from docgen.chat import open_writer
-from docgen.facts import render_document, render_facts
-from docgen.facts_writer import FactsWriter
+from docgen.facts import FactsWriter, render_document, render_facts
 from docgen.library import read_library
-from docgen.prompts import VERSION
 from docgen.sources import SourceError
 from docgen.symbols import Library
 from docgen.texts import (
     SHIPPED,
+    VERSION,
     Checkpoint,
     Text,
     TextsError,

@@ -18,14 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt
+from pydantic import Field, PositiveInt
 
 from docgen.chat import open_writer
-from docgen.check import Checker
-from docgen.content import contents
-from docgen.facts import Content, render_document, render_facts
+from docgen.check import Checker, RunOptions, code_of
+from docgen.facts import Content, contents, render_document, render_facts
 from docgen.library import read_library
-from docgen.reading import fences, spoken
+from docgen.reading import spoken
 from docgen.replies import Chat
 from docgen.sources import SourceError
 from docgen.symbols import Library, digest
@@ -42,30 +41,18 @@ from matsmith.core.command import Command, Commas, Group
 from matsmith.core.errors import UsageError
 from matsmith.core.jsonl import JsonLines, read_lines
 from matsmith.core.progress import meter
-from sandbox.base import SandboxConfig, SandboxError
+from sandbox.base import SandboxError
 from sandbox.environments import cache_folder, site_packages
-from sandbox.factory import get_sandbox
 
-INSTRUCTIONS = """\
-You see the documentation of one symbol of a Python library, and nothing else of that library.
-Write one fenced Python script that uses the symbol once, with realistic arguments, and assigns
-what it yields to `result`: what a function or method returns, the instance of a class.
-
-- It runs as it stands: it imports all that it uses and makes its inputs. There are no files and no
-  network; what must be read from a file, the script writes first, into a temporary folder.
-- No `try`, no assertions. Where the documentation does not say enough, write what is most likely.
-"""
+INSTRUCTIONS = (Path(__file__).parent / "instructions/use.md").read_text(encoding="utf-8")
 CALLED = frozenset({"function", "method", "classmethod", "staticmethod", "class"})
 #: From worst to best: no script; raises; wants what it does not make; another type than declared.
 ORDER = ("none", "fails", "inputs", "type", "runs")
 
 
-class Options(BaseModel):
+class Options(RunOptions):
     """Arguments of ``python -m docgen by_use``."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    package: Annotated[tuple[str, ...], Commas] = Field(description="import names, comma-separated")
     out: Path = Field(description="JSONL file of verdicts; what it holds is not asked again")
     model: Group = Field(Group(""), description="who answers; its keys by model.KEY=VALUE")
     content: Content = Field("written", description="what documents hold (retrieval.content)")
@@ -74,10 +61,6 @@ class Options(BaseModel):
     )
     sample: PositiveInt | None = Field(None, description="only so many, drawn by the seed")
     seed: int = Field(0, description="of the sample")
-    env: str = Field("live", description="sandbox environment that holds the packages")
-    backend: str = Field("auto", description="sandbox: auto, bubblewrap, docker, podman")
-    concurrency: PositiveInt = Field(8, description="requests in flight")
-    timeout: PositiveFloat = Field(60.0, description="processor seconds of one script")
 
 
 @dataclass(frozen=True)
@@ -109,8 +92,7 @@ def documents(library: Library, content: Content) -> list[Shown]:
 async def use(shown: Shown, model: Chat, checker: Checker) -> dict[str, Any]:
     """Ask for a script about one document and run it; whatever the provider raises is raised."""
     said = await model.ask(shown.text, INSTRUCTIONS)
-    scripts = [code for language, code in fences(f"{spoken(said.text)}\n") if language != "text"]
-    code = scripts[-1] if scripts else ""
+    code = (code_of(spoken(said.text)) or [""])[-1]
     found: dict[str, Any] = {"verdict": "none", "error": "no fenced script", "declared": ""}
     if code and shown.qualname.rpartition(".")[2] not in code:
         found["error"] = "the script does not use the symbol"
@@ -153,13 +135,13 @@ async def _action(options: Options) -> int:
     known = {row["of"]: row for row in (json.loads(line) for _, line in kept)}
     lost: list[str] = []
     async with (
-        get_sandbox(SandboxConfig(backend=options.backend, env=options.env)) as sandbox,
+        options.checker() as checker,
         open_writer(options.model, concurrency=options.concurrency) as model,
     ):
         if model is None:
             raise UsageError("who answers? model=NAME")
         missing = [one for one in shown if one.key(model) not in known]
-        checker, slots = Checker(sandbox, options.timeout), asyncio.Semaphore(options.concurrency)
+        slots = asyncio.Semaphore(options.concurrency)
         with (
             meter("Using documents", len(missing), show=True) as progress,
             closing(JsonLines(options.out)) as lines,

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -43,19 +44,31 @@ PROBE = "docgen.example_probe"  # runs in the sandbox
 AT_ONCE = 2  # examples
 
 
-class Options(BaseModel):
-    """Arguments of ``python -m docgen check``."""
+class RunOptions(BaseModel):
+    """What every command takes that runs scripts in the sandbox."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     package: Annotated[tuple[str, ...], Commas] = Field(description="import names, comma-separated")
+    env: str = Field("live", description="sandbox environment that holds the packages")
+    backend: str = Field("auto", description="sandbox: auto, bubblewrap, docker, podman")
+    concurrency: PositiveInt = Field(8, description="requests in flight")
+    timeout: PositiveFloat = Field(60.0, description="processor seconds of one script")
+
+    @asynccontextmanager
+    async def checker(self, at_once: int = AT_ONCE) -> AsyncIterator[Checker]:
+        """What runs scripts in the environment."""
+        async with get_sandbox(SandboxConfig(backend=self.backend, env=self.env)) as sandbox:
+            yield Checker(sandbox, self.timeout, asyncio.Semaphore(at_once))
+
+
+class Options(RunOptions):
+    """Arguments of ``python -m docgen check``."""
+
     file: Path | None = Field(None, description="texts to check, instead of shipped and imported")
     examples: bool = Field(False, description="the texts are examples of `docgen examples`")
     out: Path | None = Field(None, description="file to write, instead of where imports are kept")
-    env: str = Field("live", description="sandbox environment that holds the packages")
-    backend: str = Field("auto", description="sandbox: auto, bubblewrap, docker, podman")
     concurrency: PositiveInt = Field(AT_ONCE, description="examples at once")
-    timeout: PositiveFloat = Field(60.0, description="processor seconds of one example")
 
 
 @dataclass(frozen=True)
@@ -99,10 +112,14 @@ class Checker:
         return {"verdict": "fails", "error": f"{ran.outcome}: {lines[-1] if lines else ''}"}
 
 
+def code_of(text: str) -> list[str]:
+    """The fenced scripts of a text."""
+    return [code for language, code in fences(f"{text}\n") if language != "text"]
+
+
 def example_of(text: str) -> str:
     """The code of the section ``## Example``, empty when it has none."""
-    blocks = fences(f"{section_of(text, 'Example')}\n")
-    return "\n".join(code for language, code in blocks if language != "text")
+    return "\n".join(code_of(section_of(text, "Example")))
 
 
 async def check_texts(texts: Iterable[Text], checker: Checker) -> dict[str, Checked]:
@@ -147,9 +164,8 @@ async def _action(options: Options) -> int:
             "docgen package=... out=docs.jsonl`, and give file=docs.jsonl.written (or with "
             "`python -m docgen examples`, and give examples=true)"
         )
-    async with get_sandbox(SandboxConfig(backend=options.backend, env=options.env)) as sandbox:
-        slots = asyncio.Semaphore(options.concurrency)
-        results = await check_texts(found.values(), Checker(sandbox, options.timeout, slots))
+    async with options.checker(options.concurrency) as checker:
+        results = await check_texts(found.values(), checker)
     print(table(results))
     for distribution, version in library.versions.items():
         texts = [

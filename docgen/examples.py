@@ -18,16 +18,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt
+from pydantic import Field, PositiveInt
 
+from docgen.calls import CodeResolver
 from docgen.chat import open_writer
-from docgen.check import Checked, Checker
+from docgen.check import Checked, Checker, RunOptions, code_of
 from docgen.library import build_library
-from docgen.mined import scripts
-from docgen.prompts import Prompter
-from docgen.reading import fences, spoken
+from docgen.programs import collect, script
+from docgen.prompts import Prompter, batches, documentation_order
+from docgen.reading import spoken
 from docgen.replies import Chat, behind
-from docgen.schedule import batches, documentation_order
 from docgen.sources import SourceError, read_sources
 from docgen.symbols import Library
 from docgen.texts import (
@@ -35,74 +35,41 @@ from docgen.texts import (
     Checkpoint,
     Text,
     TextsError,
-    Verdict,
     best,
     prewritten,
     source_hash,
     text_files,
 )
-from docgen.usage import CodeResolver
 from matsmith.core.command import Command, Commas, Group
 from matsmith.core.errors import UsageError
 from matsmith.core.progress import meter
-from sandbox.base import SandboxConfig
 from sandbox.environments import cache_folder, site_packages
-from sandbox.factory import get_sandbox
 
 VERSION = "examples-2"  # raise it when the instructions change what a writer knows
 TESTS = "tests"  # the writer of what was taken from unit tests
-GALLERY = Path(__file__).parent / "gallery.py"
-INSTRUCTIONS = """\
-You write examples for the documentation of a Python library. For each <symbol> below write a line
-`# its.qualified.name`, then one fenced Python script.
-
-- It runs as it stands: it imports all that it uses and makes its inputs. Nobody has files for it,
-  there is no network, and it has a minute. What must be read from a file, the script writes first,
-  into a temporary folder. Below are lines that make inputs; copy and shorten what you need, they
-  cannot be imported. Where a result of a long calculation is needed, make one up of the right type
-  and shape: it shows the call, not physics.
-- It uses the symbol itself: a function or method is called, a class made, an attribute or property
-  read, of a module the main function called. Realistic arguments, those that matter by name.
-- It prints the result in a few short lines: values, shapes, types; nothing that changes from run to
-  run (addresses, times, unseeded random numbers, temporary paths).
-- As short as it can be, 25 lines at most; no assertions, no `try`, no printed headings.
-
-Scripts are run. You see what fails, and answer again for those symbols only. What cannot be made
-after an attempt that failed: instead of a script one line that begins with `Needs `, names the file
-or package that is missing, and says why nothing can stand in for it.
-
-Lines that make inputs:
-
-```python
-{gallery}```
-"""
+_TEXTS = Path(__file__).parent / "instructions"
+INSTRUCTIONS = (_TEXTS / "example.md").read_text(encoding="utf-8")
+GALLERY = _TEXTS / "gallery.md"
 _TRIES = 3  # scripts out of tests that are run for one symbol
 _VALUES = frozenset({"constant", "attribute"})  # looked up, not called
 _OWNER = 3_000  # characters of a class whose members are asked for
-_LONGEST = 4_000  # characters of a script
+_LONGEST, _LONGEST_TEST = 4_000, 2_000  # characters of a script, and of one out of tests
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}|/tmp/")
 _NEEDS = re.compile(r"^Needs [^\n]{3,400}", re.MULTILINE)
 _NO_SCRIPT = "no fenced script stands behind its name"
 
 
-class Options(BaseModel):
+class Options(RunOptions):
     """Arguments of ``python -m docgen examples``."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    package: Annotated[tuple[str, ...], Commas] = Field(description="import names, comma-separated")
     out: Path = Field(description="JSONL file of examples; what it holds is not made again")
     symbols: Annotated[tuple[str, ...], Commas] = Field(
         (), description="only these; none: all but constants and attributes"
     )
     tests: Path | None = Field(None, description="unit tests of the library to take examples from")
     model: Group = Field(Group(""), description="who writes; its keys by model.KEY=VALUE")
-    gallery: Path = Field(GALLERY, description="script with lines that make inputs")
-    env: str = Field("live", description="sandbox environment that holds the packages")
-    backend: str = Field("auto", description="sandbox: auto, bubblewrap, docker, podman")
-    concurrency: PositiveInt = Field(8, description="requests in flight")
+    gallery: Path = Field(GALLERY, description="file with lines that make inputs")
     attempts: PositiveInt = Field(3, description="scripts per symbol, the first included")
-    timeout: PositiveFloat = Field(60.0, description="processor seconds of one script")
 
 
 @dataclass(frozen=True)
@@ -134,7 +101,7 @@ class ExampleWriter:
             progress.advance(len(group))
             return unanswered
 
-        groups = batches(self.library, documentation_order(self.library), prompter, missing)
+        groups = batches(self.library, documentation_order(self.library), missing)
         with meter("Writing examples", len(missing), show=True) as progress:
             return [line for line in await asyncio.gather(*map(one, groups)) if line]
 
@@ -148,14 +115,13 @@ class ExampleWriter:
         """
         made: list[Text] = []
         wrong = dict.fromkeys(names, "")
-        instructions = INSTRUCTIONS.format(gallery=self.gallery)
         for attempt in range(1, self.attempts + 1):
             pending = list(wrong)
             faults = [f"# {name}\n{fault}" for name, fault in wrong.items() if fault]
             parts = [prompter.build(pending, self.known), *self._owners(pending)]
             parts += ["These failed; write them anew:", *faults] if faults else []
             try:
-                said = await self.model.ask("\n".join(parts), instructions)
+                said = await self.model.ask("\n".join(parts), INSTRUCTIONS + self.gallery)
             except Exception as failure:  # noqa: BLE001 - every provider has its own; reported
                 return made, f"{', '.join(pending)}: {type(failure).__name__}: {failure}"
             replies = split(said.text, pending)
@@ -165,7 +131,7 @@ class ExampleWriter:
                 if checked.error and attempt < self.attempts:
                     wrong[name] = f"{section}\n{checked.error}".strip()
                 else:
-                    made.append(self._text(name, section, checked))
+                    made.append(_text(self.library, name, self.model.name, section, checked))
             if not wrong:
                 break
         return made, ""
@@ -181,8 +147,7 @@ class ExampleWriter:
 
     async def _try(self, name: str, part: str, attempt: int) -> tuple[str, Checked]:
         """The section of an example, and what is wrong with it."""
-        scripts = [code for language, code in fences(f"{part}\n") if language != "text"]
-        needs = _NEEDS.search(part)
+        scripts, needs = code_of(part), _NEEDS.search(part)
         if not scripts and needs and attempt > 1:
             return needs[0], Checked("inputs")
         if not scripts:
@@ -196,9 +161,6 @@ class ExampleWriter:
             checked = Checked("fails", error=fault)
         failure = f"\nFails: {checked.error}" if checked.error else ""
         return _section(code, checked.printed) + failure, checked
-
-    def _text(self, name: str, section: str, checked: Checked) -> Text:
-        return _example(self.library, name, self.model.name, section, checked.verdict)
 
 
 def split(reply: str, names: Sequence[str]) -> dict[str, str]:
@@ -226,16 +188,31 @@ def unstable(printed: str) -> str:
     return "it prints an address or a temporary path" if _ADDRESS.search(printed) else ""
 
 
-def _example(library: Library, name: str, writer: str, section: str, verdict: Verdict) -> Text:
+def _text(library: Library, name: str, writer: str, section: str, checked: Checked) -> Text:
     """An example as it is kept, in the form of a document with one section."""
-    date = datetime.now(UTC).date().isoformat()
-    text, at = f"## Example\n{section}\n", source_hash(library.symbols[name])
-    return Text(name, at, VERSION, writer, date, text, verdict)
+    date, at = datetime.now(UTC).date().isoformat(), source_hash(library.symbols[name])
+    return Text(name, at, VERSION, writer, date, f"## Example\n{section}\n", checked.verdict)
 
 
 def _section(code: str, printed: str = "") -> str:
     shown = f"\nPrints:\n```text\n{printed.rstrip()}\n```" if printed.strip() else ""
     return f"```python\n{code}```{shown}"
+
+
+def scripts(tests: Path, resolver: CodeResolver, library: Library) -> dict[str, list[str]]:
+    """Symbol -> scripts out of unit tests that use it and print a value, the shortest first.
+
+    No comment, message or expected value of a test is taken over. Who measures with questions made
+    of the same tests must not give an agent these examples.
+    """
+    found: dict[str, set[str]] = {}
+    for program in collect(tests)[0]:
+        for number, assertion in enumerate(program.assertions):
+            code = "" if assertion.kind == "raises" else script(program, number)
+            if 0 < len(code) <= _LONGEST_TEST:
+                for name in resolver.symbols(code).keys() & library.symbols.keys():
+                    found.setdefault(name, set()).add(code)
+    return {name: sorted(codes, key=lambda c: (len(c), c)) for name, codes in found.items()}
 
 
 async def mine(
@@ -250,7 +227,7 @@ async def mine(
                 ran[code] = asyncio.create_task(checker.check(code))
             checked = await ran[code]
             if checked.verdict == "runs" and not unstable(checked.printed):
-                return _example(library, name, TESTS, _section(code, checked.printed), "runs")
+                return _text(library, name, TESTS, _section(code, checked.printed), checked)
         return None
 
     texts = await asyncio.gather(*(one(name) for name in names if name in found))
@@ -267,13 +244,11 @@ async def _action(options: Options) -> int:
     if not options.model.name and options.tests is None:
         raise UsageError("who writes? model=NAME, or tests=FOLDER for examples out of unit tests")
     checkpoint = Checkpoint(options.out)
-    config = SandboxConfig(backend=options.backend, env=options.env)
     lost: list[str] = []
     async with (
-        get_sandbox(config) as sandbox,
+        options.checker() as checker,
         open_writer(options.model, concurrency=options.concurrency) as model,
     ):
-        checker = Checker(sandbox, options.timeout)
         if options.tests is not None:
             found = scripts(options.tests, CodeResolver(sources), library)
             print(f"{sum(n in found for n in names)} of {len(names)} symbols stand in tests")

@@ -4,50 +4,20 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from docgen.docstrings import first_sentence
-from docgen.facts import render_facts
+from docgen.facts import definition, render_facts, seen_from, short
 from docgen.replies import first_paragraph, section_of, summary_of
 from docgen.symbols import Library, Symbol
 from docgen.texts import Text
 
-VERSION = "2"  # raise it when the instructions or sections below change what a writer knows
+#: Raise `docgen.texts.VERSION` when these or the sections below change what a writer knows.
+INSTRUCTIONS = (Path(__file__).parent / "instructions/document.md").read_text(encoding="utf-8")
 
-INSTRUCTIONS = """\
-You document a Python library for scientists who write code against it. Document each <symbol>
-below in Markdown, behind a line `# its.qualified.name`, with exactly these headings in this order,
-leaving out those that have nothing to say (never the first):
-
-## What it does
-One paragraph: what it computes or represents, in the vocabulary of the field.
-## Parameters
-(class or module: Attributes) name, type, unit, default, meaning.
-## Returns
-Type, shape, unit, order, sign.
-## Raises
-Exceptions and when, those of callees too.
-## Details
-Algorithm, branches, special cases, side effects.
-## Relations
-How it uses its callees and bases, what its callers use it for.
-## Notes
-Pitfalls and conventions.
-## Example
-A short script in one fence that runs as it stands: it imports what it uses and makes its inputs;
-files and results of calculations that it cannot make are named in a comment.
-## Asked as
-Three to six phrases, one a line, in the words of a user who has this problem and knows no name of
-the library.
-
-State only what the sections show; an example's values may be made up, names and arguments not.
-Where docstring and code disagree, document the code and add under Notes a line
-`- **Docstring differs:** ...`; where the code looks wrong, `- **Suspected error:** ...`.
-Do not repeat lists of members.
-"""
-
-TOGETHER, ROOM = 10, 8_000  # small symbols in one request, and characters of their source
+_TOGETHER, _ROOM = 10, 8_000  # small symbols in one request, and characters of their source
 _SMALL = 2000  # characters of the source of a symbol that is documented with others
 _HELPERS = 2_400  # characters of private code that is shown
 _HELPER = 1_200  # of one private function
@@ -76,11 +46,6 @@ class Prompter:
         for symbol in library.symbols.values():
             for base in symbol.bases:
                 self._subclasses.setdefault(base, []).append(symbol.qualname)
-
-    def small(self, name: str) -> bool:
-        """Whether a symbol can be documented in one request with others of its module."""
-        symbol = self._library.symbols[name]
-        return symbol.kind not in {"class", "module"} and len(symbol.source) <= _SMALL
 
     def build(self, names: Sequence[str], texts: Mapping[str, Text]) -> str:
         """The prompt for some symbols, after the ``texts`` that are written so far.
@@ -214,26 +179,6 @@ def _facts(symbol: Symbol) -> str:
     return "\n".join(lines)
 
 
-def seen_from(user: Symbol, symbol: Symbol) -> str:
-    """The name of a symbol, without its module where that is the user's."""
-    module = symbol.path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
-    same = symbol.path == user.path and symbol.kind != "module"
-    return symbol.qualname.removeprefix(f"{module}.") if same else symbol.qualname
-
-
-def definition(symbol: Symbol) -> ast.FunctionDef | None:
-    """A signature as syntax: parameters and return type; ``None`` when there is neither."""
-    if "(" not in symbol.signature and "->" not in symbol.signature:
-        return None
-    head, arrow, result = symbol.signature.partition(" -> ")
-    text = symbol.signature if "(" in head else f"{head}(){arrow}{result}"
-    try:
-        (node,) = ast.parse(f"def {text}: ...").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    return node if isinstance(node, ast.FunctionDef) else None
-
-
 def _arguments(symbol: Symbol) -> str:
     """``(names, with=defaults) -> type`` of a signature, without the types of parameters."""
     if "(" not in symbol.signature:
@@ -279,13 +224,65 @@ def _escape(content: str) -> str:
     return _TAG.sub(r" \1", content)
 
 
-def short(text: str, limit: int) -> str:
-    """The text, cut between words where it is longer than ``limit`` characters."""
-    return text if len(text) <= limit else f"{text[:limit].rpartition(' ')[0]} ..."
-
-
 def _cut(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     kept = text[:limit].rpartition("\n")[0] or text[:limit]
     return f"{kept}\n... ({len(text) - len(kept)} more characters)"
+
+
+def documentation_order(library: Library) -> dict[str, tuple[str, ...]]:
+    """Every symbol -> those that must be documented before it, callees first.
+
+    A symbol builds on its callees and bases, a module on its members. Mutually recursive symbols
+    stand together, and need of each other only those that stand earlier. Ties are broken by name,
+    so the order depends on the source only.
+    """
+    import networkx as nx  # noqa: PLC0415 - slow
+
+    known, uses = library.symbols, dict[str, Iterable[str]]()
+    for name, symbol in known.items():
+        module = symbol.kind == "module"
+        used = (m.qualname for m in symbol.members) if module else symbol.calls
+        uses[name] = [n for n in dict.fromkeys(used) if n in known and n != name]
+    graph: nx.DiGraph[str] = nx.DiGraph(uses)
+    condensed = nx.condensation(graph)
+    members: dict[int, Sequence[str]] = {
+        node: sorted(names, key=lambda n: (known[n].path, known[n].first_line, n))
+        for node, names in condensed.nodes(data="members")
+    }
+    ranked = nx.lexicographical_topological_sort(
+        condensed.reverse(copy=False), key=lambda node: min(members[node])
+    )
+    needs: dict[str, tuple[str, ...]] = {}
+    for name in (name for node in ranked for name in members[node]):
+        needs[name] = tuple(n for n in uses[name] if n in needs)
+    return needs
+
+
+def batches(
+    library: Library, needs: Mapping[str, Sequence[str]], wanted: Container[str]
+) -> list[list[str]]:
+    """What is asked for together: one symbol, or small ones of the same module.
+
+    Each builds on earlier ones only, so that they can wait for one another; inside of one a symbol
+    may build on another one: the prompt shows both.
+    """
+    found: list[list[str]] = []
+    number: dict[str, int] = {}
+    growing: dict[str, int] = {}  # by module
+    for name in (name for name in needs if name in wanted):
+        symbol, last = library.symbols[name], len(found)
+        if symbol.kind not in {"class", "module"} and len(symbol.source) <= _SMALL:
+            last = growing.get(symbol.path, last)
+            group = found[last] if last < len(found) else []
+            room = _ROOM - sum(len(library.symbols[n].source) for n in (*group, name))
+            later = any(number.get(need, -1) > last for need in needs[name])
+            if later or len(group) == _TOGETHER or (group and room < 0):
+                last = len(found)
+            growing[symbol.path] = last
+        if last == len(found):
+            found.append([])
+        found[last].append(name)
+        number[name] = last
+    return found

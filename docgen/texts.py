@@ -23,6 +23,7 @@ from matsmith.core.jsonl import JsonLines, read_lines
 SHIPPED = Path(__file__).parent / "written"
 EXAMPLES = SHIPPED / "examples"  # files of the same form, with nothing but an example
 SUFFIX = ".jsonl.gz"
+VERSION = "2"  # of the prompt that texts are written from: instructions and what it shows
 Verdict = Literal["runs", "inputs", "fails", "none"]
 
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from docgen.prompts import INSTRUCTIONS, VERSION, Prompter
+from docgen.prompts import INSTRUCTIONS, Prompter, batches, documentation_order
 from docgen.replies import Chat, Said, check_reply, clean_reply, split_reply
 from docgen.symbols import Library
-from docgen.texts import Checkpoint, Text, source_hash
+from docgen.texts import VERSION, Checkpoint, Text, source_hash
 from matsmith.core.progress import Progressing, meter
 
 _GIVE_UP = 20  # consecutive failed requests that end a run: the endpoint is down or refuses us
@@ -127,8 +127,6 @@ class _Job:
         self.last_error = ""
 
     async def run(self, given: Mapping[str, Text], progress: Progressing) -> None:
-        from docgen.schedule import batches, documentation_order  # noqa: PLC0415 - slow (networkx)
-
         needs = documentation_order(self.library)
         report, model = self.report, self.model
         for name in needs:
@@ -148,7 +146,7 @@ class _Job:
                 over[name].set()
             progress.advance(len(group), self._note())
 
-        groups = batches(self.library, needs, self.prompter, over)
+        groups = batches(self.library, needs, over)
         tasks = [asyncio.create_task(one(group)) for group in groups]
         try:
             await asyncio.gather(*tasks)

@@ -13,10 +13,8 @@ from typing import Any
 
 from langchain_core.documents import Document
 
-from docgen import prompts
-from docgen.content import contents
-from docgen.facts import Content, render_document, render_facts
-from docgen.facts_writer import NAME as FACTS
+from docgen.facts import NAME as FACTS
+from docgen.facts import Content, contents, render_document, render_facts
 from docgen.library import build_library
 from docgen.replies import Chat, structure
 from docgen.sources import distribution_versions, read_sources, sources_digest
@@ -24,6 +22,7 @@ from docgen.symbols import Library, Symbol
 from docgen.texts import (
     EXAMPLES,
     SHIPPED,
+    VERSION,
     Checkpoint,
     Text,
     examples,
@@ -50,7 +49,7 @@ class Writer:
     shipped
         Whether texts that were shipped or imported are used.
     content
-        What documents hold; see :mod:`docgen.content`.
+        What documents hold; see :func:`docgen.facts.contents`.
     """
 
     model: Chat | None = None
@@ -79,7 +78,7 @@ async def llm_doc_corpus(
     versions = distribution_versions(sources)
     files = text_files(versions, [SHIPPED, cache / "written"]) if writer.shipped else []
     tried = text_files(versions, [EXAMPLES, cache / "examples"])
-    settings = {"prompt": prompts.VERSION, "written": files_digest(files)}
+    settings = {"prompt": VERSION, "written": files_digest(files)}
     if writer.content != "written":
         settings |= {"content": writer.content, "examples": files_digest(tried)}
     wanted = Manifest(

@@ -103,7 +103,7 @@ class RetrievalConfig(BaseModel):
         packages, and returns LangChain documents; or of a class whose objects can be called so.
     content
         Of ``llm_doc``: documents as they were written, or ``facts``, these with ``examples`` that
-        ran, ``prose`` without examples, or ``all`` (:mod:`docgen.content`).
+        ran, ``prose`` without examples, or ``all`` (:func:`docgen.facts.contents`).
     graph, writer
         How a graph is asked (``mode: graph``); how documents are written that are not there yet.
     params

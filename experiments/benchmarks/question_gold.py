@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from docgen.calls import CodeResolver
 from docgen.sources import read_sources, sources_digest
-from docgen.usage import CodeResolver
 from experiments.benchmarks.question_format import data_files
 from experiments.run.store import write_json
 from experiments.samples import Sample

@@ -26,7 +26,7 @@ from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from docgen.library import build_library
-from docgen.schedule import documentation_order
+from docgen.prompts import documentation_order
 from docgen.sources import SourceError, read_sources
 from indexes.lexical import TfidfIndex
 from indexes.store import indexed_texts

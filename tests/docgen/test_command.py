@@ -1,7 +1,7 @@
 """``python -m docgen`` as a user runs it, by facts and against an HTTP endpoint."""
 
 from docgen.__main__ import main
-from docgen.prompts import VERSION
+from docgen.texts import VERSION
 from tests.docgen.documenting import arguments, rows
 
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from docgen.facts import render_facts
-from docgen.facts_writer import FactsWriter
+from docgen.facts import FactsWriter, render_facts
 from docgen.library import read_library
 from docgen.prompts import Prompter
 from tests.docgen.conftest import write_package

@@ -8,20 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from docgen.check import Checker, example_of
+from docgen.calls import CodeResolver
+from docgen.check import PROBE, Checker, code_of, example_of
 from docgen.check import main as check
-from docgen.content import FELL_BACK, arrange
 from docgen.example_probe import check as probe
-from docgen.examples import GALLERY, ExampleWriter, mine, split, unfit, unstable
-from docgen.facts_writer import FactsWriter
+from docgen.examples import GALLERY, ExampleWriter, mine, scripts, split, unfit, unstable
+from docgen.facts import FELL_BACK, Content, contents
 from docgen.library import build_library, read_library
-from docgen.mined import scripts
 from docgen.prompts import Prompter
 from docgen.sources import read_sources
 from docgen.symbols import Library
 from docgen.texts import EXAMPLES, Text, best, examples, read_texts, source_hash, write_texts
-from docgen.usage import CodeResolver
 from sandbox.base import Sandbox, SandboxConfig, SandboxError
+from sandbox.environments import site_packages
 from sandbox.factory import get_sandbox
 from tests.docgen.models import DocModel
 
@@ -154,27 +153,34 @@ def test_most_shipped_examples_run() -> None:
 
 
 async def test_the_gallery_runs(sandbox: Sandbox) -> None:
-    ran = await sandbox.call("docgen.example_probe", "check", [GALLERY.read_text()], timeout=60)
+    ran = await sandbox.call(PROBE, "check", code_of(GALLERY.read_text()), timeout=60)
     assert ran.result["verdict"] == "runs", ran
 
 
-def test_a_changed_signature_falls_back_to_facts(tmp_path: Path) -> None:
+def test_what_documents_hold_and_what_a_changed_signature_does(tmp_path: Path) -> None:
     def read(parameter: str) -> Library:
         source = f'def fire({parameter}):\n    """Fire."""\n    return {parameter}\n'
         (tmp_path / "kilns.py").write_text(source)
         return read_library(["kilns"], tmp_path).public()
 
     library, file = read("heat"), tmp_path / "kilns-0.jsonl.gz"
-    text = "## Example\n```python\nprint(fire(heat=3))\n```"
     at = source_hash(library.symbols["kilns.fire"])
-    write_texts(file, [Text("kilns.fire", at, "1", "somebody", "2026", text, "runs")])
+    example = "## Example\n```python\nprint(fire(heat=3))\n```"
+    write_texts(file, [Text("kilns.fire", at, "1", "somebody", "2026", example, "runs")])
+    prose = "## What it does\nProse.\n\n## Example\nold\n\n## Asked as\nhow"
+    written = {"kilns.fire": Text("kilns.fire", at, "2", "somebody", "2026", prose)}
 
-    def document(library: Library) -> str:
-        facts, found = FactsWriter(library, {}).all(), examples(library, [file])
-        return arrange("all", facts, {}, found)["kilns.fire"].text
+    def document(library: Library, content: Content) -> str:
+        found = examples(library, [file])
+        return contents(content, library, written, found)["kilns.fire"].text
 
-    assert "fire(heat=3)" in document(library)
-    changed = document(read("temperature"))
+    asked, call = "\n\n## Asked as\nhow", "```python\nprint(fire(heat=3))\n```"
+    held: dict[Content, str] = {"written": prose, "prose": f"## What it does\nProse.{asked}"}
+    held["all"] = f"## What it does\nProse.\n\n## Example\n{call}{asked}"
+    assert {content: document(library, content) for content in held} == held
+    assert "result = fire(heat)" in document(library, "facts")
+    assert document(library, "examples").endswith(f"\n\n## Example\n{call}")
+    changed = document(read("temperature"), "examples")
     assert "heat=3" not in changed
     assert FELL_BACK in changed
     assert "result = fire(temperature)" in changed
@@ -220,28 +226,8 @@ def test_check_runs_examples_of_changed_symbols_again(
     found = {text.qualname: text for text in read_texts(out)}
     assert [t.example for t in found.values()] == ["inputs", "runs", "fails"]
     assert all(text.source_hash != "old" for text in found.values())
-    facts = {name: replace(text, text="## Example\nfacts") for name, text in found.items()}
-    bodies = [t.text.splitlines()[1] for t in arrange("all", facts, {}, found).values()]
-    assert bodies == ["Needs X: why", "```python", FELL_BACK]
-
-
-@pytest.mark.parametrize(
-    ("content", "example", "prose"),
-    [
-        ("facts", "a, b", False),
-        ("examples", "1, 2", False),
-        ("prose", "", True),
-        ("all", "1, 2", True),
-    ],
-)
-def test_what_documents_hold(content: str, example: str, prose: bool) -> None:
-    def text(body: str, example: str) -> dict[str, Text]:
-        whole = f"## What it does\n{body}\n\n## Example\n{example}\n\n## Asked as\nhow"
-        return {"x": Text("x", "", "", "", "", whole, "runs")}
-
-    found = arrange(content, text("Fact.", "a, b"), text("Prose.", "old"), text("", "1, 2"))[
-        "x"
-    ].text
-    assert ("Prose." in found) is prose
-    assert found.endswith("## Asked as\nhow")
-    assert found.partition("## Example\n")[2].partition("\n")[0] == example
+    library = read_library(["six"], site_packages("live")).public()
+    texts = contents("all", library, {}, found)
+    assert [texts[name].text.partition("## Example\n")[2].splitlines()[0] for name in found] == [
+        "Needs X: why", "```python", FELL_BACK,
+    ]  # fmt: skip

@@ -3,7 +3,7 @@ import pytest
 from docgen.docstrings import described, described_names, first_sentence
 from docgen.facts import render_facts
 from docgen.library import read_library
-from docgen.schedule import documentation_order
+from docgen.prompts import documentation_order
 from docgen.sources import SourceError
 from tests.docgen.conftest import write_package
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docgen.facts_writer import FactsWriter
+from docgen.facts import FactsWriter
 from docgen.library import read_library
 from docgen.prompts import INSTRUCTIONS, Prompter
 from docgen.replies import SECTIONS, check_reply, clean_reply, section_of, split_reply

@@ -1,7 +1,7 @@
 import pytest
 
+from docgen.calls import CodeResolver
 from docgen.sources import read_sources
-from docgen.usage import CodeResolver
 
 
 @pytest.fixture

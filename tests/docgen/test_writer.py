@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from docgen.library import read_library
-from docgen.prompts import VERSION
-from docgen.schedule import documentation_order
+from docgen.prompts import documentation_order
 from docgen.symbols import Library
-from docgen.texts import Checkpoint, Text, source_hash
+from docgen.texts import VERSION, Checkpoint, Text, source_hash
 from docgen.writer import WriteOptions, WriteReport, write_documentation
 from tests.docgen.models import DocModel, StubbornModel, read_prompt
 

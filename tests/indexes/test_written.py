@@ -5,11 +5,11 @@ import logging
 import pytest
 
 from docgen.library import build_library, read_library
-from docgen.prompts import VERSION
 from docgen.sources import read_sources
 from docgen.texts import (
     SHIPPED,
     SUFFIX,
+    VERSION,
     Text,
     TextsError,
     file_name,

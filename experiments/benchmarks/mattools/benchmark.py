@@ -20,8 +20,8 @@ from pydantic import AfterValidator, BaseModel, ValidationError
 
 from agents.answer import Answer
 from agents.base import Question
+from docgen.calls import CodeResolver
 from docgen.sources import read_sources
-from docgen.usage import CodeResolver
 from experiments.benchmarks.mattools.layout import (
     FILES_INSIDE,
     MatToolsError,

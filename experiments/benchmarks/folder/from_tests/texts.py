@@ -14,8 +14,7 @@ from dataclasses import dataclass
 
 from docgen.assertions import Assertion
 from docgen.docstrings import first_sentence
-from docgen.mined import kept, text_of
-from docgen.programs import Program, bound
+from docgen.programs import Program, bound, kept, text_of
 from docgen.symbols import Library, Symbol
 from experiments.benchmarks.folder.from_tests.values import Shape
 from experiments.benchmarks.question_format import PropertySpec
