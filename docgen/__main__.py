@@ -30,7 +30,6 @@ from docgen.sources import SourceError
 from docgen.symbols import Library
 from docgen.texts import (
     SHIPPED,
-    VERSION,
     Checkpoint,
     Text,
     TextsError,
@@ -63,7 +62,6 @@ class Options(BaseModel):
     max_calls: PositiveInt | None = Field(None, description="stop after this many requests")
     max_cost_usd: PositiveFloat | None = Field(None, description="stop at this cost in US dollars")
     shipped: bool = Field(True, description="use texts that were shipped or imported")
-    rewrite: bool = Field(False, description="write again what an older prompt wrote")
 
 
 def write_output(out: Path, library: Library, texts: Mapping[str, Text]) -> None:
@@ -104,10 +102,7 @@ def summary(library: Library, report: WriteReport, checkpoint: Path | None) -> I
         f"{len(report.written)} written, {len(report.reused)} kept{shipped}"
     )
     yield f"{report.calls} requests{failed}, tokens {tokens}, cost {cost}"
-    older = f"from an older prompt than {VERSION} (rewrite=true writes them again)"
     listed: dict[str, Sequence[str]] = {
-        older: report.older,
-        "changed since they were last written": report.changed,
         "not Python, left out": [f"{path} ({why})" for path, why in library.unreadable.items()],
         "not written because they build on those": list(report.blocked),
     }

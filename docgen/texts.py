@@ -66,21 +66,16 @@ class Checkpoint:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._done: dict[tuple[str, str, str], Text] = {}
-        self._names: set[tuple[str, str]] = set()
         for _, line in read_lines(path) if path.exists() else ():
             try:
-                self._remember(_checked(json.loads(line)))
+                text = _checked(json.loads(line))
             except (ValueError, TypeError):
                 continue
+            self._done[text.qualname, text.source_hash, text.writer] = text
 
     def done(self, qualname: str, source_hash: str, writer: str) -> Text | None:
         """The last text about this source, ``None`` when it must be written."""
         return self._done.get((qualname, source_hash, writer))
-
-    def changed(self, qualname: str, source_hash: str, writer: str) -> bool:
-        """Whether only texts about another source of this symbol were written before."""
-        known = (qualname, writer) in self._names
-        return known and (qualname, source_hash, writer) not in self._done
 
     def texts(self) -> list[Text]:
         """Every text."""
@@ -90,11 +85,7 @@ class Checkpoint:
         """Keep a text; it is in the file when this returns."""
         with closing(JsonLines(self.path)) as lines:
             lines.append(asdict(text))
-        self._remember(text)
-
-    def _remember(self, text: Text) -> None:
         self._done[text.qualname, text.source_hash, text.writer] = text
-        self._names.add((text.qualname, text.writer))
 
 
 def source_hash(symbol: Symbol) -> str:

@@ -33,15 +33,12 @@ class WriteOptions:
         cache is no try, it was one when it was paid for).
     max_calls, max_cost_usd
         Limits of this run. Reaching one stops cleanly.
-    rewrite
-        Whether texts from a prompt of another version are written again.
     """
 
     concurrency: int = 8
     attempts: int = 3
     max_calls: int | None = None
     max_cost_usd: float | None = None
-    rewrite: bool = False
 
 
 @dataclass
@@ -52,10 +49,8 @@ class WriteReport:
     ----------
     texts
         Everything that is finished, by qualified name.
-    shipped, reused, written, changed
-        Prewritten; taken from the checkpoint; written now; written now because the symbol changed.
-    older
-        Of those not written now: from a prompt of another version.
+    shipped, reused, written
+        Prewritten; taken from the checkpoint; written now.
     failed
         Symbol -> why, after the last attempt.
     blocked
@@ -72,8 +67,6 @@ class WriteReport:
     shipped: list[str] = field(default_factory=list)
     reused: list[str] = field(default_factory=list)
     written: list[str] = field(default_factory=list)
-    changed: list[str] = field(default_factory=list)
-    older: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     blocked: dict[str, str] = field(default_factory=dict)
     pending: list[str] = field(default_factory=list)
@@ -130,9 +123,12 @@ class _Job:
         needs = documentation_order(self.library)
         report, model = self.report, self.model
         for name in needs:
-            self._keep(name, given.get(name))
+            done = self.checkpoint.done(name, self.hashes[name], model.name)
+            known = [text for text in (given.get(name), done) if text is not None]
+            for text in sorted(known, key=lambda text: text.prompt != VERSION)[:1]:
+                (report.reused if text is done else report.shipped).append(name)
+                report.texts[name] = text
         over = {name: asyncio.Event() for name in needs if name not in report.texts}
-        changed = {n for n in over if self.checkpoint.changed(n, self.hashes[n], model.name)}
         progress.advance(len(report.texts), self._note())
         slots = asyncio.Semaphore(self.options.concurrency)
 
@@ -154,19 +150,7 @@ class _Job:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-        report.changed = [name for name in report.written if name in changed]
         self._account_for_the_rest(needs)
-
-    def _keep(self, name: str, given: Text | None) -> None:
-        """Record a text that need not be written: of the present prompt, else an older one."""
-        done = self.checkpoint.done(name, self.hashes[name], self.model.name)
-        texts = [text for text in (given, done) if text is not None]
-        current = [text for text in texts if text.prompt == VERSION]
-        for text in current[:1] or ([] if self.options.rewrite else texts[:1]):
-            (self.report.shipped if text is given else self.report.reused).append(name)
-            if not current:
-                self.report.older.append(name)
-            self.report.texts[name] = text
 
     def _may_go_on(self) -> bool:
         report, calls, cost = self.report, self.options.max_calls, self.options.max_cost_usd

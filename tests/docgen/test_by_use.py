@@ -5,32 +5,9 @@ import pytest
 from docgen.__main__ import main
 from docgen.example_probe import use
 from sandbox.environments import write_overlay
+from tests.docgen.conftest import sample, write_package
 from tests.endpoint import Endpoint, status, text
 
-SIZES = '''
-from dataclasses import dataclass
-
-
-@dataclass
-class Brick:
-    """One brick."""
-
-    height: float
-
-    def stacked(self, courses: int) -> float:
-        """Height of some courses."""
-        return self.height * courses
-
-
-def length(bricks: "list[Brick] | None") -> int:
-    """How many."""
-    return "many" if bricks is None else len(bricks)
-
-
-def untold(bricks):
-    """Anything."""
-    return bricks
-'''
 REPLIES = {
     "stacked": "```python\nfrom brickwork.sizes import Brick\nresult = Brick(0.1).stacked(3)\n```",
     "length": "```python\nfrom brickwork.sizes import length\nresult = length(None)\n```",
@@ -125,9 +102,7 @@ def test_the_worst_come_first_and_nothing_is_asked_twice(tmp_path, httpserver, s
 
 @pytest.fixture
 def sizes(tmp_path):
-    packages = tmp_path / "packages"
-    (packages / "brickwork").mkdir(parents=True)
-    (packages / "brickwork/__init__.py").write_text("")
-    (packages / "brickwork/sizes.py").write_text(SIZES)
+    files = {"brickwork/__init__.py": "", **sample("sizes")}
+    packages = write_package(tmp_path / "packages", files)
     write_overlay("live", packages, tmp_path / "env")
     return tmp_path / "env"

@@ -5,70 +5,13 @@ import pytest
 from docgen.facts import FactsWriter, render_facts
 from docgen.library import read_library
 from docgen.prompts import Prompter
-from tests.docgen.conftest import write_package
+from tests.docgen.conftest import sample, write_package
 from tests.docgen.models import read_prompt
-
-FILES = {
-    "kiln/__init__.py": "from kiln.heat import KB\n",
-    "kiln/heat.py": '''
-        """Heat.
-
-        Attributes:
-            LOSS: Heat lost through the door in W.
-        """
-        import logging
-        from dataclasses import dataclass
-        from enum import Enum
-        from typing import ClassVar, TypeVar
-        from scipy import constants
-
-        logger = logging.getLogger(__name__)
-        T = TypeVar("T")
-        KB = 8.617e-5  # eV/K
-        #: Melting points in K.
-        MELTING = {"Fe": 1811, "Cu": 1358}
-        LOSS = constants.k * 2
-        """Measured in 1998."""
-        TABLE: list[int] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19,
-            20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40,
-            41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61]
-        _private = 3
-        unset: int
-        if __name__ == "__main__":
-            burned = KB
-        else:
-            HOT = 1500
-
-        class Fuel(Enum):
-            """What burns.
-
-            Attributes:
-                WOOD: Beech, dried for two years.
-            """
-
-            WOOD = "wood"
-            GAS = "gas"
-
-        @dataclass
-        class Kiln:
-            """A kiln."""
-
-            volume: float  # in litres
-            fuel: Fuel = Fuel.WOOD
-            LIMIT: ClassVar[float] = 1600.0
-
-            def burn(self): ...
-
-            fire = burn
-
-        Oven = Kiln
-    ''',
-}
 
 
 @pytest.fixture
 def library(tmp_path):
-    return read_library(["kiln"], write_package(tmp_path, FILES)).public()
+    return read_library(["kiln"], write_package(tmp_path, sample("heat"))).public()
 
 
 def test_which_names_are_documents(library):

@@ -22,35 +22,11 @@ from docgen.texts import EXAMPLES, Text, best, examples, read_texts, source_hash
 from sandbox.base import Sandbox, SandboxConfig, SandboxError
 from sandbox.environments import site_packages
 from sandbox.factory import get_sandbox
+from tests.docgen.conftest import sample, write_package
 from tests.docgen.models import DocModel
 
 FOLDER = Path(__import__("json").__file__).parents[1]
 DUMPS = "# json.dumps\n```python\nfrom json import dumps\n\nprint(dumps([1], {}))\n```\n"
-TESTS = '''
-import json
-import pytest
-
-@pytest.fixture
-def encoded():
-    return json.dumps({"a": [1, 2]})
-
-def test_loads(encoded):
-    """Prose of the test."""
-    other = json.dumps(None)  # serves nothing
-    found = json.loads(encoded)
-    assert found["a"] == [1, 2], "a message"
-    found.clear()
-
-class Base:
-    def setup_method(self):
-        self.text = json.dumps([3])
-
-class TestMore(Base):
-    def test_more(self):
-        gone = json.loads("{}")
-        gone.clear()
-        assert json.loads(self.text) == [3]
-'''
 
 
 @dataclass
@@ -116,7 +92,7 @@ async def test_a_script_that_never_runs_is_kept_as_failed(
 
 
 async def test_examples_out_of_unit_tests(tmp_path: Path, sandbox: Sandbox) -> None:
-    (tmp_path / "test_json.py").write_text(TESTS)
+    write_package(tmp_path, sample("json_tests"))
     sources = read_sources(["json"], FOLDER)
     library = build_library(sources).public()
     found = scripts(tmp_path, CodeResolver(sources), library)

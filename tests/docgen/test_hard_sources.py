@@ -5,8 +5,8 @@ import pytest
 from docgen.__main__ import main
 from docgen.library import read_library
 from docgen.sources import SourceError, read_sources
-from tests.docgen.conftest import write_package
-from tests.docgen.documenting import rows
+from tests.docgen.conftest import sample, write_package
+from tests.docgen.models import rows
 
 
 def library(folder, files, package="pkg"):
@@ -39,23 +39,7 @@ def test_all_decides_what_a_star_import_offers(tmp_path):
 
 
 def test_an_import_path_is_one_that_works(tmp_path):
-    files = {
-        "pkg/__init__.py": """
-            from typing import TYPE_CHECKING
-            from .a import Brick as Block
-            if TYPE_CHECKING:
-                from .a import Wall
-        """,
-        "pkg/lazy/__init__.py": """
-            from typing import TYPE_CHECKING
-            if TYPE_CHECKING:
-                from .b import Late
-            def __getattr__(name): ...
-        """,
-        "pkg/lazy/b.py": "class Late: ...\n",
-        "pkg/a.py": "class Brick: ...\nclass Wall: ...\n",
-    }
-    read = library(tmp_path, files)
+    read = library(tmp_path, sample("paths"))
     assert read.symbols["pkg.a.Wall"].import_path == "pkg.a.Wall"
     assert read.symbols["pkg.a.Brick"].import_path == "pkg.a.Brick"  # Block(...) is no Brick(...)
     assert read.aliases["pkg.Block"] == "pkg.a.Brick"
@@ -63,65 +47,13 @@ def test_an_import_path_is_one_that_works(tmp_path):
 
 
 def test_the_first_of_alternatives_counts(tmp_path):
-    files = {
-        "pkg/__init__.py": """
-            try:
-                from .fast import solve
-            except ImportError:
-                from .slow import solve
-            try:
-                import numpy
-                def total(x):
-                    '''With numpy.'''
-            except ImportError:
-                def total(x):
-                    '''Without.'''
-            def use(): solve()
-        """,
-        "pkg/fast.py": "def solve(): ...\n",
-        "pkg/slow.py": "def solve(): ...\n",
-    }
-    read = library(tmp_path, files)
+    read = library(tmp_path, sample("alternatives"))
     assert read.symbols["pkg.total"].docstring == "With numpy."
     assert read.symbols["pkg.use"].calls == ("pkg.fast.solve",)
 
 
 def test_facts_of_a_class_with_every_kind_of_member(tmp_path):
-    files = {
-        "pkg/__init__.py": """
-            from dataclasses import KW_ONLY, dataclass, field
-            from typing import overload
-
-            class Holder:
-                def __init__(self, one: "pkg.other.Thing", many: "list[Holder]"):
-                    self.one = one
-                    self.many = many
-
-            @dataclass
-            class Data:
-                a: int
-                _: KW_ONLY
-                b: list[int] = field(default_factory=list)
-
-                class Inner:
-                    class Deep:
-                        def go(self): ...
-
-                @property
-                def size(self) -> int:
-                    '''How large.'''
-                @size.setter
-                def size(self, value): ...
-
-            @overload
-            def over(x: int) -> int: ...
-            @overload
-            def over(x: str) -> str: ...
-            def over(x):
-                '''Over.'''
-        """,
-    }
-    read = library(tmp_path, files)
+    read = library(tmp_path, sample("members"))
     members = {member.name: member for member in read.symbols["pkg.Holder"].members}
     assert members["one"].signature == "-> pkg.other.Thing"
     assert members["many"].signature == "-> list[Holder]"

@@ -7,75 +7,13 @@ from docgen.library import read_library
 from docgen.prompts import INSTRUCTIONS, Prompter
 from docgen.replies import SECTIONS, check_reply, clean_reply, section_of, split_reply
 from docgen.texts import Text
-from tests.docgen.conftest import write_package
+from tests.docgen.conftest import sample, write_package
 from tests.docgen.models import read_prompt, write
-
-KILN = {
-    "kiln.py": '''
-        """Kilns."""
-        from abc import ABC, abstractmethod
-        from dataclasses import dataclass
-        from scipy.constants import Boltzmann
-        from scipy.constants import k as KB
-
-        LIMIT = 1600.0  # K
-
-        class Kiln(ABC):
-            """Anything that burns.
-
-            Args:
-                volume: In litres.
-            """
-
-            fuel: str = "wood"
-
-            def __init__(self, volume: float) -> None:
-                """Take a volume."""
-                self.volume = volume
-
-            @abstractmethod
-            def burn(self, hours: float) -> float:
-                """Burn."""
-
-            def cool(self) -> None:
-                """Cool down."""
-                return _wait(LIMIT, KB)
-
-        @dataclass
-        class Gas(Kiln):
-            """Burns gas."""
-
-            pressure: float = 1.0
-
-            def __post_init__(self) -> None:
-                """Check."""
-                self.flow = self.pressure * 2
-
-            def burn(self, hours: float) -> float:
-                """Burn gas for some hours."""
-                return hours * Boltzmann
-
-        def _wait(limit, kb):
-            """Wait."""
-            return _sleep(limit / kb)
-
-        def _sleep(seconds):
-            return seconds
-
-        def fire(kiln: Kiln) -> float:
-            """Fire it."""
-            return kiln.burn(hours=3.0) + 1
-
-        def warm() -> float:
-            """Warm up."""
-            return fire(Gas(1.0))
-    ''',
-}
 
 
 @pytest.fixture
 def kiln(tmp_path):
-    return Prompter(read_library(["kiln"], write_package(tmp_path, KILN)).public())
+    return Prompter(read_library(["kiln"], write_package(tmp_path, sample("kiln"))).public())
 
 
 def sections_of(prompter, name, **texts):

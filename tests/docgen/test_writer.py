@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 from docgen.library import read_library
 from docgen.prompts import documentation_order
 from docgen.symbols import Library
-from docgen.texts import VERSION, Checkpoint, Text, source_hash
+from docgen.texts import Checkpoint, Text, source_hash
 from docgen.writer import WriteOptions, WriteReport, write_documentation
 from tests.docgen.models import DocModel, StubbornModel, read_prompt
 
@@ -46,15 +45,6 @@ async def test_everything_is_written_callees_first(library: Library, tmp_path: P
     assert len(model.prompts) < len(seen)  # small symbols of a module share requests
 
 
-async def test_a_second_run_asks_nothing(library: Library, tmp_path: Path) -> None:
-    first = await run(library, DocModel(), tmp_path / "c.jsonl")
-    model = DocModel()
-    second = await run(library, model, tmp_path / "c.jsonl")
-    assert model.prompts == []
-    assert second.texts == first.texts
-    assert sorted(second.reused) == sorted(library.symbols)
-
-
 async def test_only_changed_symbols_are_written_again(package: Path, tmp_path: Path) -> None:
     await run(read_library(["brickwork"], package), DocModel(), tmp_path / "c.jsonl")
     wall = package / "brickwork/wall.py"
@@ -62,8 +52,8 @@ async def test_only_changed_symbols_are_written_again(package: Path, tmp_path: P
     wall.write_text(text + "\n\ndef paint(wall: Wall) -> None:\n    '''Paint it.'''\n")
     report = await run(read_library(["brickwork"], package), DocModel(), tmp_path / "c.jsonl")
     # the module lists what is defined in it
-    assert set(report.changed) == {"brickwork.wall", "brickwork.wall.Wall.volume"}
-    assert set(report.written) == {*report.changed, "brickwork.wall.paint"}
+    changed = {"brickwork.wall", "brickwork.wall.Wall.volume"}
+    assert set(report.written) == {*changed, "brickwork.wall.paint"}
 
 
 @pytest.mark.parametrize("answer", ["raise", "", "I cannot help with that."])
@@ -113,43 +103,24 @@ async def test_a_limit_on_calls_is_kept_exactly(
     assert not report.complete
 
 
-async def test_usage_and_cost_are_unknown_when_not_reported(
-    library: Library, tmp_path: Path
-) -> None:
-    silent = await run(library, DocModel(), tmp_path / "a.jsonl")
-    assert (silent.prompt_tokens, silent.cost_usd) == (None, None)
-
-
-async def test_another_models_texts_are_not_reused(library: Library, tmp_path: Path) -> None:
-    path = tmp_path / "c.jsonl"
-    await run(library, DocModel(), path)
-    report = await run(library, DocModel("other"), path)
-    assert report.reused == []
-    assert report.changed == []
-
-
 @pytest.mark.parametrize("cut", [1, 10, 100])
-async def test_a_half_written_line_costs_one_item(
+async def test_what_is_finished_is_kept_and_a_half_written_line_costs_one_item(
     library: Library, tmp_path: Path, cut: int
 ) -> None:
     path = tmp_path / "c.jsonl"
+    path.write_text('{"qualname": "x"}\n[]\nnot json\n')
     whole = await run(library, DocModel(), path)
-    path.write_bytes(path.read_bytes()[:-cut])
+    assert (whole.prompt_tokens, whole.cost_usd) == (None, None)  # the model did not tell
     model = DocModel()
+    report = await run(library, model, path)
+    assert model.prompts == []  # a second run asks nothing
+    assert sorted(report.reused) == sorted(library.symbols)
+    path.write_bytes(path.read_bytes()[:-cut])
     report = await run(library, model, path)
     assert len(model.prompts) == 1
     assert report.texts == whole.texts
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    assert len({row["qualname"] for row in rows}) == len(library.symbols)
-
-
-async def test_foreign_lines_in_the_checkpoint_are_counted(
-    library: Library, tmp_path: Path
-) -> None:
-    path = tmp_path / "c.jsonl"
-    path.write_text('{"qualname": "x"}\n[]\nnot json\n')
-    assert Checkpoint(path).texts() == []
-    assert (await run(library, DocModel(), path)).complete
+    other = await run(library, DocModel("other"), path)  # whose texts are not taken for its own
+    assert other.reused == []
 
 
 @dataclass
@@ -178,25 +149,6 @@ async def test_what_a_shared_request_misses_is_asked_for_alone(
     assert sorted(flat) == sorted(set(library.symbols) - {model.forgets})  # the others only once
 
 
-async def test_an_older_prompts_texts_are_kept_until_asked_otherwise(
-    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "c.jsonl"
-    with monkeypatch.context() as patched:
-        patched.setattr("docgen.writer.VERSION", "0")
-        await run(library, DocModel(), path)
-    model = DocModel()
-    kept = await run(library, model, path)
-    assert model.prompts == []
-    assert sorted(kept.older) == sorted(library.symbols)
-    fresh = await run(library, model, path, WriteOptions(rewrite=True))
-    assert sorted(fresh.written) == sorted(library.symbols)
-    assert fresh.older == fresh.changed == []
-    assert {text.prompt for text in fresh.texts.values()} == {VERSION}
-    again = await run(library, DocModel(), path)  # the newer text counts from now on
-    assert again.older == []
-
-
 async def test_given_texts_are_used_where_the_source_is_the_same(
     library: Library, tmp_path: Path
 ) -> None:
@@ -207,7 +159,7 @@ async def test_given_texts_are_used_where_the_source_is_the_same(
     report = await write_documentation(
         library, model, checkpoint=Checkpoint(tmp_path / "c.jsonl"), given={brick: text}
     )
-    assert report.shipped == report.older == [brick]
+    assert report.shipped == [brick]
     assert report.texts[brick].text == clay
     assert (report.texts[brick].writer, report.texts[joint].writer) == ("an LLM", "somebody")
     assert any("Clay." in prompt for prompt in model.prompts)  # others build on it
