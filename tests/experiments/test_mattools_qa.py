@@ -1,20 +1,106 @@
-"""Multiple choice on the main command, through a real HTTP endpoint."""
+"""MatTools QA: letters, files, and the main command through a real HTTP endpoint."""
 
 import json
+from collections import Counter
 
 import pytest
 
-from experiments.benchmarks.mattools.qa import mattools_qa
+from agents.answer_formats import Letters
+from experiments.benchmarks.mattools.qa import (
+    LETTERS,
+    SAMPLE,
+    QAError,
+    answering_prompt,
+    mattools_qa,
+    read_questions,
+)
 from experiments.run.__main__ import main
 from tests.endpoint import Endpoint, text
 from tests.experiments.runs import metrics, openai, summary
 
+CHOICES = {"A": "norm", "B": "inv", "C": "dot", "D": "det"}
+QUESTION = {"question": "x = np.[MASK](y)", "choices": CHOICES, "correct_answer": "A",
+            "kind": "code", "source": "a.py/f"}  # fmt: skip
+
+
+#: Letter -> replies that mean it; the first two are what was asked for.
+MEANT = {
+    "A": ["<answer>A</answer>", "\n <answer> A </answer>\n"],
+    "B": ["<answer>b</answer>", "<answer>B. inv</answer>", "B", "B. inv", "Not A; the answer is B"],
+    "C": ["I think so. <answer>C</answer>", "<answer>C", "**C**", "The answer is C.",
+          r"So \boxed{C}"],
+    "D": ["<answer>C</answer> or <answer>D</answer>", "(D)", "The correct answer: D"],
+    None: ["A or B", "A norm is what one needs here", "Cannot say", "", "Answer your answer here"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("letter", MEANT)
+def test_letters(letter):
+    for reply in MEANT[letter]:
+        found = Letters().read(reply)
+        assert (found and found.value) == letter, reply
+        assert (found is not None and found.status == "strict") == (letter == "A"), reply
+
+
+def test_the_prompt_gives_each_letter_once():
+    lettered = {key: f"{key}. {text}" for key, text in CHOICES.items()}
+    for choices in (CHOICES, lettered):
+        prompt = answering_prompt({"question": "What?", "choices": choices})
+        assert all(prompt.count(f"<choice>{key}. {CHOICES[key]}</choice>") == 1 for key in LETTERS)
+
+
+def test_files_in_every_form_give_the_same_questions(tmp_path):
+    plain = [QUESTION | {"question": f"{i} [MASK] ü" * 5} for i in range(30)]
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text("".join(json.dumps(row) + "\n" for row in plain))
+    array = tmp_path / "array.json"
+    array.write_text(json.dumps(plain, indent=2, ensure_ascii=False))
+    published = tmp_path / "published.json"
+    source = {"metadata": {"code_source_file": "a.py", "name": "f"}, "page_content": "]," * 9}
+    bare = [{key: row[key] for key in ("question", "choices", "correct_answer")} for row in plain]
+    published.write_text(json.dumps([{"source": source, "questions": bare[:5]},
+                                     {"source": source, "questions": bare[5:]}]))  # fmt: skip
+    first = list(read_questions(lines))
+    assert len(first) == 30
+    assert list(read_questions(array)) == first
+    found = list(read_questions(published))
+    assert [q["question"] for q in found] == [q["question"] for q in first]
+    assert found[0] == first[0] | {"kind": ""}
+    assert {sample.cluster for sample in mattools_qa(published).load()} == {"a.py/f"}
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ('{"question": "x"}\n', "json:1: not a question"),
+        ('[{"question": "x"}]', "item 1"),
+        ("[1, 2", "json:1: is no JSON"),
+        (json.dumps(QUESTION | {"correct_answer": "Z"}) + "\n", "not a letter"),
+    ],
+)
+def test_faults_of_a_file_are_named(tmp_path, text, where):
+    path = tmp_path / "q.json"
+    path.write_text(text)
+    with pytest.raises(QAError, match=where):
+        list(read_questions(path))
+
+
+def test_the_shipped_sample_is_valid_and_its_letters_are_spread():
+    questions = list(read_questions(SAMPLE))
+    assert len(questions) == 300
+    assert {tuple(one["choices"]) for one in questions} == {LETTERS}
+    assert {len(set(one["choices"].values())) for one in questions} == {4}
+    assert all("[MASK]" in one["question"] for one in questions if one["kind"] == "code")
+    counts = Counter(one["correct_answer"] for one in questions)
+    assert min(counts.values()) > 0.8 * 300 / len(LETTERS)
+
+
+# --- the command ------------------------------------------------------------------------------
+
 
 def question(number):
-    choices = {letter: f"name_{number}_{letter}" for letter in "ABCD"}
     asked = f"def function_{number}():\n    return [MASK]"
-    return {"question": asked, "choices": choices, "correct_answer": "ABCD"[number % 4],
-            "kind": "code", "source": f"src/file_{number // 4}.py/f"}  # fmt: skip
+    return QUESTION | {"question": asked, "correct_answer": "ABCD"[number % 4]}
 
 
 @pytest.fixture
@@ -24,14 +110,10 @@ def questions(tmp_path):
     return path
 
 
-def number_of(body):
-    prompt = body["messages"][-1]["content"]
-    return int(prompt.split("def function_")[1].split("(")[0])
-
-
 def play(body):
     """Right for even questions; every tenth reply has no tags."""
-    number = number_of(body)
+    prompt = body["messages"][-1]["content"]
+    number = int(prompt.split("def function_")[1].split("(")[0])
     letter = "ABCD"[(number + number % 2) % 4]
     return text(f"<answer>{letter}</answer>" if number % 10 else f"It is {letter}, <b>x")
 
@@ -67,11 +149,6 @@ def test_both_ways_of_reading_count_and_nothing_is_asked_twice(
     assert len(endpoint.bodies) == 12
     assert main([*run, "model.temperature=0.1"]) == 2
     assert "another configuration" in capsys.readouterr().err
-
-
-def test_questions_about_one_symbol_are_one_cluster(questions):
-    clusters = [sample.cluster for sample in mattools_qa(questions).load()]
-    assert clusters == [f"src/file_{number // 4}.py/f" for number in range(12)]
 
 
 def test_documents_stand_before_the_question_with_rag(endpoint, questions, tmp_path):

@@ -2,8 +2,10 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
+import yaml
 
 from agents.answer_formats import Reading
 from experiments.benchmarks.novelapi.benchmark import Completion, NovelApiBenchmark
@@ -11,87 +13,37 @@ from experiments.benchmarks.release import ReleaseError
 from experiments.run.__main__ import main
 from tests.endpoint import Endpoint, text
 
-HARNESS = """
-from __future__ import annotations
-
-def build_setup(api_name, setup_code, context_code, bind_target_leaf=False):
-    module, _, leaf = api_name.rpartition(".")
-    bound = f"from {module} import {leaf}" if bind_target_leaf else ""
-    return "\\n".join([f"import {module}", setup_code, context_code, bound, "seen.clear()"])
-"""
-CALLS = """
-def build_setup(api_name, setup_code, context_code, bind_target_leaf=True, prelude=""):
-    from novelapibench.evaluation.harness import build_setup as plain
-    return plain(api_name, setup_code, context_code, bind_target_leaf)
-
-def build_test(execution_test, expected):
-    return f"{execution_test}\\nassert {expected!r}[0]['args'] in seen, 'no such call'"
-"""
-RUNNER = """
-import subprocess
-
-def infer_cli_argv(test):
-    return ["--five"] if "argv" in test else None
-
-def execute_code(code, timeout=30, argv=None):
-    raise OSError("no process is started here")
-
-def execute_test_harness(setup_code, solution_code, test_code, timeout=30, argv=None):
-    combined = "\\n\\n".join([setup_code, solution_code, test_code])
-    return execute_code(combined, timeout=timeout, argv=argv)
-"""
-SPY = """
-import statistics
-seen, plain = [], statistics.fmean
-def spy(*a):
-    seen.append(list(map(list, a)))
-    return plain(*a)
-statistics.fmean = spy
-"""
-TEST = "assert seen, 'solution did not call it'\nassert mean == 2.0, mean"
-ARGV = "import sys\nassert sys.argv[1:] == ['--five']"
-RIGHT = "mean = fmean(numbers)"
+DATA = yaml.safe_load(Path(__file__).parents[1].joinpath("data/novelapi.yaml").read_text())
+COMPLETIONS = DATA["completions"]
 
 
 def task(name, **changes):
-    harness = {"setup_code": SPY, "execution_test": TEST, "mock_test": "1 / 0"}
-    return {"task_id": name, "api_name": "statistics.fmean", "library": "statistics", "domain": "d",
-            "difficulty": "easy", "description": "Put their mean into `mean`.",
-            "context_code": "numbers = [1, 2, 3]", "masked_region": RIGHT,
-            "reference_solution": f"numbers = [1, 2, 3]\n{RIGHT}",
-            "test_harness": harness, **changes}  # fmt: skip
+    return {**DATA["task"], "task_id": name, **changes}
+
+
+def write(root, **lines):
+    for name, rows in lines.items():
+        file = root / f"data/benchmark/{name}.jsonl"
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 @pytest.fixture
 def checkout(tmp_path):
     """A folder in the layout of the authors' repository."""
-    root = tmp_path / "checkout"
-    cli = {
-        "setup_code": SPY,
-        "execution_test": f"{TEST}\n{ARGV}",
-    }
-    lines = {
-        "tasks": [task("a"), task("out"), task("unknown"), task("cli", test_harness=cli),
-                  task("other", library="ase", api_name="ase.Atoms")],
-        "expected_calls": [
-            {"task_id": n, "status": "ok", "expected": [{"kind": "call", "args": [[1, 2, 3]]}],
-             "reference_source": "masked_region"} for n in ("a", "out", "cli", "other")],
-        "bundles": [{"api_name": "statistics.fmean", "s_name": "statistics.fmean",
-                     "s_param": [{"name": "data", "default": 5}], "is_modified": True,
-                     "examples": [{"code": "fmean([1])", "status": "executed"}],
-                     "mechanism": {"text": "It adds up."}, "implementation": "def fmean(): ..."}],
-    }  # fmt: skip
-    files = {f"data/benchmark/{name}.jsonl": "".join(json.dumps(row) + "\n" for row in rows)
-             for name, rows in lines.items()}  # fmt: skip
-    files |= {"data/benchmark/excluded_tasks.tsv": "task_id\treason\nout\tunsolved\n",
-              "data/benchmark/instances/tiny.txt": "a\nother\n",
-              "novelapibench/evaluation/harness.py": HARNESS,
-              "novelapibench/evaluation/call_check.py": CALLS,
-              "novelapibench/runtime/sandbox.py": RUNNER}  # fmt: skip
-    for name, content in files.items():
+    root, harness = tmp_path / "checkout", DATA["task"]["test_harness"]
+    for name, content in DATA["files"].items():
         file = root / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(content)
+    argv = f"{harness['execution_test']}\nimport sys\nassert sys.argv[1:] == ['--five']"
+    cli = {"setup_code": harness["setup_code"], "execution_test": argv}
+    write(
+        root,
+        tasks=[task("a"), task("out"), task("unknown"), task("cli", test_harness=cli),
+               task("other", library="ase", api_name="ase.Atoms")],
+        expected_calls=[{"task_id": n, **DATA["call"]} for n in ("a", "out", "cli", "other")],
+        bundles=[DATA["bundle"]],
+    )  # fmt: skip
     return root
 
 
@@ -111,29 +63,12 @@ def test_the_reference_passes(checkout, tmp_path):
     }
 
 
-#: Completion -> why it does not pass.
-COMPLETIONS = {
-    RIGHT: None,
-    "from statistics import fmean as f\nmean = f([1, 2, 3])": None,
-    "mean = 2.0": "AssertionError: solution did not call it",
-    "mean = fmean([2, 2])": "AssertionError: no such call",
-    "mean = fmean(4)": "TypeError",
-    "raise SystemExit(0)": "SystemExit",
-    "import os; os._exit(0)": "no_result",
-    "while True: pass": "timeout",
-    "mean =": "the reply holds no Python",
-}
-
-
 @pytest.mark.parametrize("calls", [True, False])
 @pytest.mark.long
 def test_a_completion_is_judged_as_published(checkout, tmp_path, httpserver, calls):
-    expected = [{"kind": "call", "args": [[1, 2, 3]]}]
     tasks = [task(str(n), description=f"Case {n}.") for n, _ in enumerate(COMPLETIONS)]
-    records = [{"task_id": one["task_id"], "status": "ok", "expected": expected} for one in tasks]
-    for name, rows in (("tasks", tasks), ("expected_calls", records)):
-        file = checkout / f"data/benchmark/{name}.jsonl"
-        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    records = [{"task_id": one["task_id"], **DATA["call"]} for one in tasks]
+    write(checkout, tasks=tasks, expected_calls=records)
 
     def play(body):
         case = int(re.search(r"Case (\d+)", body["messages"][-1]["content"])[1])
@@ -166,7 +101,7 @@ def test_what_is_chosen_and_shown(checkout):
         "a": True, "unknown": False, "cli": True}  # fmt: skip
     shown = samples["a"].question.prompt
     assert all(part in shown for part in ("- data = 5", "fmean([1])", "numbers = [1, 2, 3]"))
-    assert not any(part in shown for part in ("It adds up", "def fmean", RIGHT))
+    assert not any(part in shown for part in ("It adds up", "def fmean", "fmean(numbers)"))
     assert samples["a"].labels["novelty"] == "changed"
     assert "It adds up" in loaded(knowledge="Full")["a"].question.prompt
     assert loaded(calls=False)["unknown"].unavailable is None
@@ -186,10 +121,7 @@ def test_what_is_chosen_and_shown(checkout):
 def test_a_mistake_is_named(checkout, keys, said):
     with pytest.raises(ReleaseError, match=said):
         NovelApiBenchmark(**{"path": str(checkout), "libraries": ("statistics",), **keys}).load()
-
-
-def test_a_broken_line_is_named(checkout):
-    (checkout / "data/benchmark/tasks.jsonl").write_text('{"task_id": "a"}\n')
+    write(checkout, tasks=[{"task_id": "a"}])
     with pytest.raises(ReleaseError, match=r"tasks.jsonl:1: an entry lacks api_name"):
         NovelApiBenchmark(str(checkout)).load()
 
@@ -197,10 +129,7 @@ def test_a_broken_line_is_named(checkout):
 @pytest.mark.parametrize(
     ("reply", "read"),
     [
-        (
-            "```python\nx = 1\n```\n```python\nx = 1\ny = 2\n```",
-            Reading("x = 1\ny = 2\n", "strict"),
-        ),
+        ("```python\nx\n```\n```python\nx\ny = 2\n```", Reading("x\ny = 2\n", "strict")),
         ("```\nx = 1\n```", Reading("x = 1\n", "repaired")),
         ("x = 1", Reading("x = 1", "repaired")),
         ("<think>```python\nx = 1\n```</think> No.", None),
