@@ -42,7 +42,6 @@ class QuestionSet(BaseModel, extra="forbid", frozen=True):
     packages: tuple[Dotted, ...] = ()  # those whose documentation is retrieved (without: that one)
     environment: str = "live"  # name, also of a learnt library, or path
     overlay: str = ""  # folder of import packages that are put in front of the environment
-    documented: str = ""  # the same with docstrings, where the overlay has none
     versions: dict[str, str] = {}  # of the distributions that the golds were computed with
     writer: str = "hand"  # or ``tests``: made from unit tests
 
@@ -53,26 +52,18 @@ class QuestionSet(BaseModel, extra="forbid", frozen=True):
         golds.
         """
         if self.overlay:
-            own = self._packages(folder, "overlay")
-            documented = self._packages(folder, "documented") if self.documented else None
-            return environments.overlay(
-                self.package, base=self.environment, folder=own, documented=documented
-            )
+            own = self._below(folder, "overlay", self.overlay)
+            questions = (folder / "questions").resolve()
+            if questions.is_relative_to(own) or own.is_relative_to(questions):
+                raise QuestionError(
+                    f"{folder / MANIFEST}: overlay: {self.overlay}: code that is tested would see"
+                    " the golds; put the packages into a folder of their own"
+                )
+            return environments.overlay(self.package, base=self.environment, folder=own)
         if "/" not in self.environment:
             learnt = {library.name: library.env for library in libraries.all_learnt()}
             return learnt.get(self.environment, self.environment)
         return str(self._below(folder, "environment", self.environment))
-
-    def _packages(self, folder: Path, key: str) -> Path:
-        own = self._below(folder, key, path := getattr(self, key))
-        questions = (folder / "questions").resolve()
-        if questions.is_relative_to(own) or own.is_relative_to(questions):
-            msg = (
-                f"{folder / MANIFEST}: {key}: {path}: code that is tested would see"
-                " the golds; put the packages into a folder of their own"
-            )
-            raise QuestionError(msg)
-        return own
 
     @staticmethod
     def _below(folder: Path, key: str, path: str) -> Path:

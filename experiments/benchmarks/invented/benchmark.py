@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -20,7 +20,7 @@ from experiments.benchmarks.invented.graph import differs
 from experiments.benchmarks.invented.scorer import LINKS, ChainScorer, links_of
 from experiments.benchmarks.invented.world import World, WorldError, generate
 from experiments.benchmarks.question_check import Checker
-from experiments.benchmarks.question_format import MANIFEST, read_tasks
+from experiments.benchmarks.question_format import read_tasks
 from experiments.benchmarks.question_gold import ReferenceGold
 from experiments.samples import Sample
 from indexes.corpus import building, replaced_folder
@@ -39,6 +39,7 @@ LEVELS = {
     4: {"size": 300, "depth": 4, "breadth": 20, "gap": 2},
     5: {"size": 1500, "depth": 7, "breadth": 20, "gap": 2},
 }
+_WORLD = "world.json"
 _SOURCES = {".py", ".yaml", ".j2"}
 _SAME = 1e-8  # two evaluations of a value differ by less: rounding
 
@@ -77,7 +78,7 @@ class InventedBenchmark(Knobs):
     @property
     def packages(self) -> Sequence[str]:
         """Import name of what is retrieved from."""
-        return (json.loads((self.folder / MANIFEST).read_text(encoding="utf-8"))["package"],)
+        return (json.loads((self.folder / _WORLD).read_text(encoding="utf-8"))["package"],)
 
     def load(self) -> list[Sample]:
         """All samples, sorted by question id; the world is made if need be."""
@@ -130,9 +131,8 @@ def _write(world: World, out: Path) -> None:
         texts[f"{folder}/task.yaml"] = _json(specification)  # JSON is YAML
         texts[f"{folder}/reference.py"] = question.reference
         texts[f"{folder}/{LINKS}"] = _json(links_of(world, question))
-    # With the manifest, benchmark=folder can ask these questions too.
-    manifest = {"package": world.package, "overlay": PACKAGE, "documented": DOCUMENTED}
-    for name, text in {**texts, MANIFEST: _json(manifest)}.items():
+    texts[_WORLD] = _json({"package": world.package, "knobs": asdict(world.knobs)})
+    for name, text in texts.items():
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         (out / name).write_text(text, encoding="utf-8")
 

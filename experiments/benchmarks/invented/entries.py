@@ -98,6 +98,11 @@ class Entry:
         """Last part of the path."""
         return self.path.rpartition(".")[2]
 
+    @property
+    def of_element(self) -> bool:
+        """Whether an option of it is an element."""
+        return any(choice.kind == "element" for choice in self.choices)
+
 
 @dataclass(frozen=True)
 class Call:

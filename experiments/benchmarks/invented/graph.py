@@ -197,8 +197,7 @@ def _other_values(choice: Choice, value: Any, crystal: Crystal) -> list[Any]:
 def mistakable(symbols: Mapping[str, Symbol]) -> dict[str, list[Entry]]:
     """What may be taken for a symbol: deprecated variants, and leaves that are called alike."""
     entries = [s.entry for s in symbols.values() if s.core and s.entry.kind == "function"]
-    leaves = [e for e in entries if not (e.needs or e.successor)
-              and not any(choice.kind == "element" for choice in e.choices)]  # fmt: skip
+    leaves = [e for e in entries if not (e.needs or e.successor or e.of_element)]
     found: dict[str, list[Entry]] = {}
     for entry in entries:
         variants = [one for one in entries if one.successor and one.term == entry.term]

@@ -80,20 +80,15 @@ def links_of(world: World, question: InventedQuestion) -> list[dict[str, Any]]:
 
     The last one of a property has what is asked for under ``gold``.
     """
-    links = []
+    links: list[dict[str, Any]] = []
     for one in question.asked:
-        found: dict[str, dict[str, Any]] = {}
         for call in calls_of(one.plan.call):
             if call.entry.kind != "constant" and call.entry.result != "structure":
-                link = {
-                    "property": one.name,
-                    "symbol": call.entry.path,
-                    "value": compute(call, question.crystal, world.symbols),
-                    "depth": depth_of(call),
-                }
-                found.setdefault(repr(link), link)
-        last = list(found.values())[-1]
-        links += [*list(found.values())[:-1], {**last, "gold": one.gold}]
+                value = compute(call, question.crystal, world.symbols)
+                link = {"property": one.name, "symbol": call.entry.path, "value": value}
+                link["depth"] = depth_of(call)
+                links += [link] if link not in links else []
+        links[-1] = {**links[-1], "gold": one.gold}
     return sorted(links, key=lambda link: int(link["depth"]))
 
 
@@ -112,8 +107,7 @@ def what_failed(
     links: Sequence[Mapping[str, Any]], returned: Mapping[str, Sequence[Any]], value: Any
 ) -> str:
     """Where the way to a property of this value left that of the reference (its ``links``)."""
-    link = first_wrong(links, returned)
-    if link is not None:
+    if link := first_wrong(links, returned):
         symbol = link["symbol"]
         if symbol in returned:
             return f"argument of {symbol}"

@@ -44,9 +44,14 @@ from experiments.benchmarks.invented.graph import (
 Role = Literal["constant", "table", "maker", "leaf", "derived", "class", "method", "property"]
 CORE = 100  # numbers below belong to the core
 _CORE_MODULES = 4
-_WORDS_EACH = 10
+_CORE_SYMBOLS, _LEAVES, _DEPRECATED = 50, 12, 3
+_IN_CLASSES = 6  # two classes with two members each
+_PER_MODULE, _ATTEMPTS, _WORDS_EACH = 30, 60, 10
+#: Up to which chance a symbol outside of the core has a role that takes nothing.
+_RARE: tuple[tuple[float, Role], ...] = ((0.05, "constant"), (0.1, "table"), (0.13, "maker"))
 _OPAQUE = 0.5  # share of names that say nothing of the term
 _MIXED: tuple[Result, ...] = ("float", "float", "float", "float", "int", "str", "list", "dict")
+_RESULTS: Mapping[str, Result] = {"table": "dict", "constant": "float"}
 _GENERIC = ("estimate", "evaluate", "profile", "response", "reduced_value", "assess")
 _POWERS = (1.0, 1.0, -1.0, 1.2, 0.85)
 _KINDS: Mapping[str, Kind] = {"constant": "constant", "table": "constant", "class": "class",
@@ -125,7 +130,11 @@ def draw_symbol(
     needs, subject, raw = _draw_inputs(draft, draw, number, role, layer, of=of)
     if of is None:
         needs = [n if n.param == "structure" else replace(n, param=name(n.param)) for n in needs]
-    result = _draw_result(draw, role, subject)
+    drawn = draw.choice(_MIXED)
+    by_element = drawn in {"list", "dict"} and subject not in {"structure", "composition"}
+    result = _RESULTS.get(role, "float" if by_element else drawn)
+    if role in {"maker", "class"}:
+        result = "structure"
     convention = _draw_convention(draw)
     if result in {"int", "str", "structure"}:
         convention = Convention()
@@ -215,15 +224,6 @@ def respelled(draw: Draw, convention: Convention) -> Convention:
     return replace(convention, unit=unit, sense=sense if convention.polarity >= 0 else 0)
 
 
-def _draw_result(draw: Draw, role: Role, subject: str) -> Result:
-    drawn = draw.choice(_MIXED)
-    fixed: Mapping[str, Result] = {
-        "maker": "structure", "class": "structure", "table": "dict", "constant": "float",
-    }  # fmt: skip
-    by_element = drawn in {"list", "dict"} and subject not in {"structure", "composition"}
-    return fixed.get(role, "float" if by_element else drawn)
-
-
 def _draw_convention(draw: Draw) -> Convention:
     family, polarity = draw.choice(list(lexicon.UNITS)), draw.below(2 * len(lexicon.POLARITIES))
     signed = polarity < len(lexicon.POLARITIES)
@@ -271,14 +271,13 @@ def _draw_ratios(draft: Draft, draw: Draw, number: int, entry: Entry, raw: str) 
         if need.param != "structure"
     ]
     home = f"{draft.home(number)}."
+    near = [s.entry for path, s in draft.symbols.items() if s.layer == 1 and path.startswith(home)]
     leaves = [
-        s.entry
-        for path, s in draft.symbols.items()
-        if s.layer == 1 and path.startswith(home) and s.entry.kind == "function"
-        and (s.entry.subject, s.entry.result) == (entry.subject, "float")
-        and not s.entry.successor and s.entry.convention.sense == 0
-        and not any(choice.kind == "element" for choice in s.entry.choices)
-    ]  # fmt: skip
+        e
+        for e in near
+        if (e.kind, e.subject, e.result) == ("function", entry.subject, "float")
+        and not (e.successor or e.convention.sense or e.of_element)
+    ]
     if leaves and not raw and draw.chance(0.6):  # it calls one of these itself
         leaf = draw.choice(leaves)
         usual = _round(draft.usual(Need("", leaf.term)))
@@ -312,14 +311,6 @@ def _middle(values: Sequence[float]) -> float:
 def _round(value: float) -> float:
     """Two significant digits, as a person would choose."""
     return float(f"{value:.2g}")
-
-
-_CORE_SYMBOLS, _LEAVES, _DEPRECATED = 50, 12, 3
-_IN_CLASSES = 6  # two classes with two members each
-_PER_MODULE = 30
-_ATTEMPTS = 60
-#: Up to which chance a symbol outside of the core has a role that takes nothing.
-_RARE: tuple[tuple[float, Role], ...] = ((0.05, "constant"), (0.1, "table"), (0.13, "maker"))
 
 
 def grow(knobs: Knobs) -> Draft:

@@ -16,12 +16,9 @@ from agents.answer import Answer
 from agents.answer_formats import CODE
 from agents.base import Question
 from experiments.baselines import Baseline, written
-from experiments.benchmarks.folder.__main__ import main as check_folder
-from experiments.benchmarks.folder.benchmark import FolderBenchmark
 from experiments.benchmarks.invented.benchmark import InventedBenchmark, make
 from experiments.benchmarks.invented.draw import Knobs
 from experiments.benchmarks.invented.entries import depth_of
-from experiments.benchmarks.invented.graph import differs
 from experiments.benchmarks.invented.scorer import READS, documentation_reads, what_failed
 from experiments.benchmarks.invented.world import WorldError, generate, program
 from experiments.benchmarks.question_format import question_folders
@@ -112,19 +109,6 @@ async def test_the_link_that_breaks_first_is_named(ask):
         expected[question.id] = where
     rows = await ask(code)
     assert {row.question_id: row.artefacts["first wrong link"] for row in rows} == expected
-
-
-@pytest.mark.long
-def test_a_world_that_is_handed_on_can_be_asked_and_checked_as_a_folder(tmp_path):
-    made = make(Knobs(**KNOBS), tmp_path)
-    samples = FolderBenchmark(tmp_path, level="goal").load()
-    asked = {q.id: {one.name: one.gold for one in q.asked} for q in made.questions}
-    for sample in samples:
-        golds = {prop.name: json.loads(prop.expected) for prop in sample.properties}
-        assert not differs(asked.pop(sample.question.id), golds, 1e-6)
-        assert sample.labels["depth"] == "2"
-    assert not asked
-    assert check_folder(["check", str(tmp_path)]) == 0
 
 
 @pytest.mark.long
