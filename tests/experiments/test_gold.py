@@ -8,13 +8,14 @@ from experiments.benchmarks import question_gold
 from experiments.benchmarks.folder.benchmark import FolderBenchmark
 from experiments.benchmarks.live.benchmark import CHOSEN, LiveBenchmark
 from experiments.benchmarks.mattools.benchmark import MatToolsGold
-from experiments.benchmarks.question_format import QUESTIONS, question_folders
+from experiments.benchmarks.question_format import question_folders
 from indexes.chunks import code_corpus, official_doc_corpus
 from indexes.llm_doc import Writer, llm_doc_corpus
 from retrieval.gold import benchmark_sources, queries
 from sandbox.base import Execution, Outcome, SandboxError
 from tests.docgen.conftest import write_package
 from tests.docgen.models import DocModel
+from tests.experiments.test_questions import write_question
 from tests.retrieval.leaks import runs, shared
 
 
@@ -22,13 +23,8 @@ def test_gold_is_what_most_right_solutions_share(package, tmp_path, monkeypatch)
     wall = "from brickwork import build\ndef f():\n    return build(1).volume()\n"
     brick = "from brickwork import build, Brick\ndef f():\n    return Brick(1).volume, build(1)\n"
     wrong = "from brickwork import Mortar\ndef f():\n    return Mortar(1)\n"
-    rows = [
-        ("a", wall, "all_correct"),
-        ("a", wall, "all_correct"),
-        ("a", brick, "all_correct"),
-        ("a", wrong, "some_wrong"),
-        ("b", wrong, "not_runnable"),
-    ]
+    rows = [("a", code, "all_correct") for code in (wall, wall, brick)]
+    rows += [("a", wrong, "some_wrong"), ("b", wrong, "not_runnable")]
     lines = (
         json.dumps({"task": task, "code": code, "replayed": {"outcome": outcome}}) + "\n"
         for task, code, outcome in rows
@@ -62,17 +58,14 @@ def reference():
     assert not [name for name in calls if name.startswith("re.")]  # called by textwrap, not by us
 
 
-def test_secrets_are_what_verifies_and_what_is_asked():
+def test_secrets_are_what_verifies_and_later_questions_did_not_choose_the_weights():
+    names = {folder.name for folder in question_folders()}
     secrets = LiveBenchmark("goal").gold().secrets()
-    kinds = {name.partition("/")[2] for name in secrets}
-    assert kinds == {"reference", "gold", "prompt"}
+    assert set(secrets) == {
+        f"{n}/{kind}" for n in names for kind in ("reference", "gold", "prompt")
+    }
     assert all(text.strip() for text in secrets.values())
-    assert len(secrets) == 3 * len(question_folders(QUESTIONS))
-
-
-def test_the_later_questions_are_those_that_did_not_choose_the_weights():
     chosen = set(json.loads(CHOSEN.read_text()))
-    names = {folder.name for folder in question_folders(QUESTIONS)}
     assert len(chosen & names) == 53
     assert set(LiveBenchmark().gold(split="later").prompts()) == names - chosen
 
@@ -94,7 +87,7 @@ async def test_a_reference_that_does_not_run_is_an_error(tmp_path):
 @pytest.mark.long
 def test_gold_of_a_benchmark_by_its_name_is_made_once(tmp_path, monkeypatch):
     """Three questions of ``live``, resolved by ``ast`` and traced in the sandbox."""
-    few = question_folders(QUESTIONS)[:3]
+    few = question_folders()[:3]
     monkeypatch.setattr("experiments.benchmarks.question_format.question_folders", lambda _: few)
     folder = question_gold.environments.cache_folder()
     before = set((folder / "gold").glob("*"))
@@ -114,26 +107,17 @@ def test_gold_of_a_benchmark_by_its_name_is_made_once(tmp_path, monkeypatch):
 
 
 def test_a_folder_of_tasks_is_a_source(tmp_path, monkeypatch):
-    question = tmp_path / "questions" / "one"
-    question.mkdir(parents=True)
-    (question / "task.yaml").write_text(
-        "area: walls\nproperties:\n- {name: a, description: The volume of a wall in litres., "
-        "format: int, compare: equal}\nscaffold: |\n  ```python\n  x = 1  # and so on, and so on\n"
-        "  ```\n"
-    )
-    (question / "gold.json").write_text('{"properties": {"a": 3}}')
+    gold = {"cell_volume": 3.0, "ordering": "FM"}
+    question = write_question(tmp_path / "questions", name="one", gold=gold)
     (question / "reference.py").write_text("from brickwork import build\ndef reference(): build(1)")
-    (tmp_path / "benchmark.yaml").write_text(
-        "package: brickwork\npackages: [brickwork]\nenvironment: live\n"
-        "versions: {}\nwriter: rules\n"
-    )
+    (tmp_path / "benchmark.yaml").write_text("package: brickwork\nwriter: rules\n")
     site = write_package(tmp_path / "site")
     monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(question_gold.environments, "site_packages", lambda _: site)
     source = FolderBenchmark(tmp_path).gold(trace=False)
     assert FolderBenchmark(tmp_path).packages == source.packages == ("brickwork",)
     assert source.gold() == {"one": {"brickwork.wall.build": "function"}}
-    assert "volume of a wall" in source.prompts()["one"]
+    assert "Volume of the primitive cell" in source.prompts()["one"]
 
 
 @pytest.mark.long
@@ -145,12 +129,9 @@ async def test_no_corpus_holds_reference_code_or_golds(tmp_path):
     secrets = {
         k: v for k, v in LiveBenchmark().gold().secrets().items() if not k.endswith("/prompt")
     }
+    writer = Writer(DocModel())
     documented = await llm_doc_corpus(
-        ["pymatgen"],
-        folder,
-        writer=Writer(DocModel()),
-        cache=tmp_path,
-        show_progress=False,
+        ["pymatgen"], folder, writer=writer, cache=tmp_path, show_progress=False
     )
     corpora = [
         documented,

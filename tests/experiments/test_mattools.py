@@ -2,9 +2,11 @@
 
 import json
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from pymatgen.core import Element
 
 from agents.base import Question, Trajectory, Usage
@@ -21,6 +23,16 @@ from sandbox.base import Execution, Outcome
 from sandbox.inside.tagged import dumps
 from tests.experiments.checkouts import DEV, UNIT_TEST, checkout, needs_dev
 
+METRICS = MatToolsBenchmark().scorer.metrics
+ERRATA = data_of(layout.__file__, "errata")
+DATA = yaml.safe_load(Path(__file__).parents[1].joinpath("data/mattools.yaml").read_text())
+
+
+def load_one(folder, **changes):
+    """The sample of a checkout with one question."""
+    (task,) = MatToolsBenchmark(path=str(checkout(folder, **changes))).load()
+    return task
+
 
 @pytest.mark.parametrize("inner", ["", "src/question_segments"])
 def test_any_folder_of_a_checkout_will_do(tmp_path, inner):
@@ -36,10 +48,6 @@ def test_any_folder_of_a_checkout_will_do(tmp_path, inner):
     assert list(task.question.mounts) == [str(FILES_INSIDE)]
 
 
-METRICS = MatToolsBenchmark().scorer.metrics
-ERRATA = data_of(layout.__file__, "errata")
-
-
 def test_an_agent_is_held_to_the_types_of_the_question_only(tmp_path):
     hidden = {
         "dummy_sites_count": {"description": "", "format": "np.allclose", "value": 1},
@@ -47,8 +55,7 @@ def test_an_agent_is_held_to_the_types_of_the_question_only(tmp_path):
     }
     name = "test_topography_analyzer"
     test = UNIT_TEST.replace("test_cell", name)
-    checkout(tmp_path, name=name, unit_test=test, properties={"properties": hidden})
-    (task,) = MatToolsBenchmark(path=str(tmp_path)).load()
+    task = load_one(tmp_path, name=name, unit_test=test, properties={"properties": hidden})
     assert task.question.formats == {"dummy_sites_count": "int", "value_error_check": "bool"}
     ran = Execution(Outcome.OK, {"value_error_check": True, "dummy_sites_count": 2.5})
     assert contract_findings(ran, task.question.formats) == [
@@ -78,27 +85,19 @@ def test_only_question_segments_hold_questions(tmp_path):
     ],
 )
 def test_faults_of_the_layout_are_named(tmp_path, file, text, message):
+    for path, said in ((None, "not shipped"), ("absent", "no such folder")):
+        with pytest.raises(MatToolsError, match=rf"{said}.* benchmark\.path must name"):
+            MatToolsBenchmark(path=path).load()
     checkout(tmp_path)
     next(tmp_path.rglob(file)).write_text(text)
     with pytest.raises(MatToolsError, match=message):
         MatToolsBenchmark(path=str(tmp_path)).load()
 
 
-@pytest.mark.parametrize(
-    "properties",
-    [
-        {"Properties": {"volume": {"Description": "D", "Format": "float", "Value": 1}}},
-        {"properties": [{"name": "volume", "description": "D", "format": "float"}]},
-        {"properties": {"volume": {"description": "D", "format": ["float"], "value": None}}},
-        {"properties": {"volume": {"description": "D", "format": "float", "note": None}}},
-    ],
-)
+@pytest.mark.parametrize("properties", DATA["spellings"])
 def test_properties_in_other_spellings(tmp_path, properties):
-    checkout(tmp_path, properties=properties)
-    (task,) = MatToolsBenchmark(path=str(tmp_path)).load()
-    assert [(p.name, p.description, p.format) for p in task.properties] == [
-        ("volume", "D", "float")
-    ]
+    (found,) = load_one(tmp_path, properties=properties).properties
+    assert (found.name, found.description, found.format) == ("volume", "D", "float")
 
 
 @pytest.mark.parametrize(
@@ -110,8 +109,7 @@ def test_properties_in_other_spellings(tmp_path, properties):
     ],
 )
 def test_a_unit_test_gets_the_name_of_its_folder(tmp_path, name, source):
-    checkout(tmp_path, name=name, unit_test=source)
-    (task,) = MatToolsBenchmark(path=str(tmp_path)).load()
+    task = load_one(tmp_path, name=name, unit_test=source)
     assert task.question.id == name
     assert load(task.target, name)({}) == "ok"
 
@@ -130,29 +128,12 @@ def test_input_files_in_a_branch_of_their_own(tmp_path):
     assert task.question.mounts == {str(FILES_INSIDE): str(tmp_path / "docker" / FILES_INSIDE)}
 
 
-STEPS = [f"v_Ga/ccd_0_-1/{i}/vasprun.xml.gz" for i in range(3)]
-
-
-@pytest.mark.parametrize(
-    ("name", "prompt", "files", "missing"),
-    [
-        ("test_cell", "`{inside}/a/vasprun.xml`", ["a/vasprun.xml.gz"], None),
-        ("test_cell", "`{inside}/a/q=*/POSCAR`", ["a/q=0/POSCAR"], None),
-        ("test_cell", "See {inside}/a.vasp.", ["a.vasp"], None),
-        ("test_cell", "Of `{inside}/v_Ga` read `PROCAR`.", ["x"], "v_Ga"),
-        ("test_cell", "`{inside}/../../../secret`", [], "secret"),
-        ("test_cell", "Of {inside}/POSCAR and {inside}/x.vasp", ["POSCAR"], "x.vasp"),
-        ("test_cell", "Save it as `{inside}`.", [], None),
-        ("test_HarmonicDefect", "?", [*STEPS, "v_Ga/ccd_0_-1/1/PROCAR"], None),
-        ("test_HarmonicDefect", "?", [*STEPS[:2], "v_Ga/ccd_0_-1/1/PROCAR"], "0_-1/2/vasprun.xml"),
-        ("test_pchip_eval", "?", [], None),
-        ("test_vacancy", "?", ["x"], "GaN.vasp"),
-    ],
-)
+@pytest.mark.parametrize(("name", "prompt", "files", "missing"), DATA["input files"])
 def test_which_input_files_are_missing(tmp_path, name, prompt, files, missing):
     test = UNIT_TEST.replace("test_cell", name)
-    checkout(tmp_path, prompt=prompt, files=files, name=name, unit_test=test)
-    (task,) = MatToolsBenchmark(path=str(tmp_path)).load()
+    if prompt == "Why?":  # what the unit test reads must be here too
+        test = f"def test_cell(p):\n    open('{FILES_INSIDE}/a/PROCAR')\n"
+    task = load_one(tmp_path, prompt=prompt, files=files, name=name, unit_test=test)
     assert (missing in task.unavailable) if missing else (task.unavailable is None)
 
 
@@ -164,19 +145,6 @@ def test_the_table_of_input_files_agrees_with_the_dev_split():
         assert (list(mounts), missing) == ([str(FILES_INSIDE)], [])
         read = {f"{FILES_INSIDE}/{path}" for path in read_by(line["id"])}
         assert read == {file.removesuffix(".gz") for file in line["data_files"]}
-
-
-def test_what_the_unit_test_reads_must_be_here_too(tmp_path):
-    read = f"def test_cell(p):\n    open('{FILES_INSIDE}/a/PROCAR')\n"
-    checkout(tmp_path, prompt="Why?", files=["b/PROCAR"], unit_test=read)
-    (task,) = MatToolsBenchmark(path=str(tmp_path)).load()
-    assert task.unavailable == f"input files are missing: {FILES_INSIDE}/a/PROCAR"
-
-
-@pytest.mark.parametrize(("path", "said"), [(None, "not shipped"), ("absent", "no such folder")])
-def test_nothing_configured_says_what_to_put_where(path, said):
-    with pytest.raises(MatToolsError, match=rf"{said}.* benchmark\.path must name"):
-        MatToolsBenchmark(path=path).load()
 
 
 # --- lines of a tasks.jsonl -----------------------------------------------------------------------
@@ -255,29 +223,10 @@ def test_errata_are_marked_and_left_out_of_the_verified_subset(tmp_path):
     assert [prop.name for prop in task.properties] == ["vacancy_multiplicity"]
 
 
-#: A whole set in which every entry of the errata finds what it is about, under other spellings.
-WHOLE = {
-    "test_defect_finder": ["a", "b", "c", "d"],
-    "test_TopographyAnalyzer": ["a", "b"],
-    "test_defect_band_raises": ["a", "b"],
-    "test_antisite_generator": ["antisite_defect_names", "x"],
-    "test_insertion": ["insertion_site_positions"],
-    "test_vacancy": ["vacancy_oxidation_state"],
-    "test_substitution": ["substitution_oxidation_state"],
-    "test_interstitial": ["interstitial_element_changes"],
-    "test_Rad_coef": ["a"],
-    "test_get_SRH_coef": ["SRH_Coefficient"],
-    "test_SRHCapture": ["SRH_Coefficient", "other"],
-    "test_fermi": ["defect_concentration_low"],
-    "test_formation_energy_diagram_shape_fixed": ["x_coordinates", "y_coordinates", "shape"],
-    "test_competing_phases": ["phases"],
-}
-
-
 def test_every_erratum_finds_its_properties():
     marked = [
         prop.erratum
-        for name, names in WHOLE.items()
+        for name, names in DATA["whole"].items()
         for prop in annotate(sample_of(name, *names)).properties
     ]
     found = Counter(reason for text in filter(None, marked) for reason in text.split("; "))

@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 
 from experiments.benchmarks.invented import lexicon
 from experiments.benchmarks.invented.draw import Draw
-from experiments.benchmarks.invented.entries import Choice, Convention, Entry, Need, Setting
-from experiments.benchmarks.invented.graph import Symbol
+from experiments.benchmarks.invented.graph import Choice, Convention, Entry, Need, Setting, Symbol
 from experiments.benchmarks.invented.symbols import Draft
 
 #: Annotation of what a symbol takes or gives, by kind of value.

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agents.base import Trajectory
-from experiments.benchmarks.invented.entries import calls_of, depth_of
-from experiments.benchmarks.invented.graph import compute, differs
+from experiments.benchmarks.invented.graph import calls_of, compute, depth_of, differs
 from experiments.benchmarks.invented.lexicon import UNITS
 from experiments.benchmarks.invented.world import InventedQuestion, World
 from experiments.samples import Sample

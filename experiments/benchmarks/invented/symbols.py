@@ -21,24 +21,22 @@ from experiments.benchmarks.invented.crystals import (
     measure,
 )
 from experiments.benchmarks.invented.draw import Draw, Knobs
-from experiments.benchmarks.invented.entries import (
+from experiments.benchmarks.invented.graph import (
     Choice,
     Convention,
     Entry,
+    Formula,
     Kind,
     Need,
+    Ratio,
     Result,
     Setting,
-    plan,
-)  # fmt: skip
-from experiments.benchmarks.invented.graph import (
-    Formula,
-    Ratio,
     Symbol,
     all_show,
     counted,
     evaluate,
-)
+    plan,
+)  # fmt: skip
 
 #: ``maker``: makes structures; ``leaf``: measures a crystal; ``derived``: takes what others give.
 Role = Literal["constant", "table", "maker", "leaf", "derived", "class", "method", "property"]

@@ -14,22 +14,20 @@ from typing import Any
 
 from experiments.benchmarks.invented.crystals import RAWS, Crystal, draw_crystal
 from experiments.benchmarks.invented.draw import Draw, Knobs
-from experiments.benchmarks.invented.entries import (
+from experiments.benchmarks.invented.graph import (
     Call,
     Entry,
     Given,
     Need,
-    depth_of,
-    plan,
-    symbols_of,
-)
-from experiments.benchmarks.invented.graph import (
     Symbol,
     all_show,
     counted,
+    depth_of,
     evaluate,
     mistakable,
+    plan,
     steady,
+    symbols_of,
 )
 from experiments.benchmarks.invented.lexicon import template
 from experiments.benchmarks.invented.prose import TYPES, Prose, asked_for, gloss, in_unit, use

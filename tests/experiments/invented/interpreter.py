@@ -14,7 +14,7 @@ from typing import Any
 
 from experiments.benchmarks.invented import lexicon
 from experiments.benchmarks.invented.crystals import Crystal
-from experiments.benchmarks.invented.entries import (
+from experiments.benchmarks.invented.graph import (
     Choice,
     Convention,
     Entry,

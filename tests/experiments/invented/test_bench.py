@@ -18,7 +18,7 @@ from agents.base import Question
 from experiments.baselines import Baseline, written
 from experiments.benchmarks.invented.benchmark import InventedBenchmark, make
 from experiments.benchmarks.invented.draw import Knobs
-from experiments.benchmarks.invented.entries import depth_of
+from experiments.benchmarks.invented.graph import depth_of
 from experiments.benchmarks.invented.scorer import READS, documentation_reads, what_failed
 from experiments.benchmarks.invented.world import WorldError, generate, program
 from experiments.benchmarks.question_format import question_folders

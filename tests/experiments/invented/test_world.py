@@ -17,7 +17,6 @@ import yaml
 
 from experiments.benchmarks.invented.benchmark import LEVELS, InventedBenchmark
 from experiments.benchmarks.invented.draw import Knobs
-from experiments.benchmarks.invented.entries import symbols_of
 from experiments.benchmarks.invented.graph import (
     all_show,
     differs,
@@ -25,6 +24,7 @@ from experiments.benchmarks.invented.graph import (
     mistakable,
     mistakes,
     steady,
+    symbols_of,
 )
 from experiments.benchmarks.invented.prose import gloss, use
 from experiments.benchmarks.invented.world import generate
