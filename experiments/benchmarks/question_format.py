@@ -78,8 +78,7 @@ class PropertySpec(BaseModel, extra="forbid"):
     def _compare_fits_format(self) -> Self:
         known: Literal["equal", "close"] = "close" if "float" in self.format else "equal"
         if self.compare not in {"", known}:
-            msg = f"compare is {self.compare!r}: {self.format} is compared by {known!r}"
-            raise ValueError(msg)
+            raise ValueError(f"compare is {self.compare!r}: {self.format} is compared by {known!r}")
         self.compare = known
         if self.choices and (self.format != "str" or len(set(self.choices)) < 3):
             msg = "choices are at least three different values of a property with format str"

@@ -32,7 +32,7 @@ _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _FENCE = re.compile(r"^[ \t]*```python[ \t]*\n(.*?)^[ \t]*```[ \t]*$", re.MULTILINE | re.DOTALL)
 _MASK = re.compile(r"\[(MASK(?:_\d+)?)\]")
 # Shorter camel-case words are symbols of physics (dQ, pH), not names of a library.
-_SHORTEST_NAME = 4
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{3,}")
 
 
 def check_reference(source: str) -> list[str]:
@@ -41,10 +41,8 @@ def check_reference(source: str) -> list[str]:
         tree = ast.parse(source)
     except SyntaxError as error:
         return [f"reference.py: line {error.lineno}: {error.msg}"]
-    findings = []
     functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-    if "reference" not in functions:
-        findings.append("reference.py: no function reference()")
+    findings = [] if "reference" in functions else ["reference.py: no function reference()"]
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             if node.func.id in _BANNED_CALLS:
@@ -73,12 +71,7 @@ def library_names(source: str) -> set[str]:
             key = str(node.slice.value)
             names |= {key} if "_" in key else set()  # without one it may well be a formula
     return {
-        name
-        for name in names
-        if _WORD.fullmatch(name)
-        and not name.startswith("_")
-        and len(name) >= _SHORTEST_NAME
-        and ("_" in name or _CAMEL.search(name))
+        name for name in names if _NAME.fullmatch(name) and ("_" in name or _CAMEL.search(name))
     }
 
 
@@ -244,13 +237,11 @@ def verdicts(spec: TaskSpec, gold: Mapping[str, Any], answer: Any) -> dict[str, 
 
 def check_verification(spec: TaskSpec, gold: Mapping[str, Any]) -> list[str]:
     """The gold passes its own verification and every wrong answer fails it."""
-    findings = [
-        f"{name}: the reference itself fails: {reason}"
-        for name, reason in verdicts(spec, gold, dict(gold)).items()
-        if reason
+    own = verdicts(spec, gold, dict(gold)).items()
+    failing = [f"{name}: the reference itself fails: {reason}" for name, reason in own if reason]
+    return failing + [
+        f"{prop.name}: vacuous, the answer '{what}' passes"
+        for prop in spec.properties
+        for what, wrong in wrong_answers(gold[prop.name])
+        if not verdicts(spec, gold, {**gold, prop.name: wrong})[prop.name]
     ]
-    for prop in spec.properties:
-        for what, wrong in wrong_answers(gold[prop.name]):
-            if not verdicts(spec, gold, {**gold, prop.name: wrong})[prop.name]:
-                findings.append(f"{prop.name}: vacuous, the answer '{what}' passes")
-    return findings

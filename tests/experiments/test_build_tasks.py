@@ -1,9 +1,13 @@
-"""Unit tests as programs: assertions, formats, tolerances, texts."""
+"""Unit tests as questions: assertions, formats, tolerances, texts, and the guide as it stands."""
 
 from __future__ import annotations
 
 import ast
 import json
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +17,8 @@ import yaml
 
 from docgen.assertions import Assertion, Unusable, is_assertion, read
 from docgen.programs import Program, Rejected, collect
+from experiments.benchmarks import question_gates as gates
+from experiments.benchmarks.folder.benchmark import FolderBenchmark
 from experiments.benchmarks.folder.from_tests.__main__ import _usable, show
 from experiments.benchmarks.folder.from_tests.texts import (
     ENTRY,
@@ -21,9 +27,12 @@ from experiments.benchmarks.folder.from_tests.texts import (
     scaffold,
 )
 from experiments.benchmarks.folder.from_tests.values import Shape, same, shape, tolerance
+from experiments.benchmarks.question_format import QuestionError
+from sandbox import environments
 from sandbox.inside.values import Element, Msonable
 
-DATA = yaml.safe_load(Path(__file__).parents[1].joinpath("data/unit_tests.yaml").read_text())
+ROOT = Path(__file__).parents[2]
+DATA = yaml.safe_load((ROOT / "tests" / "data" / "unit_tests.yaml").read_text())
 
 
 def statement(text: str) -> ast.stmt:
@@ -172,3 +181,81 @@ def test_optional_imports_and_steps_between_assertions_are_kept(tmp_path: Path) 
 def test_a_reason_is_shown_as_it_is_and_does_not_drive_the_terminal(capsys) -> None:
     show({}, [Rejected("test_a.py::test_a", "the model wrote [MASK][/b]\x9b2J")])
     assert r"the model wrote [MASK][/b]\x9b2J" in capsys.readouterr().out
+
+
+# --- docs/your-own-library.md, followed literally -------------------------------------------------
+
+#: Tests that make no question, and why.
+BAD = {
+    "test_wrong_gold": "the test is wrong: it expects 0.6778",
+    "test_nothing_is_lost": "vacuous, the answer 'zero' passes",
+    "test_varieties_present": "it differs between hash seeds",
+    "test_height_is_kept": "appears in the text",
+    "test_every_variety_bears": "inside a block (for)",
+}
+#: Questions, and what their prompts hold: masks, a fixture and a `setUp`.
+GOOD = {
+    "picking_picking_days": "[MASK_1](hillside, pickers=2)",
+    "trees_annual_yield": "",
+    "trees_annual_yield_2": "",
+    "trees_crown_volume": "",
+    "trees_pollination_gaps": "orchard = Orchard(trees",
+    "trees_positions": "",
+    "trees_total": "",
+    "trees_unknown_variety": "",
+    "trees_yields_by_variety": "hillside.[MASK_1](lost=0.1)",
+}
+
+
+def follow(guide: Path, folder: Path) -> None:
+    """Run every command of a guide as it stands; ``mine/`` is a temporary folder."""
+    blocks = re.findall(r"```bash\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL)
+    commands = "".join(blocks).splitlines()
+    assert len(commands) >= 6
+    variables = {**os.environ, "MATSMITH_CACHE": str(environments.cache_folder())}
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        variables.pop(name, None)
+    for command in commands:
+        words = command.replace("mine/", f"{folder}/").split()
+        assert words[0] in {"python", "matsmith"}
+        called = [sys.executable, *(words[1:] if words[0] == "python" else ["-m", *words])]
+        done = subprocess.run(
+            called, cwd=ROOT, env=variables, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_the_guide_makes_proved_questions_of_sound_tests_and_runs_them(tmp_path: Path) -> None:
+    follow(ROOT / "docs" / "your-own-library.md", tmp_path)
+    reasons: dict[str, str] = {}
+    for row in map(json.loads, (tmp_path / "tasks/rejected.jsonl").read_text().splitlines()):
+        name = row["test"].rpartition(":")[2]
+        reasons[name] = f"{reasons.get(name, '')}{row['reason']}\n"
+    assert set(reasons) == set(BAD)
+    assert not [name for name, why in BAD.items() if why not in reasons[name]]
+    tasks = {task.question.id: task for task in FolderBenchmark(tmp_path / "tasks").load()}
+    assert set(tasks) == set(GOOD)
+    golds = {}
+    for name, task in tasks.items():
+        assert GOOD[name] in task.question.prompt
+        assert "[MASK_1]" in task.question.prompt
+        for prop in task.properties:
+            golds[name, prop.name] = value = json.loads(prop.expected)
+            assert all(wrong != value for _, wrong in gates.wrong_answers(value))
+    described = "Number of trees without another variety within reach"
+    assert described in tasks["trees_pollination_gaps"].question.prompt  # by the documentation
+    assert len(golds) == 13
+    assert golds["picking_picking_days", "working_days_until"] == pytest.approx(0.76671, abs=1e-5)
+    # The run of the guide answers them in the package's own environment.
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert (summary["questions"], summary["metrics"][0]["total"]) == (9, 13)
+    assert summary["metrics"][0]["sum"] >= 9
+    assert summary["complete"]
+    assert "orchard" in json.dumps(summary)
+    for folder, level, said in (
+        ("tasks", "goal", "no text of level goal"), ("", None, r"benchmark\.yaml: not found")
+    ):  # fmt: skip
+        with pytest.raises(QuestionError, match=said):
+            FolderBenchmark(tmp_path / folder, level=level).load()

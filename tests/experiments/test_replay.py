@@ -1,14 +1,19 @@
-"""Replays of recorded functions: reading, the command, the paper's figures beside them."""
+"""Replays of recorded functions: the published rules, reading, the command, the paper's figures."""
 
 import csv
 import json
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 
-from experiments.benchmarks.mattools import replay
+from agents.base import Trajectory, Usage
+from experiments.benchmarks.mattools import replay as command
 from experiments.benchmarks.mattools.benchmark import MatToolsBenchmark, MatToolsError
 from experiments.benchmarks.mattools.layout import FILES_INSIDE
+from experiments.benchmarks.mattools.published import VERDICT, PrintedScorer
 from experiments.benchmarks.mattools.replay import (
     RunKey,
     key_of_folder,
@@ -17,6 +22,9 @@ from experiments.benchmarks.mattools.replay import (
     read_recorded,
 )
 from experiments.run.config import read_run
+from experiments.scorers.base import Tools
+from sandbox.base import SandboxConfig, SandboxError
+from sandbox.factory import get_sandbox
 from tests.experiments.checkouts import DEV, SHARED, checkout, needs_dev, recording
 
 PUBLISHED = SHARED / "mattools_published.csv"
@@ -81,7 +89,6 @@ def test_recordings_in_both_forms(tmp_path):
     assert [row.run for row in found] == ["other"] * 2 + ["pure_agent_test/round1/gpt"] * 2
     assert [row.run_key for row in found[1:3]] == [None, RunKey("single", "gpt", "none", 1)]
     assert [(row.code, row.entry) for row in found[:2]] == [(RIGHT, "f"), ("", "")]
-    assert len({row.key for row in found}) == len(found)
     assert found[0].outcome is None
 
 
@@ -164,7 +171,7 @@ def test_a_replay_agrees_resumes_and_explains(tmp_path, capsys):
     with recorded.open("a") as file:
         file.write('{"task": "test_unknown", "code": "", "function_name": ""}\n')
     arguments = given(tmp_path, recorded, tmp_path / "data")
-    assert replay.main(arguments) == 0
+    assert command.main(arguments) == 0
     output = capsys.readouterr().out
     total = len(FUNCTIONS)
     assert output.splitlines()[-1] == f"agree {total - 1}/{total}"
@@ -174,7 +181,7 @@ def test_a_replay_agrees_resumes_and_explains(tmp_path, capsys):
     assert len(results) == total
     kept = {path: path.read_bytes() for path in results}
     results[0].unlink()  # a run that was not finished
-    assert replay.main(arguments) == 0
+    assert command.main(arguments) == 0
     assert capsys.readouterr().out.splitlines()[-1] == f"agree {total - 1}/{total}"
     assert all(path.read_bytes() == kept[path] for path in results[1:])
     # What was found is a recording with outcomes: gold for retrieval needs no other.
@@ -199,5 +206,67 @@ def test_recorded_outcomes_are_found_again(tmp_path, capsys):
     lines = (DEV / "recorded_round1.jsonl").read_text().splitlines()
     # The last of these prints a dict itself; it has no function of the name given.
     few.write_text("\n".join([*lines[:13], lines[202]]) + "\n")
-    assert replay.main(given(tmp_path, few, DEV)) == 0
+    assert command.main(given(tmp_path, few, DEV)) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "agree 14/14"
+
+
+# --- the rules, literally --------------------------------------------------------------------
+
+#: Each case says what the rules in `mattools.published` and `mattools.stdout_rules` demand.
+CASES = yaml.safe_load(Path(__file__).parents[1].joinpath("data/mattools_rules.yaml").read_text())
+DEF = CASES["functions"]["right"]["code"]
+
+
+@pytest.fixture
+def bench_parts(tmp_path):
+    checkout(tmp_path)
+    return {task.question.id: task for task in MatToolsBenchmark(path=str(tmp_path)).load()}
+
+
+async def graded(sample, tools, code, entry="f"):
+    """Outcome and reason, the number of wrong properties, and what is said."""
+    answer = Trajectory("q", 0, code, entry, "", (), Usage(), "answered", "strict")
+    score = await PrintedScorer().score(sample, answer, tools)
+    outcome, _, wrong = score.artefacts[VERDICT].partition(" ")
+    reason = {"all_correct": "", "some_wrong": "wrong_value"}.get(outcome, score.outcome)
+    return [outcome, reason, int(wrong) if wrong else None, score.reasons]
+
+
+@asynccontextmanager
+async def tools_of(seconds):
+    config = SandboxConfig(env="mattools-2024", workers=1)
+    async with get_sandbox(config) as sandbox, get_sandbox(config) as verifier:
+        yield Tools(sandbox, verifier, seconds)
+
+
+@pytest.mark.long
+async def test_every_kind_of_function(bench_parts):
+    methods = f"{DEF}\nclass C:\n    def m(self):\n        return f()\n"
+    cases = [(case["code"], "f", case["expected"]) for case in CASES["functions"].values()]
+    cases += [
+        (methods, entry, ["not_runnable" if why else "all_correct", why])
+        for entry, why in CASES["names"].items()
+    ]
+    wrong = []
+    async with tools_of(8.0) as tools:
+        for code, entry, expected in cases:
+            *got, _, said = await graded(bench_parts["test_cell"], tools, code, entry)
+            if got != expected:
+                wrong.append((code, entry, expected, got, said))
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+@pytest.mark.long
+async def test_every_kind_of_unit_test(bench_parts):
+    sample = bench_parts["test_cell"]
+    wrong = []
+    async with tools_of(10.0) as tools:
+        for name, case in CASES["unit_tests"].items():
+            *got, said = await graded(replace(sample, target=case["code"]), tools, DEF)
+            if got != case["expected"]:
+                wrong.append((name, case, got, said))
+        # What cannot be loaded at all says nothing about the answer.
+        broken = replace(sample, target="import absent_module")
+        with pytest.raises(SandboxError, match="absent_module"):
+            await graded(broken, tools, DEF)
+    assert not wrong, "\n".join(map(str, wrong))

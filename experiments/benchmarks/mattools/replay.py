@@ -69,7 +69,6 @@ class RunKey(NamedTuple):
 class Recorded:
     """One generation."""
 
-    key: str  # file and line: its name in the results
     run: str  # which it belongs to
     run_key: RunKey | None  # that of the paper; None when that is not told
     question_id: str
@@ -119,7 +118,6 @@ def read_recorded(path: Path, known: Iterable[str]) -> list[Recorded]:
 
 
 def _read_file(file: Path, root: Path, ids: frozenset[str]) -> Iterator[Recorded]:
-    name = file.name if file == root else file.relative_to(root).as_posix()
     folder = file.resolve().parent
     inside = folder != root.resolve() and file != root
     run = file.relative_to(root).parent.as_posix() if inside else folder.name
@@ -130,7 +128,7 @@ def _read_file(file: Path, root: Path, ids: frozenset[str]) -> Iterator[Recorded
             try:
                 if line.strip():
                     plain = json.loads(line.decode("utf-8-sig"))
-                    yield _row(plain, f"{name}:{number}", run, run_key, ids)
+                    yield _row(plain, run, run_key, ids)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
                 where = f"{file}, line {number}"
@@ -138,7 +136,7 @@ def _read_file(file: Path, root: Path, ids: frozenset[str]) -> Iterator[Recorded
 
 
 def _row(
-    plain: Mapping[str, Any], key: str, run: str, run_key: RunKey | None, ids: frozenset[str]
+    plain: Mapping[str, Any], run: str, run_key: RunKey | None, ids: frozenset[str]
 ) -> Recorded:
     question, code = plain.get("question_file_path"), plain.get("function")
     if question is None:
@@ -155,7 +153,7 @@ def _row(
         outcome = str(found["outcome"])
         if outcome != "not_runnable" and found.get("wrong") is not None:
             outcome += f" {int(found['wrong'])}"
-    return Recorded(key, run, run_key, question_of(str(question), ids), code, entry, outcome)
+    return Recorded(run, run_key, question_of(str(question), ids), code, entry, outcome)
 
 
 def question_of(path: str, known: Collection[str]) -> str:
@@ -284,8 +282,8 @@ def _print(runs: Sequence[Replayed], console: Console) -> None:
                 total += 1
                 again = run.verdict(name)
                 if row.outcome not in {again, again.partition(" ")[0]}:
-                    place = f"{run.name} {name} ({row.key})"
-                    different.append(f"differs: {place}: recorded {row.outcome}, now {again}")
+                    found = f"recorded {row.outcome}, now {again}"
+                    different.append(f"differs: {run.name} {name}: {found}")
     console.print(shown)
     for text in different[:_LISTED]:
         console.print(text, markup=False, highlight=False)

@@ -27,6 +27,7 @@ from sandbox.base import Outcome, SandboxError
 Knowledge = Literal[
     "none", "S_name", "S", "E", "M", "C", "S+M", "S+E", "S+C", "S+M+C", "S+E+C", "Full"
 ]
+_Entry = Mapping[str, Any]  # a line of a file of the checkout
 MAX_COMPLETION = 100_000  # characters
 _PYTHON = frozenset({"py", "py3", "python", "python3"})
 
@@ -117,12 +118,11 @@ class NovelApiScorer:
         run = await tools.sandbox.call(check.__name__, "check", arguments, timeout=tools.timeout)
         if run.outcome in ANSWERS_FAULT:
             return _failed(str(run.outcome), f"it ended with {run.outcome}")
-        result = run.result
-        if run.outcome is not Outcome.OK or not isinstance(result, Mapping):
+        if run.outcome is not Outcome.OK or not isinstance(run.result, Mapping):
             raise SandboxError(f"the authors' harness ended with {run.outcome}: {run.error}")
-        if result.get("passed") is True:
+        if run.result.get("passed") is True:
             return Score("ok", passed={"completion": True}, execution=run)
-        return _failed("ok", str(result.get("error")))
+        return _failed("ok", str(run.result.get("error")))
 
 
 def _failed(outcome: str, reason: str) -> Score:
@@ -160,36 +160,32 @@ class NovelApiBenchmark:
         needed = {"task_id", "api_name", "library", "description", "test_harness"}
         tasks = entries(data / "tasks.jsonl", needed)
         known = {task["library"] for task in tasks}
-        for library in self.libraries:
-            if library not in known:
-                raise ReleaseError(f"libraries: no {library}; there are {', '.join(sorted(known))}")
+        if strangers := ", ".join(set(self.libraries) - known):
+            raise ReleaseError(f"libraries: no {strangers}; there are {', '.join(sorted(known))}")
         excluded = csv.DictReader(_text(data / "excluded_tasks.tsv").splitlines(), delimiter="\t")
         out = {row["task_id"] for row in excluded}
         if self.instance is not None:
             out |= {task["task_id"] for task in tasks} - self._instance(data / "instances")
-        records = entries(data / "expected_calls.jsonl", {"task_id", "status"})
-        bundles = entries(data / "bundles.jsonl", {"api_name", "s_name"})
-        record_of = {each["task_id"]: each for each in records}
-        bundle_of = {each["api_name"]: each for each in bundles}
+        calls = entries(data / "expected_calls.jsonl", {"task_id", "status"})
+        records = {each["task_id"]: each for each in calls}
+        known_apis = entries(data / "bundles.jsonl", {"api_name", "s_name"})
+        bundles = {each["api_name"]: each for each in known_apis}
         return [
-            self._sample(task, record_of.get(task["task_id"], {}), bundle_of.get(task["api_name"]))
+            self._sample(task, records.get(task["task_id"], {}), bundles.get(task["api_name"]))
             for task in tasks
             if task["library"] in self.libraries and task["task_id"] not in out
         ]
 
-    def _sample(
-        self, task: Mapping[str, Any], record: Mapping[str, Any], bundle: Mapping[str, Any] | None
-    ) -> Sample:
+    def _sample(self, task: _Entry, record: _Entry, bundle: _Entry | None) -> Sample:
         context, api = task.get("context_code", ""), task["api_name"]
         prompt = _PROMPT.format(context=context.strip(), task=task["description"].strip())
         unavailable = None
         if self.calls and record.get("status") != "ok":
             unavailable = "the calls of its reference are not on record"
-        if self.knowledge != "none":
-            if bundle is None:
-                unavailable = f"there is no bundle of {api}"
-            else:
-                prompt = f"{shown(bundle, self.knowledge)}\n\n---\n\n{prompt}"
+        if self.knowledge != "none" and bundle is None:
+            unavailable = f"there is no bundle of {api}"
+        elif self.knowledge != "none" and bundle is not None:
+            prompt = f"{shown(bundle, self.knowledge)}\n\n---\n\n{prompt}"
         novelty = "" if bundle is None else "changed" if bundle.get("is_modified") else "new"
         labels = {name: task.get(name, "") for name in ("library", "domain", "difficulty")}
         harness = {name: task["test_harness"].get(name, "")

@@ -44,10 +44,9 @@ def check(
 
 def _modules(files: dict[str, str]) -> dict[str, Any]:
     made: dict[str, Any] = {}
-    for name in files:
+    for name, source in files.items():
         for package in ("novelapibench", name.rpartition(".")[0]):
             sys.modules.setdefault(package, types.ModuleType(package)).__path__ = []
-    for name, source in files.items():
         made[name] = sys.modules[name] = types.ModuleType(name)
         exec(compile(source, f"{name}.py", "exec"), made[name].__dict__)  # noqa: S102 -- in the sandbox
     return made
