@@ -139,9 +139,8 @@ def test_which_input_files_are_missing(tmp_path, name, prompt, files, missing):
 
 @needs_dev
 def test_the_table_of_input_files_agrees_with_the_dev_split():
-    folder = DEV / "questions" / "x"
     for line in map(json.loads, (DEV / "tasks.jsonl").read_text().splitlines()):
-        mounts, missing = find_inputs(line["id"], (), folder, DEV)
+        mounts, missing = find_inputs(line["id"], (), DEV)
         assert (list(mounts), missing) == ([str(FILES_INSIDE)], [])
         read = {f"{FILES_INSIDE}/{path}" for path in read_by(line["id"])}
         assert read == {file.removesuffix(".gz") for file in line["data_files"]}

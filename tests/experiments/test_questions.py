@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -22,39 +21,15 @@ from sandbox import bubblewrap
 needs_sandbox = pytest.mark.skipif(
     bubblewrap.problem() is not None, reason=str(bubblewrap.problem())
 )
-VOLUME: dict[str, Any] = {
-    "name": "cell_volume", "description": "Volume of the primitive\ncell in cubic angstroms.",
-    "format": "float", "compare": "close",
-}  # fmt: skip
-ORDERING: dict[str, Any] = {
-    "name": "ordering", "description": "How the magnetic moments are ordered.",
-    "format": "str", "compare": "equal", "choices": ["FM", "AFM", "FiM"],
-}  # fmt: skip
-SPEC: dict[str, Any] = {
-    "area": "lattices",
-    "properties": [VOLUME, ORDERING],
-    "scaffold": "Make it:\n```python\nfrom pymatgen.core import [MASK]\n```\nThat is all there is.",
-    "goal": "A crystal of copper, face-centred cubic with a = 3.61 angstroms.",
-}
-HEIGHT = {"name": "mean_height", "format": "float",
-          "description": "Mean height of all trees in the file, in metres."}  # fmt: skip
-TREES = {
-    "area": "orchards2", "properties": [HEIGHT], "difficulty": 3,
-    "goal": "The file data/heights.txt has the height of a tree in every line, in metres.",
-}  # fmt: skip
-REFERENCE = """
-from pathlib import Path
-
-def reference():
-    numbers = [float(line) for line in Path("data/heights.txt").read_text().split()]
-    return {"mean_height": sum(numbers) / len(numbers)}
-"""
+DATA = yaml.safe_load(Path(__file__).parents[1].joinpath("data/questions.yaml").read_text())
+VOLUME, ORDERING = DATA["spec"]["properties"]
+REFERENCE = DATA["reference"]
 
 
 def write_question(root, name="copper_cell", gold=None, **changes):
     folder = root / name
     folder.mkdir(parents=True)
-    task = {key: value for key, value in {**SPEC, **changes}.items() if value is not None}
+    task = {key: value for key, value in {**DATA["spec"], **changes}.items() if value is not None}
     (folder / "task.yaml").write_text(json.dumps(task))
     if gold is not None:
         (folder / "gold.json").write_text(json.dumps({"versions": {}, "properties": gold}))
@@ -64,7 +39,7 @@ def write_question(root, name="copper_cell", gold=None, **changes):
 @pytest.fixture
 def trees(tmp_path):
     """A hand-written folder with a question."""
-    folder = write_question(tmp_path / "questions", "heights", scaffold=None, **TREES)
+    folder = write_question(tmp_path / "questions", "heights", **DATA["trees"])
     (folder / "data").mkdir()
     (folder / "data" / "heights.txt").write_text("3.25\n4.5\n6.125\n")
     (folder / "reference.py").write_text(REFERENCE)

@@ -12,7 +12,6 @@ import yaml
 from agents.base import Trajectory, Usage
 from experiments.benchmarks.mattools import replay as command
 from experiments.benchmarks.mattools.benchmark import MatToolsBenchmark, MatToolsError
-from experiments.benchmarks.mattools.layout import FILES_INSIDE
 from experiments.benchmarks.mattools.published import VERDICT, PrintedScorer
 from experiments.benchmarks.mattools.replay import (
     RunKey,
@@ -29,19 +28,11 @@ from tests.experiments.checkouts import DEV, SHARED, checkout, needs_dev, record
 
 PUBLISHED = SHARED / "mattools_published.csv"
 
-RIGHT = "def f():\n    return {'volume': 64.0, 'cubic': True}"
-INPUTS = f"""\
-def f():
-    open('{FILES_INSIDE}/POSCAR').read()
-    return {{'volume': 64.0, 'cubic': True}}
-"""
-FUNCTIONS = {
-    "right": (RIGHT, "all_correct"),
-    "half": ("def f():\n    return {'volume': 63.0, 'cubic': True}", "some_wrong"),
-    "print": ("def f():\n    print('hm')\n    return {'volume': 64.0, 'cubic': True}",
-              "not_runnable"),
-    "inputs": (INPUTS, "all_correct"),
-}  # fmt: skip
+CASES = yaml.safe_load(Path(__file__).parents[1].joinpath("data/mattools_rules.yaml").read_text())
+RIGHT = CASES["functions"]["right"]["code"]
+#: Model -> its function, and the outcome.
+FUNCTIONS = {name: (CASES["functions"][name]["code"], CASES["functions"][name]["expected"][0])
+             for name in ("right", "half", "print in the function", "input files")}  # fmt: skip
 
 
 def own_recording(path, **changed):
@@ -191,7 +182,7 @@ def test_a_replay_agrees_resumes_and_explains(tmp_path, capsys):
     assert [row.outcome.split()[0] for row in outcomes] == [one for _, one in FUNCTIONS.values()]
     right = MatToolsBenchmark(str(tmp_path / "data")).gold(tmp_path / "out" / "outcomes.jsonl")
     found = [text for name, text in right.secrets().items() if "/answer" in name]
-    assert found == [RIGHT, INPUTS]
+    assert found == [FUNCTIONS["right"][0], FUNCTIONS["input files"][0]]
 
 
 def test_the_benchmark_states_how_long_a_function_may_take():
@@ -211,10 +202,6 @@ def test_recorded_outcomes_are_found_again(tmp_path, capsys):
 
 
 # --- the rules, literally --------------------------------------------------------------------
-
-#: Each case says what the rules in `mattools.published` and `mattools.stdout_rules` demand.
-CASES = yaml.safe_load(Path(__file__).parents[1].joinpath("data/mattools_rules.yaml").read_text())
-DEF = CASES["functions"]["right"]["code"]
 
 
 @pytest.fixture
@@ -241,7 +228,7 @@ async def tools_of(seconds):
 
 @pytest.mark.long
 async def test_every_kind_of_function(bench_parts):
-    methods = f"{DEF}\nclass C:\n    def m(self):\n        return f()\n"
+    methods = f"{RIGHT}\nclass C:\n    def m(self):\n        return f()\n"
     cases = [(case["code"], "f", case["expected"]) for case in CASES["functions"].values()]
     cases += [
         (methods, entry, ["not_runnable" if why else "all_correct", why])
@@ -262,11 +249,11 @@ async def test_every_kind_of_unit_test(bench_parts):
     wrong = []
     async with tools_of(10.0) as tools:
         for name, case in CASES["unit_tests"].items():
-            *got, said = await graded(replace(sample, target=case["code"]), tools, DEF)
+            *got, said = await graded(replace(sample, target=case["code"]), tools, RIGHT)
             if got != case["expected"]:
                 wrong.append((name, case, got, said))
         # What cannot be loaded at all says nothing about the answer.
         broken = replace(sample, target="import absent_module")
         with pytest.raises(SandboxError, match="absent_module"):
-            await graded(broken, tools, DEF)
+            await graded(broken, tools, RIGHT)
     assert not wrong, "\n".join(map(str, wrong))

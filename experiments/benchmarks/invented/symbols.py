@@ -133,7 +133,9 @@ def draw_symbol(
     result = _RESULTS.get(role, "float" if by_element else drawn)
     if role in {"maker", "class"}:
         result = "structure"
-    convention = _draw_convention(draw)
+    family, polarity = draw.choice(list(lexicon.UNITS)), draw.below(2 * len(lexicon.POLARITIES))
+    polarity = polarity if polarity < len(lexicon.POLARITIES) else -1  # every other one has none
+    convention = respelled(draw, Convention(family, polarity=polarity))
     if result in {"int", "str", "structure"}:
         convention = Convention()
     noun = draw.choice(lexicon.NOUNS["strain" if role == "maker" else convention.family])
@@ -220,12 +222,6 @@ def respelled(draw: Draw, convention: Convention) -> Convention:
     units = lexicon.UNITS[convention.family]
     unit = units[int(place * len(units))].symbol
     return replace(convention, unit=unit, sense=sense if convention.polarity >= 0 else 0)
-
-
-def _draw_convention(draw: Draw) -> Convention:
-    family, polarity = draw.choice(list(lexicon.UNITS)), draw.below(2 * len(lexicon.POLARITIES))
-    signed = polarity < len(lexicon.POLARITIES)
-    return respelled(draw, Convention(family, polarity=polarity if signed else -1))
 
 
 def _draw_options(

@@ -83,17 +83,14 @@ def question_folders(root: Path) -> list[Path]:
 
 
 def read_question(folder: Path, root: Path, environment: str) -> Sample:
-    """The sample of one folder, whose name is its id.
-
-    Input files are looked for in ``root`` and in the folders between.
-    """
+    """The sample of one folder, whose name is its id; input files are looked for in ``root``."""
     prompt, plain, source = (_text(folder / name) for name in (QUESTION, PROPERTIES, UNIT_TEST))
     unit_test = _with_name(source, folder)
     try:
         properties = _properties(json.loads(plain))
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise MatToolsError(f"{folder / PROPERTIES}: {type(error).__name__}: {error}") from error
-    mounts, missing = find_inputs(folder.name, (prompt, unit_test), folder, root)
+    mounts, missing = find_inputs(folder.name, (prompt, unit_test), root)
     # What only the benchmark states is not part of the question.
     formats = formats_of(folder.name)
     question = Question(folder.name, prompt, formats=formats, mounts=mounts)
@@ -172,21 +169,24 @@ def annotate(sample: Sample, *, sound: bool = False) -> Sample:
     return replace(sample, properties=tuple(p for p in marked if not (sound and p.erratum)))
 
 
-def find_inputs(
-    name: str, texts: Sequence[str], folder: Path, root: Path
-) -> tuple[dict[str, str], list[str]]:
+def find_inputs(name: str, texts: Sequence[str], root: Path) -> tuple[dict[str, str], list[str]]:
     """What a question is given, as it names it, and what it reads that is not here.
 
     ``inputs.yaml`` says it of the published questions; of any other one counts what ``texts`` (of
     the question and its unit test) name in full. ``root`` holds all questions.
     """
-    files = _input_files(folder, root)
+    files = _input_files(root.resolve())
     reads = read_by(name)
     if reads is None:
         reads = list(dict.fromkeys(path for text in texts for path in _NAMED.findall(text)))
-    missing = [path for path in reads if files is None or not _is_there(files, path)]
-    mounts = {} if files is None else {str(FILES_INSIDE): str(files)}
-    return mounts, [f"{FILES_INSIDE}/{path}" for path in missing]
+    missing = [
+        f"{FILES_INSIDE}/{path}"
+        for path in reads
+        if files is None
+        or ".." in path.split("/")
+        or not any(next(files.glob(f"{path}{end}"), None) for end in _PACKED)
+    ]
+    return ({} if files is None else {str(FILES_INSIDE): str(files)}), missing
 
 
 def read_by(question: str) -> list[str] | None:
@@ -196,22 +196,13 @@ def read_by(question: str) -> list[str] | None:
     return names and [path for name in names for path in sets.get(name, [name])]
 
 
-def _is_there(files: Path, path: str) -> bool:
-    inside = ".." not in path.split("/")
-    return inside and any(next(files.glob(f"{path}{end}"), None) for end in _PACKED)
-
-
-def _input_files(folder: Path, root: Path) -> Path | None:
-    """The folder ``test_files``: of the library's sources next to the questions, or as such."""
-    top = root.resolve().parent
-    above = [parent for parent in folder.resolve().parents if parent.is_relative_to(top)]
-    places = (parent / name for parent in above for name in (FILES_INSIDE, "test_files"))
-    return next(filter(Path.is_dir, places), None) or _elsewhere(root.resolve())
-
-
 @cache
-def _elsewhere(root: Path) -> Path | None:
-    """The input files of a checkout that has them in a branch of its own."""
+def _input_files(root: Path) -> Path | None:
+    """The folder ``test_files``: as such, or of the library's sources near the questions.
+
+    A checkout may have these sources in a branch of its own.
+    """
+    near = [place / name for place in (root, root.parent) for name in (FILES_INSIDE, "test_files")]
     first, *inner = FILES_INSIDE.parts
-    found = (place.joinpath(*inner) for place in sorted(root.rglob(first)))
-    return next((place for place in found if place.is_dir()), None)
+    below = (place.joinpath(*inner) for place in sorted(root.rglob(first)))
+    return next(filter(Path.is_dir, [*near, *below]), None)

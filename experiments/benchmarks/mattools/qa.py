@@ -88,10 +88,8 @@ def _questions(item: Any) -> Iterator[dict[str, Any]]:
 
 def answering_prompt(question: Mapping[str, Any]) -> str:
     """What a model is asked: the question, four choices, one letter in tags."""
-    choices = {key.lower(): _lettered(text, key) for key, text in question["choices"].items()}
+    choices = {}
+    for key, text in question["choices"].items():
+        lettered = text[:1] == key and text[1:2] in {".", ")", ":"}  # as published ones are
+        choices[key.lower()] = text if lettered else f"{key}. {text}"
     return _PROMPT.format(question=question["question"], **choices)
-
-
-def _lettered(text: str, letter: str) -> str:
-    """Published choices have their letter in the text already."""
-    return text if text[:1] == letter and text[1:2] in {".", ")", ":"} else f"{letter}. {text}"

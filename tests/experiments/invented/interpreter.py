@@ -179,23 +179,18 @@ class Interpreter:
         before = r"(?:read at|belongs to|only|^|: )[a-z ]*the "
         picks = [name for name, ways in places if any(re.search(before + w, lower) for w in ways)]
         upside = re.search(r"reciprocal|one divided by|inverse value|upside", text) is not None
-        return Need(
-            param, known[0], settings(text), picks[0] if picks else "", convention(text, units),
-            upside,
-        )  # fmt: skip
+        pick = picks[0] if picks else ""
+        return Need(param, known[0], settings(text), pick, convention(text, units), upside)
 
     def _choice(self, path: str, argument: ast.arg, units: Mapping[str, str]) -> Choice:
-        kind, text = (
-            ast.unparse(argument.annotation or ast.Constant("")),
-            self._told(path, argument.arg),
-        )
+        text = self._told(path, argument.arg)
+        kind = ast.unparse(argument.annotation or ast.Constant(""))
         if kind == "Element":
             return Choice(argument.arg, "element")
         if kind == "float":
             role = next((role for role in lexicon.ROLES.values() if role in text), "")
-            return Choice(
-                argument.arg, "number", default=1.0, role=role, unit=convention(text, units).unit
-            )
+            unit = convention(text, units).unit
+            return Choice(argument.arg, "number", default=1.0, role=role, unit=unit)
         known = [
             (told[1], meaning)
             for meaning, ways in lexicon.WORDINGS.items()
@@ -203,19 +198,13 @@ class Interpreter:
             if (told := re.search(rf'"(\w+)"(?: means that| says that|,) {way}', text))
         ]
         default = re.search(r'"(\w+)" if left out|by default "(\w+)"|"(\w+)" is the default', text)
-        return Choice(
-            argument.arg,
-            "mode",
-            tuple(known),
-            default=next(filter(None, default.groups())) if default else None,
-        )
+        value = next(filter(None, default.groups())) if default else None
+        return Choice(argument.arg, "mode", tuple(known), default=value)
 
     def solve(self, description: str, crystal: Crystal) -> Given:
         """The plan of a property; raises where something is not there."""
         named = TERM.search(description.lower())
         term = named[1] if named else ""
-        return plan(
-            Need("", term, settings(description), convention=convention(description, {})),
-            crystal,
-            self.by_term,
-        )
+        unit = convention(description, {})
+        wanted = Need("", term, settings(description), convention=unit)
+        return plan(wanted, crystal, self.by_term)
