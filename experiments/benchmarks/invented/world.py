@@ -12,23 +12,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from experiments.benchmarks.invented import graph
 from experiments.benchmarks.invented.crystals import RAWS, Crystal, draw_crystal
 from experiments.benchmarks.invented.draw import Draw, Knobs
-from experiments.benchmarks.invented.graph import (
-    Call,
-    Entry,
-    Given,
-    Need,
-    Symbol,
-    all_show,
-    counted,
-    depth_of,
-    evaluate,
-    mistakable,
-    plan,
-    steady,
-    symbols_of,
-)
+from experiments.benchmarks.invented.graph import Call, Entry, Given, Need, Symbol
 from experiments.benchmarks.invented.lexicon import template
 from experiments.benchmarks.invented.prose import TYPES, Prose, asked_for, gloss, in_unit, use
 from experiments.benchmarks.invented.symbols import Draft, draw_settings, grow, respelled
@@ -153,7 +140,7 @@ def draw_questions(draft: Draft) -> list[InventedQuestion]:
     askable = [s for s in draft.symbols.values()
                if s.core and s.entry.term and not s.entry.successor
                and s.entry.kind != "constant" and s.entry.result != "structure"]  # fmt: skip
-    others = mistakable(draft.symbols)
+    others = graph.mistakable(draft.symbols)
     times = Counter[str]()  # that a term was asked for
     found = []
     for number in range(1, knobs.questions + 1):
@@ -193,14 +180,14 @@ def _draw(
     used: set[str] = set()
     for symbol in order:
         one = _ask(draft, draw, f"value_{len(asked) + 1}", symbol, crystal)
-        needed = used | symbols_of(one.plan.call)
+        needed = used | graph.symbols_of(one.plan.call)
         if len(asked) >= 2 and len(needed) > breadth:
             continue
         told = f"{text} {one.description}"
         if (
             all(_fit(each.gold, told) for each in (*asked, one))
-            and steady(one.plan, crystal, draft.symbols)
-            and all_show(one.plan, crystal, draft.symbols, others)
+            and graph.steady(one.plan, crystal, draft.symbols)
+            and graph.all_show(one.plan, crystal, draft.symbols, others)
         ):
             asked.append(one)
             used, text = needed, told
@@ -208,7 +195,7 @@ def _draw(
             return None
         if len(asked) == _MOST or (len(asked) >= 2 and len(used) >= breadth):
             break
-    depth = max(depth_of(one.plan.call) for one in asked)
+    depth = max(graph.depth_of(one.plan.call) for one in asked)
     question = InventedQuestion(name, crystal, tuple(asked), goal, depth, len(used))
     return question if len(asked) >= 2 else None
 
@@ -217,10 +204,10 @@ def _ask(draft: Draft, draw: Draw, name: str, symbol: Symbol, crystal: Crystal) 
     entry, knobs = symbol.entry, draft.knobs
     settings = draw_settings(draw, entry)
     wanted = Need("", entry.term, settings, convention=respelled(draw, entry.convention))
-    given = plan(wanted, crystal, draft.by_term)
+    given = graph.plan(wanted, crystal, draft.by_term)
     words = Draw(knobs.seed, name, entry.term, draw.number())  # their number moves nothing else
     text = describe(symbol, wanted, knobs.gap, words)
-    gold = evaluate(given, crystal, draft.symbols)
+    gold = graph.evaluate(given, crystal, draft.symbols)
     return Asked(name, wanted, given, gold, text, _FORMATS.get(entry.result, entry.result))
 
 
@@ -243,7 +230,7 @@ def describe(symbol: Symbol, wanted: Need, gap: int, draw: Draw) -> str:
 def _fit(value: Any, text: str) -> bool:
     """Whether a value can be asked for: tells right from wrong, and does not stand in the text."""
     if isinstance(value, int | str):
-        return 200 <= counted(value) < 1e7 and str(value) not in text
+        return 200 <= graph.counted(value) < 1e7 and str(value) not in text
     shown = [float(number) for number in _NUMBER.findall(text)]
     parts = value.values() if isinstance(value, dict) else value
     leaves = [value] if isinstance(value, float) else list(parts)

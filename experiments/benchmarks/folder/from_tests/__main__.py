@@ -25,22 +25,7 @@ from docgen.sources import SourceError
 from docgen.symbols import Library
 from experiments.benchmarks import question_gates as gates
 from experiments.benchmarks.folder.benchmark import QuestionSet, portable_environment
-from experiments.benchmarks.folder.from_tests.texts import (
-    ENTRY,
-    Asked,
-    describe,
-    instrumented,
-    masks_of,
-    reference,
-    scaffold,
-)
-from experiments.benchmarks.folder.from_tests.values import (
-    MOST_LEAVES,
-    leaves,
-    same,
-    shape,
-    tolerance,
-)
+from experiments.benchmarks.folder.from_tests import texts, values
 from experiments.benchmarks.question_check import Checker
 from experiments.benchmarks.question_format import MANIFEST, TaskSpec, read_gold
 from experiments.scorers.properties import not_runnable
@@ -154,33 +139,35 @@ class Builder:
     def _reject(self, program: Program, reason: str, line: int | None = None) -> None:
         self.rejected.append(Rejected(program.test, reason, line))
 
-    async def _record(self, program: Program) -> list[Asked]:
+    async def _record(self, program: Program) -> list[texts.Asked]:
         """Run the instrumented test and keep the assertions whose values can be asked for."""
-        runs = await self.checker.run(instrumented(program), self.questions, ENTRY)
+        runs = await self.checker.run(texts.instrumented(program), self.questions, texts.ENTRY)
         first, other = (_records(run, program) for run in runs)
         asked = []
         for number, assertion in enumerate(program.assertions):
             try:
                 _usable(first[number], other[number], assertion.kind)
-                found = shape(first[number]["value"], none=assertion.kind == "same")
-                if len(leaves(found.value)) > MOST_LEAVES:
-                    raise Unusable(f"more than {MOST_LEAVES} values in one property")  # noqa: TRY301
-                asked.append(Asked(number, assertion, found, tolerance(found, assertion)))
+                found = values.shape(first[number]["value"], none=assertion.kind == "same")
+                if len(values.leaves(found.value)) > values.MOST_LEAVES:
+                    raise Unusable(f"more than {values.MOST_LEAVES} values in one property")  # noqa: TRY301
+                asked.append(
+                    texts.Asked(number, assertion, found, values.tolerance(found, assertion))
+                )
             except Unusable as error:
                 self._reject(program, str(error), assertion.line)
         return asked
 
-    async def _write(self, program: Program, asked: list[Asked]) -> list[Asked]:
+    async def _write(self, program: Program, asked: list[texts.Asked]) -> list[texts.Asked]:
         """Write a question; where assertions fail a gate by themselves, return the others."""
-        masks = masks_of(program, [item.number for item in asked], self.library)
+        masks = texts.masks_of(program, [item.number for item in asked], self.library)
         if not masks:
             raise Unusable("the prompt would give everything away: nothing can be masked")
-        properties = describe(program, asked, masks, self.library)
+        properties = texts.describe(program, asked, masks, self.library)
         names = {item.number: prop.name for item, prop in zip(asked, properties, strict=True)}
         gold = {names[item.number]: item.shape.value for item in asked}
         listed = ", ".join(f"`{name}`" for name in gold)
         intro = f"With the package {self.package}, completed, this code computes {listed}."
-        code = scaffold(program, names, masks)
+        code = texts.scaffold(program, names, masks)
         spec = TaskSpec.model_construct(  # the checker reads and validates what is written
             area=_area(program),
             masks=masks,
@@ -194,7 +181,7 @@ class Builder:
         if faults:
             return [item for item in asked if names[item.number] not in faults]
         solution = {item.number: (names[item.number], item.shape.code) for item in asked}
-        await self._prove(program, spec, reference(program, solution), gold)
+        await self._prove(program, spec, texts.reference(program, solution), gold)
         self.built[program.task_id] = list(gold)
         return []
 
@@ -234,7 +221,7 @@ def _records(run: Execution, program: Program) -> list[Any]:
 def _usable(first: Mapping[str, Any], other: Mapping[str, Any], kind: str) -> None:
     if kind == "same" and first["expected"] not in {"True", "False", "None"}:
         raise Unusable("identity is not a value, but with True, False or None")
-    if not same(first["value"], other["value"]):
+    if not values.same(first["value"], other["value"]):
         raise Unusable("it differs between hash seeds")
     if not first["holds"] or not other["holds"]:
         word = "raises" if kind == "raises" else "gives"
