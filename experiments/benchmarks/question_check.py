@@ -41,7 +41,6 @@ and perturbed ones must fail. write=true stores the values of the questions that
 gold.json; without it they are compared with the stored ones."""
 #: Seconds a reference may take; a first run also pays for importing the library.
 TIMEOUT = 60.0
-_HASH_SEEDS = ("1", "4242")
 
 
 @dataclass(frozen=True)
@@ -70,18 +69,11 @@ class Checker:
     distributions ``recorded`` stand next to the golds.
     """
 
-    def __init__(
-        self,
-        backend: str = "auto",
-        *,
-        env: str,
-        recorded: Sequence[str] = (),
-    ) -> None:
+    def __init__(self, backend: str = "auto", *, env: str, recorded: Sequence[str] = ()) -> None:
+        seeds = ({"hash_seed": seed} for seed in ("1", "4242"))
         self._sandboxes = [
-            get_sandbox(
-                SandboxConfig(backend=backend, env=env, workers=1, options={"hash_seed": seed})
-            )
-            for seed in _HASH_SEEDS
+            get_sandbox(SandboxConfig(backend=backend, env=env, workers=1, options=options))
+            for options in seeds
         ]
         installed = installed_versions(env)
         self.versions = {name: installed[name] for name in recorded if name in installed}
