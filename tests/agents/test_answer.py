@@ -1,17 +1,25 @@
-"""Reading replies: the contract, its repairs, and what is refused."""
+"""Reading replies: the contract, its repairs, the other forms, and what is refused."""
 
+import json
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.answer import (
-    MAX_CODE_CHARACTERS,
-    Answer,
-    UnreadableError,
-    read_answer,
-    same_code,
+from agents.answer import MAX_CODE_CHARACTERS, Answer, UnreadableError, read_answer, same_code
+from agents.answer_formats import (
+    MAX_CHARACTERS,
+    Block,
+    Choices,
+    File,
+    Json,
+    Letters,
+    Number,
+    Reading,
+    Text,
 )
 
 CODE = "import math\n\ndef area():\n    return {'area': math.pi}"
@@ -70,31 +78,19 @@ def test_what_is_read(reply, code, entry, status):
 
 
 HUGE = "x = 1\n" * MAX_CODE_CHARACTERS
-NOTHING = [
-    "```python\ndef f(x):\n    return {}\n```",
-    "no code at all",
-    "",
-    f"<think>{STRICT}",
-    f"<answer><code>```python\n{HUGE}```</code><name>f</name></answer>",
-]
+NO_CODE = [
+    ("<code>\ndef f(x):\n    return {}\n</code><name>f</name>",
+     "no top-level function without arguments"),
+    ("I would use pymatgen.", "holds no code"),
+    ("", "holds no code"),
+    (f"<think>{STRICT}", "holds no code"),
+    ("```python\ndef f(:\n```", "syntax error"),
+    (f"<answer><code>```python\n{HUGE}```</code><name>f</name></answer>", "longer than"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("reply", NOTHING, ids=lambda reply: reply[:20])
-def test_without_anything_to_call_nothing_is_guessed(reply):
-    with pytest.raises(UnreadableError):
-        read_answer(reply)
-
-
-@pytest.mark.parametrize(
-    ("reply", "reason"),
-    [
-        ("<code>\ndef f(x):\n    return {}\n</code><name>f</name>",
-         "no top-level function without arguments"),
-        ("I would use pymatgen.", "holds no code"),
-        ("```python\ndef f(:\n```", "syntax error"),
-    ],
-)  # fmt: skip
-def test_why_a_reply_cannot_be_read(reply, reason):
+@pytest.mark.parametrize(("reply", "reason"), NO_CODE, ids=lambda text: text[:20])
+def test_without_anything_to_call_nothing_is_guessed(reply, reason):
     with pytest.raises(UnreadableError, match=reason):
         read_answer(reply)
 
@@ -111,8 +107,48 @@ def test_the_same_draft_is_recognised():
     assert not same_code("def f(:", "def g(:")
 
 
-@given(st.text(max_size=400))
-def test_no_text_raises(text):
+FORMS = {
+    "block": Block("cif"), "file": File("a.cif"), "text": Text(), "number": Number("eV"),
+    "choices": Choices(), "object": Json({"a": "text"}), "list": Json([{"a": "text"}]),
+    "pair": Json(["", ""]), "deep": Json({"a": {"b": "text"}}), "any": Json({}),
+    "letters": Letters(),
+}  # fmt: skip
+REPLIES = yaml.safe_load((Path(__file__).parents[1] / "data" / "replies.yaml").read_text())
+LONG = {
+    "file": ["<file>" + "\u00e5" * (MAX_CHARACTERS // 2 + 1) + "</file>"],
+    "any": ["[" * 200_000, '{"a":' * 1000 + "1" + "}" * 1000],
+    "choices": ["<answer>" + "A," * 600_000 + "</answer>", "<answer>" + "A," * 1000 + "Z</answer>"],
+    "text": ["x" * (MAX_CHARACTERS + 1)],
+}
+
+
+@pytest.mark.parametrize(
+    ("form", "reply", "value", "status"),
+    [(form, *row) for form, rows in REPLIES["read"].items() for row in rows],
+)
+def test_what_is_read_in_each_form(form, reply, value, status):
+    assert FORMS[form].read(reply) == Reading(value, status)
+
+
+@pytest.mark.parametrize("form", {**REPLIES["nothing"], **LONG})
+def test_what_is_not_an_answer(form):
+    replies = [*REPLIES["nothing"].get(form, []), *LONG.get(form, [])]
+    assert [reply[:50] for reply in replies if FORMS[form].read(reply) is not None] == []
+
+
+def test_the_instruction_of_a_form_can_be_followed():
+    assert FORMS["block"].read("<cif>data_x</cif>").status == "strict"
+    assert "<cif>" in FORMS["block"].instruction
+    assert "in eV" in FORMS["number"].instruction
+    shape = Json({"a": "what it is"})
+    assert shape.read(shape.instruction).status == "strict"
+
+
+@given(st.text(alphabet='ABCD<answer>/.[]{}":,01 \n*xyz`cif'))
+def test_no_text_raises_and_readings_are_plain_data(text):
     for reply in (text, f"<code>{text}</code>", f"```python\n{text}\n```"):
         with suppress(UnreadableError):
             assert read_answer(reply).entry.isidentifier()
+    for form in FORMS.values():
+        found = form.read(text)
+        assert found is None or json.loads(json.dumps(found.value)) == found.value

@@ -2,13 +2,16 @@
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from agents import drafts, prompts
 from agents.answer import has_code, read_answer, same_code
 from agents.answer_formats import Block, Choices, File, Json, Letters, Number, Text
+from agents.models.calls import read_calls
 from agents.systems import agentic
 from docgen.reading import fences, last_tagged, spoken
 from docgen.replies import check_reply, clean_reply, section_of, split_reply
@@ -51,6 +54,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "thoughts": spoken,
     "fences": lambda text: list(fences(text)),
     "format": formats.read_format,
+    "calls": lambda text: read_calls(text, [{"function": {"name": "run", "parameters": {}}}]),
     "attempt": lambda text: prompts.render_attempt(prompts.Attempt(1, text, "ok", text)),
     **{f"answer, {form.name}": form.read for form in FORMS},
     "documentation, check": check_reply,
@@ -64,32 +68,8 @@ def _filled(unit, head="", tail=""):
     return head + unit * ((SIZE - len(head) - len(tail)) // len(unit)) + tail
 
 
-TEXTS = {
-    "blanks in code": _filled(" ", "<code>"),
-    "blanks in an answer": _filled(" \n", "<answer><code>"),
-    "blanks in feedback": _filled(" ", "<feedback>"),
-    "blanks in a query": _filled("\t\n", "<query>", "</quer"),
-    "blank lines": _filled("\n"),
-    "blanks after a fence": _filled(" ", "```python"),
-    "fences": _filled("```\n"),
-    "backticks": _filled("`"),
-    "code tags": _filled("<code>"),
-    "answers": _filled("<answer><code>```python\n"),
-    "queries": _filled("<queries><query><indices><names>"),
-    "choices": _filled("<question1><answer_choices1><choice>A. <correct_answer1>"),
-    "choice lists": _filled("</question> <answer_choices>", "<question>", "</answer_choices>"),
-    "thoughts": _filled("<think></reasoning><thinking>"),
-    "names": _filled("_."),
-    "imports": _filled("from a import (\n"),
-    "sections": _filled("<symbol>\n<facts>\n"),
-    "prompts": _filled('<question>\n<document name="'),
-    "attempts": _filled('<attempt number="1">\n', "<question>\n- `a`: Format: int\n</question>"),
-    "braces": _filled('{"a":'),
-    "brackets": _filled("["),
-    "digits": _filled("9", "<indices>", "</indices>"),
-    "answer is": _filled("answer is ", "", "E"),
-    "parentheses": _filled("(", "<code>def f():", "</code>"),
-}
+GROWING = yaml.safe_load((Path(__file__).parents[1] / "data" / "growing_texts.yaml").read_text())
+TEXTS = {name: _filled(*parts) for name, parts in GROWING.items()}
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
