@@ -2,8 +2,10 @@
 
 import json
 from itertools import cycle
+from pathlib import Path
 
 import pytest
+import yaml
 
 from agents.models import ContextError, Message, ModelError, build_model
 from experiments.run.__main__ import main
@@ -12,25 +14,7 @@ from tests.endpoint import Endpoint, config, status
 from tests.experiments.test_kinds_of_answers import command
 
 ASKED = [Message("user", "word " * 2000)]
-SAYINGS = [
-    (
-        "This model's maximum context length is 8192 tokens. However, your messages resulted in "
-        "9000 tokens. Please reduce the length of the messages."
-    ),
-    "the request exceeds the available context size, try increasing it",
-    "prompt is too long: 200001 tokens > 200000 maximum",
-    "The input token count (1048577) exceeds the maximum number of tokens allowed (1048576).",
-    (
-        "Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum "
-        "context length"
-    ),
-    "Input is too long for requested model.",
-    (
-        "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 "
-        "`inputs` tokens and 20 `max_new_tokens`"
-    ),
-    "Request Entity Too Large",
-]
+SAYINGS = yaml.safe_load((Path(__file__).parents[1] / "data" / "too_long.yaml").read_text())
 
 
 @pytest.mark.parametrize(("saying", "code"), list(zip(SAYINGS, cycle([400, 413, 422]))))

@@ -27,14 +27,8 @@ def test_cell_atoms_legend_and_rings():
     assert {"before", "a", "b", "c", "Na 1", "Cl 1"} <= set(words(svg))
     assert rings(svg) == 1
     assert svg == structure_svg(CUBE, *SALT, marked=[1, 1, 7, -1], title="before")
-
-
-def test_what_is_nearer_is_drawn_later():
-    svg = structure_svg(CUBE, ["Na", "Cl"], [[0.9, 0.5, 0.5], [0.1, 0.5, 0.5]])
-    assert svg.index(COLOURS["Cl"]) < svg.index(COLOURS["Na"])  # a points to the eye
-
-
-def test_sites_are_drawn_inside_the_cell():
+    near = structure_svg(CUBE, ["Na", "Cl"], [[0.9, 0.5, 0.5], [0.1, 0.5, 0.5]])
+    assert near.index(COLOURS["Cl"]) < near.index(COLOURS["Na"])  # a points to the eye
     inside, outside = ([[x, 0.25, 0.25]] for x in (0.25, 3.25))
     assert structure_svg(CUBE, ["Na"], inside) == structure_svg(CUBE, ["Na"], outside)
 

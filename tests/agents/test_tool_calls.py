@@ -1,7 +1,6 @@
 """Tool calls through the client: native or as text, cached, recorded, replayed, metered."""
 
 import json
-import time
 from dataclasses import asdict
 
 import pytest
@@ -92,8 +91,9 @@ async def test_cached_like_any_request(httpserver, tmp_path):
     assert (await live.ask(MESSAGES, sample="0", tools=TOOLS[:1])).text == "three"
 
 
+BLOCK = '```tool\n{"name": "search", "arguments": {"query": "a"}}\n```'
 REFUSALS = [
-    refusing("tools", then='```tool\n{"name": "search", "arguments": {"query": "a"}}\n```'),
+    refusing("tools", then=BLOCK),
     "registry.example/gemma does not support tools",
     '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
     "tools param requires --jinja flag",
@@ -103,20 +103,17 @@ REFUSALS = [
 
 @pytest.mark.parametrize("said", REFUSALS)
 async def test_an_endpoint_that_refuses_tools_is_told_of_them_in_text_once(httpserver, said):
-    block = '```tool\n{"name": "search", "arguments": {"query": "a"}}\n```'
-
     def play(body):
         if callable(said):
             return said(body)
-        return status(400, said) if "tools" in body else text(block)
+        return status(400, said) if "tools" in body else text(BLOCK)
 
     endpoint = Endpoint(httpserver).play(play)
     model = build_model(config(httpserver))
     for sample in "01":
         reply = await model.ask(MESSAGES, sample=sample, tools=TOOLS)
-        assert [(c.name, dict(c.arguments)) for c in reply.tool_calls] == [
-            ("search", {"query": "a"})
-        ]
+        (call,) = reply.tool_calls
+        assert (call.name, dict(call.arguments)) == ("search", {"query": "a"})
         assert reply.adjusted == ("tools sent as text: the endpoint refuses them",)
     assert ["tools" in body for body in endpoint.bodies] == [True, False, False]
     assert "Does search." in endpoint.prompts[1]
@@ -177,10 +174,3 @@ def test_any_text_is_read(said):
     text_, calls = read_calls(said, TOOLS)
     assert len(calls) <= 1
     assert len(text_) <= max(len(said), 0)
-
-
-def test_hostile_text_is_read_in_linear_time():
-    started = time.monotonic()
-    for part in ("```tool\n", "<tool_call>", "```json\n{", "```tool\n---\n", "`" * 7 + "\n"):
-        read_calls(part * (400_000 // len(part)), TOOLS)
-    assert time.monotonic() - started < 20

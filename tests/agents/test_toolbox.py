@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -66,71 +67,23 @@ async def test_every_tool_has_a_schema_with_descriptions_and_bounds(box: Toolbox
     assert "`docs`" not in json.dumps(bare.schemas())
 
 
-async def test_search(box: Toolbox):
-    found = await call(box, "search", queries=["powder diffraction pattern", "xyzzy plugh"], k=3)
-    first, second = found.split("## xyzzy plugh")
-    lines = first.strip().splitlines()
-    assert len(lines) == 5
-    assert "diffraction" in lines[1]
-    assert "more; a larger k" in lines[4]
-    assert second.strip()
+CALLS = yaml.safe_load((Path(__file__).parents[1] / "data" / "tool_calls.yaml").read_text())
 
 
-async def test_lookup_with_parts_pages_and_near_names(box: Toolbox):
-    text = await call(box, "lookup", names=["Lattice.from_parameters", "EwaldSummation"])
-    assert "alpha: float" in text
-    assert "pymatgen.core.ewald.EwaldSummation\n" in text
-    whole = await call(box, "lookup", names=["pymatgen.core.Structure"])
-    assert "[page 1 of " in whole
-    second = await call(box, "lookup", names=["pymatgen.core.Structure"], page=2)
-    assert second != whole
-    member = await call(box, "lookup", names=["Structure"], part="from_spacegroup")
-    assert "from_spacegroup(" in member.splitlines()[3]
-    section = await call(box, "lookup", names=["Lattice.from_parameters"], part="parameters")
-    assert "beta (float)" in section
-    assert "signature" not in section
-    missing = await refused(box, "lookup", names=["SpacegroupAnalyser"])
-    assert "pymatgen.symmetry.analyzer.SpacegroupAnalyzer" in missing
-    assert "Parameters" in await refused(
-        box, "lookup", names=["Lattice.from_parameters"], part="zzz"
-    )
-    mixed = await call(box, "lookup", names=["SpacegroupAnalyser", "EwaldSummation"])
-    assert "no symbol 'SpacegroupAnalyser'" in mixed
-    assert "page 99 of" in await refused(box, "lookup", names=["EwaldSummation"], page=99)
+async def test_what_tools_say_of_the_documentation(box: Toolbox):
+    for tool, arguments, patterns in CALLS["said"]:
+        text = await call(box, tool, **arguments)
+        assert [pattern for pattern in patterns if not re.search(pattern, text)] == [], text
 
 
-async def test_resolve_and_contents(box: Toolbox):
-    resolved = await call(box, "resolve", terms=["ewald summation"])
-    assert "signature: EwaldSummation(" in resolved
-    assert "... (lookup has all of it)" in resolved
-    assert len(resolved) < 3000
-    everything = await call(box, "contents")
-    assert re.search(r"^pymatgen\.core\.lattice: \d\d$", everything, re.MULTILINE)
-    names = await call(box, "contents", package="pymatgen.core.lattice")
-    assert "\npymatgen.core.lattice: " in names
-    assert ", Lattice.cubic, " in names
-    module = await call(box, "contents", package="pymatgen.core.ewald")
-    assert "  EwaldSummation.total_energy [property]" in module
-    assert "similar" in await refused(box, "contents", package="pymatgen.cora")
+MISTAKES = [
+    *CALLS["mistakes"],
+    ["search", {"queries": ["x"] * 100}, "at most 12"],
+    ["search", {"queries": ["x" * 5000]}, "at most 1000"],
+]
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "said"),
-    [
-        ("find", {}, "no tool 'find'; there are: search, lookup"),
-        ("search", {}, "queries: Field required"),
-        ("search", {"queries": "powder"}, "queries: Input should be a valid list"),
-        ("search", {"queries": ["x"] * 100}, "at most 12"),
-        ("search", {"queries": ["x"], "k": 10_000}, "less than or equal to 50"),
-        ("search", {"queries": ["x" * 5000]}, "at most 1000"),
-        ("lookup", {"names": ["x"], "depth": 1}, "depth: Extra inputs are not permitted"),
-        ("contents", {"page": "first"}, "page: Input should be a valid integer"),
-        ("run", {"code": ""}, "at least 1"),
-        ("answer", {"code": "def f(:", "entry": "f"}, "syntax error"),
-        ("answer", {"code": "def f(x): pass", "entry": "f"}, "'f' without arguments"),
-        ("answer", {}, "no code has run and returned a property"),
-    ],
-)
+@pytest.mark.parametrize(("tool", "arguments", "said"), MISTAKES)
 async def test_a_wrong_call_is_a_result_that_says_what_to_do(
     box: Toolbox, tool: str, arguments: Mapping[str, Any], said: str
 ):
