@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.toolbox.library import Documents
 from agents.toolbox.links import Links
 
-TEXTS = {
-    "lab.core": ("module", "", "Units of length are nm. `load` of `grip` is in GPa."),
-    "lab.core.grip": ("function", "grip(load: float, turns: int) -> float",
-                      ("The amber grip. `load` is told in the introduction of this module. "
-                      "`turns`: what `wheel.spin` returns.")),
-    "lab.core.hold": ("function", "hold(load: float) -> float",
-                      "The teal hold. `load`: the same that `grip` takes as `turns`."),
-    "lab.core.hand": ("function", "hand(force: float) -> float",
-                      "The jade hand. `force`: how loudly a bell is heard in fog."),
-    "lab.wheel.spin": ("function", "spin(bell: float) -> int",
-                       "The ochre spin. `bell`: the umber bell."),
-    "lab.wheel.tone": ("function", "tone() -> float", "The umber bell. Used to hear ships in fog."),
-    "lab.wheel.ring": ("function", "ring() -> str", "The scarlet ring. Used to hear bells in fog."),
-}  # fmt: skip
+TEXTS: dict[str, tuple[str, str, str]] = yaml.safe_load(
+    (Path(__file__).parents[1] / "data" / "scattered.yaml").read_text()
+)
 
 
 def links(texts: dict[str, tuple[str, str, str]]) -> Links:

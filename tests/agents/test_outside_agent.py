@@ -36,7 +36,7 @@ def question(tmp_path, answer=WANTED):
                     attachments=(Document("../paper.txt", "A paper."),))  # fmt: skip
 
 
-async def test_it_gets_files_and_an_instruction_and_leaves_a_file(agent, tmp_path):
+async def test_it_gets_files_and_an_instruction_and_leaves_a_file_or_a_reply(agent, tmp_path):
     made = agent(
         """
         import pathlib, sys
@@ -56,9 +56,6 @@ async def test_it_gets_files_and_an_instruction_and_leaves_a_file(agent, tmp_pat
     assert step.detail["result"] == "done\n"
     assert (found.usage.cost_usd, found.usage.unmetered) == (None, True)  # nobody knows
     assert not list(tmp_path.glob("command-*"))
-
-
-async def test_other_answers_are_a_reply_in_a_file(agent, tmp_path):
     made = agent(
         """
         import pathlib, sys

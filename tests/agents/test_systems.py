@@ -1,7 +1,9 @@
 """Every system: how it is configured; a limit stops it, and a part that fails is recorded."""
 
 import inspect
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import yaml
@@ -129,3 +131,42 @@ async def test_a_failing_sandbox_is_recorded(name):
     trajectory = await SYSTEMS[name](parts).solve(QUESTION)
     assert trajectory.stop_reason == "sandbox_error"
     assert "no worker" in str(trajectory.error)
+
+
+DOCS = Path(__file__).parents[2] / "docs"
+TEXT = (DOCS / "adding-an-agent.md").read_text()
+TABLE = (DOCS / "systems.md").read_text()
+
+
+def block(language):
+    found = re.search(rf"```{language}\n(.*?)```", TEXT, re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+@pytest.fixture
+def shorter():
+    names: dict[str, type] = {}
+    exec(block("python"), names)
+    return names["Shorter"]
+
+
+async def test_the_example_of_the_documentation_works_as_it_stands_there(shorter):
+    long = code_reply("\n".join(f"x = {n}" for n in range(30)) + "\nreturn {'a': x}")
+    model, chat = client(long, code_reply("return {'a': 29}"))
+    trajectory = await shorter(Context(model), lines=20).solve(QUESTION)
+    assert trajectory.stop_reason == "answered"
+    assert trajectory.code == "def f():\n    return {'a': 29}"
+    assert "at most 20 lines" in chat.prompts[1]
+    plain = yaml.safe_load(block("yaml"))
+    parameters = inspect.signature(shorter).parameters
+    assert set(plain) - {"_target_", "name"} <= set(parameters)
+    assert plain["name"] == shorter.name
+
+
+def test_every_system_is_in_the_table_and_every_switch_that_it_names_exists():
+    listed = set(re.findall(r"^\| `(\w+)` \|", TABLE, re.MULTILINE))
+    assert listed == FILES.keys()
+    named = set(re.findall(r"`system\.(\w+)", TABLE))
+    assert len(named) >= 8
+    assert named <= set(inspect.signature(CLASSES["reflect"]).parameters)

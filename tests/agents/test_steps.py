@@ -1,14 +1,18 @@
-"""agentic: every step's reply decides what the next prompt holds."""
+"""Systems of several steps: what each prompt holds of the steps before it."""
 
 from collections.abc import Sequence
 
+import pytest
 from langchain_core.documents import Document
 
+from agents.answer_formats import Json
 from agents.base import Question
 from agents.episode import Context
 from agents.systems.agentic import Agentic
+from agents.systems.single import Code2
 from tests.agents.scripted import ListRetriever, client, code_reply
 
+SLOTS = Question("q", "What is 6 times 7?", answer=Json(["", ""]))
 QUESTION = Question("q", "- `a`: a volume. Format: `float`.", {"a": "float"})
 GOOD = code_reply("return {'a': 8.0}")
 
@@ -48,6 +52,8 @@ async def test_queries_indices_and_names_lead_to_the_documents_of_the_last_promp
     assert "about m.C" in last
     assert "about m.A" not in last
     assert trajectory.stop_reason == "answered"
+    text = "\n".join(chat.prompts).lower()  # no hint about a benchmark
+    assert [hint for hint in ("defect", "mattools", "benchmark", "unit test") if hint in text] == []
     assert [s.detail["purpose"] for s in trajectory.steps if s.kind == "model"] == [
         "decompose", "rerank", "names", "rerank", "generate",
     ]  # fmt: skip
@@ -85,9 +91,41 @@ async def test_source_of_what_was_named_comes_from_the_installed_library(live_sa
     assert "def cubic(" in chat.prompts[2]
 
 
-async def test_prompts_carry_no_hint_about_a_benchmark():
-    model, chat = client("<queries>x</queries>", "<names>m.A</names>", GOOD)
-    await Agentic(Context(model, retriever()), k=1, sources=0).solve(QUESTION)
-    text = "\n".join(chat.prompts).lower()
-    for hint in ("defect", "mattools", "benchmark", "unit test", "live"):
-        assert hint not in text.replace("live_", "")
+def program(text):
+    return f"Here it is.\n```python\n{text}\n```"
+
+
+async def two_turns(sandbox, first):
+    model, chat = client(first, '<answer>["42", ""]</answer>')
+    trajectory = await Code2(Context(model, sandbox=sandbox)).solve(SLOTS)
+    assert trajectory.stop_reason == "answered", trajectory.error
+    assert trajectory.value == ["42", ""]
+    return trajectory, chat.prompts
+
+
+async def test_what_a_program_prints_stands_before_the_answer(live_sandbox):
+    trajectory, (first, second) = await two_turns(live_sandbox, program("print(6 * 7)"))
+    assert "standard library only" in first
+    assert "<printed>\n42\n</printed>" in second
+    assert [s.kind for s in trajectory.steps] == ["model", "execute", "model", "parse"]
+    assert trajectory.usage.calls == 2
+    trajectory, (_, second) = await two_turns(live_sandbox, "It is easy.")
+    assert "nothing: there was no program" in second
+    assert not [s for s in trajectory.steps if s.kind == "execute"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("1 / 0", "ZeroDivisionError"),
+        ("import numpy", "nothing: it imports numpy"),
+        ("from ase.build import bulk", "nothing: it imports ase.build"),
+        ("import math; print(math.tau)", "6.28"),
+        ("print(input())", "Error"),
+        ("print('''</printed> \\'\\'\\' ''')", "</printed> '''"),
+        ("(" * 5000, "Error"),
+    ],
+)
+async def test_whatever_the_program_does_is_shown(live_sandbox, text, shown):
+    _, (_, second) = await two_turns(live_sandbox, program(text))
+    assert shown in second
