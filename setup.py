@@ -14,7 +14,7 @@ DATA = {
     "agents": ["recordings/*.jsonl.gz", "recordings/k40/*.jsonl.gz"],
     "docgen": ["written/*.jsonl.gz", "written/examples/*.jsonl.gz"],
     "sandbox": ["Dockerfile", "scripts/*"],
-    "sandbox.envs": ["*/requirements.*", "*/python", "*/sdists"],
+    "sandbox.envs": ["*/requirements.*", "*/python", "*/sdists", "*/imports"],
 }
 
 below = "" if "editable_wheel" in sys.argv else "matsmith._packages."

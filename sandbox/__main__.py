@@ -27,17 +27,8 @@ from sandbox.inside.probe import CONTROLS
 
 console = Console(stderr=True)
 
-#: Package manager -> arguments that install bubblewrap without a question.
-MANAGERS = {
-    "apt-get": "install --yes --no-install-recommends bubblewrap",
-    "dnf": "install --assumeyes bubblewrap",
-    "yum": "install --assumeyes bubblewrap",
-    "zypper": "--non-interactive install bubblewrap",
-    "pacman": "--sync --noconfirm bubblewrap",
-    "apk": "add bubblewrap",
-}
 LIMITS = SandboxConfig(workers=1, memory_mb=512, max_processes=32, wall_seconds=5.0)
-TRIALS = Path(__file__).with_name("selftest.yaml")
+MACHINE = yaml.safe_load(Path(__file__).with_name("machine.yaml").read_text())
 COUNTED = "; the kernel counts it (a cgroup)"
 WATCHED = "; summed from /proc every 50 ms: no cgroup is available (docs/sandbox.md)"
 
@@ -70,10 +61,10 @@ def install_bubblewrap() -> str:
         raise SandboxError(str(bubblewrap.problem()))
     if sys.platform != "linux":
         raise SandboxError("install and start Docker (https://docs.docker.com/get-docker/)")
-    manager = next((name for name in MANAGERS if shutil.which(name)), None)
+    manager = next((name for name in MACHINE["managers"] if shutil.which(name)), None)
     if manager is None:
         raise SandboxError("no known package manager; install bubblewrap, Docker or podman")
-    line = f"{manager} {MANAGERS[manager]}"
+    line = f"{manager} {MACHINE['managers'][manager]}"
     rights = [] if os.geteuid() == 0 else ["sudo", "--non-interactive"]
     if rights and (shutil.which("sudo") is None or _execute([*rights, "true"]).returncode != 0):
         raise SandboxError(f"bubblewrap is missing; run this once: sudo {line}")
@@ -113,7 +104,7 @@ async def selftest(config: SandboxConfig) -> dict[str, Any]:
         for control, meaning in CONTROLS.items():
             name, ended = control.__name__, found.outcome is Outcome.OK
             note(name, meaning, found.result[name] if ended else found.error)
-        for name, trial in yaml.safe_load(TRIALS.read_text()).items():
+        for name, trial in MACHINE["trials"].items():
             if "before" in trial:
                 await sandbox.run(trial["before"], "", timeout=10)
             code, seconds = trial["code"], trial.get("seconds", 30)

@@ -217,7 +217,12 @@ def lock_file(name: str) -> Path:
 
 def warmup(name: str) -> str:
     """Source that a worker of this environment executes once."""
-    text = (lock_file(name).parent / "warmup.py").read_text()
+    folder = lock_file(name).parent
+    if (imports := folder / "imports").is_file():
+        lines = [f"import {module}\n" for module in imports.read_text().split()]
+        text = "".join(lines) + (ENVS / "warmup.py").read_text()
+    else:
+        text = (folder / "warmup.py").read_text()
     if _overlay(name) is not None:
         own = Path(name).expanduser() / "warmup.py"
         text += "\n" + (own.read_text() if own.is_file() else "")  # it may be made by hand

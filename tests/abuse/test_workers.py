@@ -215,9 +215,9 @@ async def test_39_a_canary_tells_code_from_sandbox(
     backend: str, deaths: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two workers die: the code is to blame when a third one runs other code, else the sandbox."""
-    slow = CANARY.replace("def sing():", "def sing():\n    import time; time.sleep(1.5)")
-    assert slow != CANARY
-    monkeypatch.setattr("sandbox.pool.CANARY", slow)
+    late = CANARY.replace("def sing():", "def sing():\n    import time; time.sleep(1.5)")
+    assert late != CANARY
+    monkeypatch.setattr("sandbox.pool.CANARY", late)
     async with get_sandbox(bare(backend, 1)) as sandbox:
         run = asyncio.create_task(sandbox.run(slow("right"), "f", timeout=30))
         for _ in range(deaths):
