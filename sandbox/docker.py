@@ -19,8 +19,9 @@ import shutil
 import socket
 import struct
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -62,22 +63,15 @@ class Engine:
     client: docker.DockerClient
 
 
-def _addresses(name: str) -> Iterator[str | None]:
-    if name == "podman":
-        runtime = os.environ.get("XDG_RUNTIME_DIR", f"/run/user/{os.getuid()}")
-        yield from (f"unix://{folder}/podman/podman.sock" for folder in (runtime, "/run"))
-    yield None  # DOCKER_HOST (which may point at podman), the context in use, or the usual socket
-
-
 def find(name: str) -> Engine | None:
     """The engine of that name, ``None`` when it does not answer."""
-    for address in _addresses(name):
+    runtime = os.environ.get("XDG_RUNTIME_DIR", f"/run/user/{os.getuid()}")
+    own = [f"unix://{folder}/podman/podman.sock" for folder in (runtime, "/run")]
+    # None: DOCKER_HOST (which may point at podman), the context in use, or the usual socket.
+    for address in (*own, None) if name == "podman" else (None,):
         try:
-            client = (
-                docker.DockerClient(base_url=address, timeout=PING_SECONDS)
-                if address
-                else docker.from_env(timeout=PING_SECONDS)
-            )
+            connect = partial(docker.DockerClient, address) if address else docker.from_env
+            client = connect(timeout=PING_SECONDS)
             parts = client.version().get("Components") or []
         except _ERRORS:
             continue
@@ -157,19 +151,13 @@ def _base(env: str) -> str:
 
 def write_context(env: str, folder: Path) -> None:
     """Write what a build sees: the Dockerfile, the lock file, its wheels, certificates."""
-    certificates = b""
-    for key in CERTIFICATES:
-        with contextlib.suppress(KeyError, OSError):
-            certificates = Path(os.environ[key]).read_bytes()
-            break
-    (folder / "certificates.pem").write_bytes(certificates)
+    given = [os.environ[key] for key in CERTIFICATES if Path(os.environ.get(key, "")).is_file()]
+    (folder / "certificates.pem").write_bytes(Path(given[0]).read_bytes() if given else b"")
     lock = environments.lock_file(env)
     for file in (DOCKERFILE, lock):
         shutil.copy(file, folder)
-    if wheels := sorted((lock.parent / "wheels").glob("*.whl")):
-        (folder / "wheels").mkdir()
-        for wheel in wheels:
-            shutil.copy(wheel, folder / "wheels")
+    if (lock.parent / "wheels").is_dir():
+        shutil.copytree(lock.parent / "wheels", folder / "wheels")
 
 
 class ContainerChannel(Channel):

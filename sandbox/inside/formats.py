@@ -102,8 +102,12 @@ class _Reader:
         """Whether nothing is left."""
         return self._at == len(self._tokens)
 
+    @property
+    def _next(self) -> str:
+        return "" if self.ended else self._tokens[self._at]
+
     def _take(self, *wanted: str) -> bool:
-        taken = self._at < len(self._tokens) and self._tokens[self._at] in wanted
+        taken = self._next in wanted
         self._at += taken
         return taken
 
@@ -117,34 +121,27 @@ class _Reader:
         return options[0] if len(options) == 1 else Format("union", tuple(options))
 
     def _one(self, depth: int) -> Format:
-        if depth > MAX_DEPTH or self._at >= len(self._tokens):
+        if depth > MAX_DEPTH or self.ended:
             return ANY
-        word = self._tokens[self._at].rstrip(".")
-        word = word.removeprefix("typing.").removeprefix("t.")
+        word = self._next.rstrip(".").removeprefix("typing.").removeprefix("t.")
         self._at += 1
         if word in {"optional", "union"}:
             inner = self._parameters(depth)
             nothing = (Format("none"),) if word == "optional" else ()
             return Format("union", (*inner, *nothing)) if inner else ANY
         kind = _KINDS.get(word) or (_KINDS.get(word.removesuffix("s")) if depth else None)
-        if kind is None:
-            return ANY
-        return Format(kind, self._contents(kind, depth))
+        return ANY if kind is None else Format(kind, self._contents(kind, depth))
 
     def _contents(self, kind: str, depth: int) -> tuple[Format, ...]:
-        inner: tuple[Format, ...] = ()
         if kind not in {"list", "tuple", "set", "dict"}:
             return ()
-        if self._at < len(self._tokens) and self._tokens[self._at] == "[":
-            inner = self._parameters(depth)
-        elif kind != "dict" and self._take("of"):
-            while self._at < len(self._tokens) and self._tokens[self._at].isdecimal():
+        if kind != "dict" and self._take("of"):
+            while self._next.isdecimal():
                 self._at += 1
-            inner = (self._one(depth + 1),)
-            return inner if inner != (ANY,) else ()
-        if kind == "tuple" or len(inner) == (2 if kind == "dict" else 1):
-            return inner
-        return ()
+            one = self._one(depth + 1)
+            return () if one is ANY else (one,)
+        inner = self._parameters(depth)
+        return inner if kind == "tuple" or len(inner) == (2 if kind == "dict" else 1) else ()
 
     def _parameters(self, depth: int) -> tuple[Format, ...]:
         """What stands in brackets; nothing where they are not closed."""
@@ -160,11 +157,8 @@ class _Reader:
             return Format("...")
         found = self.union(depth + 1)
         nested = 0  # past what was not understood, to the end of this parameter
-        while self._at < len(self._tokens):
-            mark = self._tokens[self._at]
-            if nested == 0 and mark in {",", "]"}:
-                break
-            nested += (mark == "[") - (mark == "]")
+        while not self.ended and (nested or self._next not in {",", "]"}):
+            nested += (self._next == "[") - (self._next == "]")
             self._at += 1
         return found
 
