@@ -12,22 +12,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 import yaml
 
-from sandbox import bytecode, cgroups, environments, launcher
+from sandbox import bytecode, environments, launcher
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.exchange import INPUTS_LIMIT
+from sandbox.server.kernel import Cgroup
 from sandbox.worker import LOADER, Channel
 
 CONFINEMENT: Mapping[str, Any] = yaml.safe_load(
@@ -36,6 +38,9 @@ CONFINEMENT: Mapping[str, Any] = yaml.safe_load(
 FORK_SERVER_MB = 512  # the libraries in memory, next to what a run may use
 #: Where user ids of throw-away workers begin when the host is root: far from any real account.
 FIRST_USER = 1_900_000_000
+CGROUPS = Path("/sys/fs/cgroup")
+_CGROUP = "matsmith"
+_numbers = itertools.count()
 WARNING = (
     "sandbox=unsafe isolates nothing: the code runs as you, can read your files, use your network"
     " and outlive its timeout. Use it only for code that you trust."
@@ -119,8 +124,8 @@ class Bubblewrap:
         if environment is None:
             environment = await asyncio.to_thread(self.prepare)
         limit = (self._config.memory_mb + FORK_SERVER_MB) * 1024**2 + INPUTS_LIMIT
-        group = cgroups.make(limit, self._config.options.get("cgroup"))
-        joined = [group / "cgroup.procs", *cgroups.files(group)] if group else []
+        group = make_cgroup(limit, self._config.options.get("cgroup"))
+        joined = [group / "cgroup.procs", *cgroup_files(group)] if group else []
         sources = [environment.folder, *filter(None, [environment.own])]
         if environment.base != environments.SYSTEM:
             sources += [environment.prefix / "lib", environment.prefix / "bin"]
@@ -134,7 +139,7 @@ class Bubblewrap:
                 str(FIRST_USER + os.getpid()), "\n".join(map(str, joined)), str(len(hidden)),
                 *hidden, *command,
             ]  # fmt: skip
-        after = partial(cgroups.remove, group) if group else lambda: None
+        after = partial(remove_cgroup, group) if group else lambda: None
         channel = await ProcessChannel.open(command, {}, Path("/"), after)
         return channel, {
             "cgroup": list(launcher.CGROUP_FDS) if group else [],
@@ -248,3 +253,78 @@ def require() -> str:
     if reason is not None:
         raise SandboxError(reason)
     return str(shutil.which("bwrap"))
+
+
+def cgroup_files(group: Path) -> list[Path]:
+    """What the fork server reads (`sandbox.server.kernel.Cgroup`)."""
+    return [group / name for name in Cgroup.FILES[0]]
+
+
+def remove_cgroup(group: Path) -> None:
+    """Remove it; a cgroup that still has a dying process stays for the next sweep."""
+    with contextlib.suppress(OSError):
+        group.rmdir()
+
+
+def make_cgroup(limit: int, parent: str | None = None) -> Path | None:
+    """Make a cgroup that may hold ``limit`` bytes, those of the kernel included; no swap.
+
+    Below the folder ``parent``; or for root, when nothing has put this process into a cgroup of its
+    own; for a user, below the first ancestor that belongs to the user and hands the memory
+    controller down. All of them are of version 2. A process that a supervisor has put somewhere is
+    not taken away from there. `None` where there is none: the fork server sums up what /proc shows.
+    """
+    groups = (_make_cgroup(place, limit) for place in ([Path(parent)] if parent else _parents()))
+    group = next((group for group in groups if group is not None), None)
+    if group is None and parent is not None:
+        raise SandboxError(
+            f"no cgroup with a memory limit can be created in {parent}: it must exist, be writable"
+            " and hand the memory controller of version 2 down (in its cgroup.subtree_control)"
+        )
+    return group
+
+
+def _make_cgroup(parent: Path, limit: int) -> Path | None:
+    for left in sorted(parent.glob(f"{_CGROUP}-*-*")):  # by a host that was killed
+        if not Path("/proc", left.name.split("-")[1]).exists():
+            remove_cgroup(left)
+    group = parent / f"{_CGROUP}-{os.getpid()}-{next(_numbers)}"
+    swap = group / "memory.swap.max"
+    try:
+        group.mkdir()
+    except OSError:
+        return None
+    with contextlib.suppress(OSError):
+        if all(path.exists() for path in cgroup_files(group)):
+            (group / "memory.max").write_text(str(limit))
+            if swap.exists():  # not where swap is not counted
+                swap.write_text("0")
+            return group
+    remove_cgroup(group)
+    return None
+
+
+def _parents() -> Iterator[Path]:
+    try:
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return
+    for path in (line.removeprefix("0::/") for line in lines if line.startswith("0::/")):
+        if os.geteuid() == 0 and not path and _hands_memory_down(CGROUPS):
+            yield CGROUPS
+        # In a container only what is below a part of the path is mounted: the rest is absent.
+        folder = CGROUPS / path
+        for parent in (folder, *folder.parents):
+            if not parent.is_relative_to(CGROUPS):
+                break
+            if _hands_memory_down(parent) and parent.stat().st_uid == os.geteuid() != 0:
+                yield parent
+                break
+
+
+def _hands_memory_down(folder: Path) -> bool:
+    try:
+        handed = (folder / "cgroup.subtree_control").read_text().split()
+    except OSError:
+        return False
+    return "memory" in handed and os.access(folder / "cgroup.procs", os.W_OK)

@@ -10,7 +10,7 @@ from pathlib import Path
 import docker as sdk
 import pytest
 
-from sandbox import bubblewrap, cgroups, docker, environments
+from sandbox import bubblewrap, docker, environments
 from sandbox.base import Outcome, SandboxConfig, SandboxError
 from sandbox.factory import ISOLATING, available, get_sandbox
 from sandbox.pool import failures
@@ -158,16 +158,16 @@ def test_a_folder_without_a_controller_is_refused_and_what_a_killed_host_left_re
         folder.mkdir()
     for parent in (tmp_path, tmp_path / "missing"):
         with pytest.raises(SandboxError, match="cgroup with a memory limit"):
-            cgroups.make(1 << 30, str(parent))
+            bubblewrap.make_cgroup(1 << 30, str(parent))
     assert sorted(tmp_path.iterdir()) == [alive]
 
 
 @needs_bubblewrap
 async def test_memory_is_counted_by_the_kernel_where_a_cgroup_can_be_had():
-    group = cgroups.make(1 << 30)
+    group = bubblewrap.make_cgroup(1 << 30)
     if group is None:
         pytest.skip("no cgroup can be had here")
-    cgroups.remove(group)
+    bubblewrap.remove_cgroup(group)
     assert not group.exists()
     async with get_sandbox(bare().model_copy(update={"memory_mb": 256})) as sandbox:
         assert sandbox.memory_counted
