@@ -28,6 +28,9 @@ FEWEST = 5
 #: Resamples held in memory at once.
 _BATCH = 500
 
+#: Of one value per cluster.
+Values = NDArray[np.float64]
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -58,9 +61,8 @@ def ratio_interval(tallies: Sequence[Tally]) -> Interval | None:
     if not data.size or data[:, 1].sum() <= 0:
         return None
     passed, total = data.T
-    residuals = (passed - passed.sum() / total.sum() * total) / total.sum()
     least = -1.0 if passed.min() < 0 else 0.0
-    return _interval((passed, total), _ratio, residuals, (least, 1.0))
+    return _interval((passed, total), _ratio, _residuals(passed, total), (least, 1.0))
 
 
 def paired_difference(first: Mapping[str, Tally], second: Mapping[str, Tally]) -> Interval | None:
@@ -69,35 +71,32 @@ def paired_difference(first: Mapping[str, Tally], second: Mapping[str, Tally]) -
               if first[key].total > 0 and second[key].total > 0]  # fmt: skip
     if not shared:
         return None
-    one, first_total = np.array([(first[k].passed, first[k].total) for k in shared], float).T
-    two, second_total = np.array([(second[k].passed, second[k].total) for k in shared], float).T
-    residuals = (two - two.sum() / second_total.sum() * second_total) / second_total.sum() - (
-        one - one.sum() / first_total.sum() * first_total
-    ) / first_total.sum()
-    samples = (one, first_total, two, second_total)
-    return _interval(samples, _difference, residuals, (-1.0, 1.0))
+    one = np.array([(first[key].passed, first[key].total) for key in shared], float).T
+    two = np.array([(second[key].passed, second[key].total) for key in shared], float).T
+    residuals = _residuals(*two) - _residuals(*one)
+    return _interval((*one, *two), _difference, residuals, (-1.0, 1.0))
 
 
-def _ratio(passed: NDArray[np.float64], total: NDArray[np.float64], axis: int = -1) -> Any:
+def _residuals(passed: Values, total: Values) -> Values:
+    """What each cluster contributes to a ratio, linearised."""
+    residuals: Values = (passed - passed.sum() / total.sum() * total) / total.sum()
+    return residuals
+
+
+def _ratio(passed: Values, total: Values, axis: int = -1) -> Any:
     # A resample can hold nothing but clusters that the baseline solves: there is nothing above it.
     gained, out_of = passed.sum(axis=axis), total.sum(axis=axis)
     return np.divide(gained, out_of, out=np.zeros_like(gained), where=out_of > 0)
 
 
-def _difference(
-    one: NDArray[np.float64],
-    first_total: NDArray[np.float64],
-    two: NDArray[np.float64],
-    second_total: NDArray[np.float64],
-    axis: int = -1,
-) -> Any:
-    return _ratio(two, second_total, axis) - _ratio(one, first_total, axis)
+def _difference(one: Values, out_of: Values, two: Values, of: Values, axis: int = -1) -> Any:
+    return _ratio(two, of, axis) - _ratio(one, out_of, axis)
 
 
 def _interval(
-    samples: tuple[NDArray[np.float64], ...],
+    samples: tuple[Values, ...],
     statistic: Callable[..., Any],
-    residuals: NDArray[np.float64],
+    residuals: Values,
     bounds: tuple[float, float],
 ) -> Interval:
     """Confidence interval of ``statistic`` over clusters.
@@ -154,14 +153,12 @@ def paired_permutation(first: Mapping[str, Tally], second: Mapping[str, Tally]) 
         return None
     pairs = np.array([_scaled(first[key], second[key]) for key in shared])
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-    if not len(pairs):
+    if len(pairs) < 2:  # of one: two assignments, as extreme as each other
         return 1.0
     one, two = pairs.T
     if len(pairs) >= LARGE:
         shift = two - one
         return float(2 * stats.norm.sf(abs(shift.sum()) / np.sqrt(np.sum(shift**2))))
-    if len(pairs) == 1:  # two assignments, as extreme as each other
-        return 1.0
     found = stats.permutation_test(
         (one, two),
         lambda a, b, axis: (b - a).sum(axis=axis),

@@ -34,28 +34,19 @@ class Crowd:
 
 
 class Patient(Agent):
-    """Thinks for a while, at random within a share of it; is right."""
+    """Thinks for a while; is right."""
 
     name = "patient"
     writes_code = False
     uses_retrieval = False
 
-    def __init__(
-        self,
-        parts: Context,
-        *,
-        seconds: float = 0.0,
-        spread: float = 1.0,
-        fatal: Sequence[str] = (),
-    ) -> None:
-        self.seconds = seconds
-        self.spread = spread
-        self.fatal = fatal
+    def __init__(self, parts: Context, *, seconds: float = 0.0, fatal: Sequence[str] = ()) -> None:
+        self.seconds, self.fatal = seconds, fatal
 
     async def solve(self, question, *, seed=0):
         if question.id in self.fatal:
             os.abort()
-        await asyncio.sleep(self.seconds * random.uniform(1 - self.spread, 1 + self.spread))
+        await asyncio.sleep(self.seconds * random.uniform(0, 2))
         return Trajectory(
             question_id=question.id, seed=seed, code=None, entry=None, answer="", steps=(),
             usage=Usage(1, 0, 10, 5, False, 0.01), stop_reason="answered",

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from functools import partial
 
 import pytest
 from rich.console import Console
@@ -143,29 +144,23 @@ async def test_a_scheduler_that_is_gone_leaves_questions_unfinished(configure, t
 
 
 @pytest.mark.long
-async def test_a_worker_without_a_sandbox_says_so_and_takes_no_work(configure, tmp_path):
+async def test_a_worker_that_cannot_answer_says_so_and_takes_no_work(configure, tmp_path):
+    """One without a sandbox; one with other questions."""
     nothing = {"PATH": str(tmp_path), "DOCKER_HOST": f"unix://{tmp_path}/none"}
     async with local_cluster(0) as cluster:
-        bare = distributed.Nanny(cluster.scheduler_address, nthreads=2, env=nothing)
-        async with bare:
+        worker = partial(distributed.Nanny, cluster.scheduler_address, nthreads=2)
+        async with worker(env=nothing) as bare:
             config = configure(launcher=address(cluster), sandbox={"backend": "bubblewrap"})
             _, summary, said = await run(config)
             assert f"worker {bare.worker_address} takes no work" in said
             assert "bubblewrap" in summary["stopped"]
             assert (summary["answers"], summary["infra"]) == (0, 0)
-            async with distributed.Nanny(cluster.scheduler_address, nthreads=2):
+            async with worker():
                 _, summary, said = await run(config)
-    assert (summary["answers"], summary["complete"]) == (6, True)
-
-
-@pytest.mark.long
-async def test_a_worker_with_other_questions_takes_no_work(configure, tmp_path):
-    async with local_cluster(0) as cluster:
-        other = distributed.Nanny(cluster.scheduler_address, nthreads=2, env={"CROWD": "Thrice"})
-        async with other, distributed.Nanny(cluster.scheduler_address, nthreads=2):
-            _, summary, said = await run(
-                crowd(configure, tmp_path, 40, 0.1, launcher=address(cluster))
-            )
+        assert (summary["answers"], summary["complete"]) == (6, True)
+        async with worker(env={"CROWD": "Thrice"}), worker():
+            config = crowd(configure, tmp_path, 40, 0.1, launcher=address(cluster))
+            _, summary, said = await run(config)
     assert "takes no work: benchmark=crowd: has other questions" in said
     assert (summary["answers"], summary["metrics"][0]["sum"]) == (40, 40)
 
@@ -179,19 +174,15 @@ async def test_what_only_one_process_can_do_is_refused_in_one_line(configure, tm
         workers.check(configure(model=record))
 
 
-def test_without_the_extra_one_line_says_how_to_get_it(monkeypatch, capsys, tmp_path):
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    assert main(["launcher=dask", "model=none", f"out={tmp_path}"]) == 2
-    said = capsys.readouterr().err
-    assert "uv pip install 'matsmith[cluster]'" in said
-    assert said.count("\n") == 1
-
-
-def test_no_scheduler_at_the_address(capsys, tmp_path):
-    given = ["launcher=dask", "launcher.address=tcp://127.0.0.1:9", "model=none"]
-    assert main([*given, f"out={tmp_path}"]) == 2
-    said = capsys.readouterr().err
-    assert "launcher.address=tcp://127.0.0.1:9: no scheduler answers" in said
+def test_what_is_not_there_is_named_in_one_line(monkeypatch, capsys, tmp_path):
+    words = ["launcher=dask", "launcher.address=tcp://127.0.0.1:9", "model=none"]
+    for told in ("launcher.address=tcp://127.0.0.1:9: no scheduler answers",
+                 "uv pip install 'matsmith[cluster]'"):  # fmt: skip
+        assert main([*words, f"out={tmp_path}"]) == 2
+        said = capsys.readouterr().err
+        assert told in said
+        assert said.count("\n") == 1
+        monkeypatch.setitem(sys.modules, "distributed", None)
 
 
 @pytest.mark.long

@@ -11,8 +11,8 @@ from experiments.run.config import read_runs
 from matsmith.core.configuration import Conf, split
 
 
-def compose(*arguments, multirun=False):
-    return [config for _, config in read_runs(arguments, several=multirun)]
+def compose(*arguments):
+    return [config for _, config in read_runs(arguments)]
 
 
 def test_the_defaults_of_the_readme():
@@ -58,12 +58,6 @@ def test_values(words, key, value):
     assert attrgetter(key)(config) == value
 
 
-def test_every_combination_of_a_sweep():
-    configs = compose("system=single,rag,reflect", "benchmark.level=scaffold,goal", multirun=True)
-    found = {(config.system.name, config.benchmark.params["level"]) for config in configs}
-    assert len(found) == 6
-
-
 def test_help_names_every_group_choice_and_key(capsys):
     assert main(["--help"]) == 0
     shown = capsys.readouterr().out
@@ -87,13 +81,6 @@ def test_help_of_a_choice_explains_every_key(word, capsys):
         assert re.fullmatch(r"  [\w.]*[a-z0-9] +\S.* (\[.*\]|\(required\))", line), line
 
 
-def test_cfg_prints_what_would_run(capsys):
-    assert main(["--cfg", "system=rag", "seeds=2"]) == 0
-    shown = yaml.safe_load(capsys.readouterr().out)
-    assert shown["system"]["name"] == "rag"
-    assert shown["seeds"] == [0, 1]
-
-
 def test_a_folder_of_ones_own_is_asked_before_ours(tmp_path):
     (tmp_path / "system").mkdir()
     (tmp_path / "system" / "single.yaml").write_text(
@@ -104,14 +91,12 @@ def test_a_folder_of_ones_own_is_asked_before_ours(tmp_path):
     assert compose("system=single")[0].system.name == "single"
 
 
-def test_a_configuration_holds_the_defaults_of_its_classes():
-    (config,) = compose("system=resample")
-    assert config.system.params == {
-        "k": None, "max_iterations": 5, "check_contract": True, "select": "best"
-    }  # fmt: skip
-
-
-def test_help_of_a_choice_lists_its_keys(capsys):
+def test_what_would_run_holds_the_defaults_of_its_classes(capsys):
+    assert main(["--cfg", "system=resample", "seeds=2"]) == 0
+    shown = yaml.safe_load(capsys.readouterr().out)
+    assert shown["seeds"] == [0, 1]
+    params = {"k": None, "max_iterations": 5, "check_contract": True, "select": "best"}
+    assert {key: shown["system"][key] for key in params} == params
     assert main(["system=resample", "launcher=dask", "--help"]) == 0
     shown = capsys.readouterr().out
     for word in ("system.max_iterations", "[5]", "launcher.workers", "[2]", "launcher.address"):

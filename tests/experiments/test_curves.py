@@ -11,7 +11,6 @@ from experiments.benchmarks.own import Task
 from experiments.report.plots import drawn
 from experiments.run.__main__ import main
 from experiments.run.rows import read_rows
-from experiments.run.store import Store, read_json
 from experiments.samples import Sample
 from experiments.scorers.base import FIRST_WRONG
 from experiments.scorers.grading import FunctionScorer
@@ -94,18 +93,6 @@ def test_curves_pool_seeds_and_take_names_as_text(tmp_path):
     share = Interval(0.5, 0.25, 0.75)
     picture = drawn({"<a> $x_": [(8, share), (1, share)]}, "depth").partition(",")[2]
     assert "&lt;a&gt; $x_" in base64.b64decode(picture).decode()
-
-
-def test_a_run_in_use_by_another_process_is_left_to_it(tmp_path, capsys):
-    words = [*GRID, "+benchmark.depth=1,2", f"out={tmp_path}"]
-    assert main(words) == 0
-    first, second = sorted(path.parent for path in tmp_path.glob("*/summary.json"))
-    with Store(first, read_json(first / "summary.json")["config_hash"], {}):
-        assert main(words) == 1
-    printed = " ".join(capsys.readouterr().out.split())
-    assert f"failed: {first}" in printed
-    assert "another process" in printed
-    assert (second / "report.html").exists()
 
 
 def test_what_comes_to_the_same_run_is_run_once(tmp_path, capsys):

@@ -73,48 +73,38 @@ def recorded(tmp_path_factory):
 
 @pytest.mark.long
 def test_inspect_reads_the_log(recorded):
-    pytest.importorskip("inspect_ai", reason="the extra 'interop' is not installed")
-    from inspect_ai.log import list_eval_logs, read_eval_log
-
+    log = pytest.importorskip("inspect_ai.log", reason="the extra 'interop' is not installed")
     folder, rows, summary = recorded
     (path,) = exported(folder, "inspect")
-    assert len(list_eval_logs(str(path.parent))) == 1
-    log = read_eval_log(str(path))
-    assert log.status == "success"
-    for metric, result in zip(summary["metrics"], log.results.scores, strict=True):
+    assert len(log.list_eval_logs(str(path.parent))) == 1
+    found = log.read_eval_log(str(path))
+    assert found.status == "success"
+    for metric, result in zip(summary["metrics"], found.results.scores, strict=True):
         assert result.metrics["share"].value == metric["sum"] / metric["total"]
-    usage = log.stats.model_usage[summary["model"]]
+    usage = found.stats.model_usage[summary["model"]]
     counted = (summary["prompt_tokens"], summary["completion_tokens"])
     assert (usage.input_tokens, usage.output_tokens) == counted
-    for sample in log.samples:
+    for sample in found.samples:
         row = rows[sample.id]
         assert sample.output.usage.input_tokens == row.prompt_tokens
         assert sample.scores["parts"].as_float() == row.passed_count / row.parts
-        calls = [
-            call
-            for message in sample.messages
-            for call in getattr(message, "tool_calls", None) or ()
-        ]
-        results = [message for message in sample.messages if message.role == "tool"]
-        assert {call.id for call in calls} == {message.tool_call_id for message in results}
-        assert len(calls) == len(results) > 0
+        asked = [getattr(message, "tool_calls", None) or () for message in sample.messages]
+        calls = [call.id for several in asked for call in several]
+        results = [m.tool_call_id for m in sample.messages if m.role == "tool"]
+        assert sorted(calls) == sorted(set(results)) == sorted(results) != []
 
 
 @pytest.mark.long
 def test_harbor_reads_the_trajectories(recorded):
     validator = pytest.importorskip("harbor.utils.trajectory_validator", reason="no harbor here")
     folder, rows, _ = recorded
-    for path in exported(folder, "atif"):
-        if path.parent.name != "atif":
-            continue
+    for path in (path for path in exported(folder, "atif") if path.parent.name == "atif"):
         checked = validator.TrajectoryValidator()
         assert checked.validate(path), checked.errors
         found = validator.Trajectory.model_validate(read_json(path))
-        row = rows[found.extra["question"]]
-        totals = found.final_metrics
-        assert (totals.total_prompt_tokens, totals.total_completion_tokens) == (
-            row.prompt_tokens, row.completion_tokens
-        )  # fmt: skip
+        row, totals = rows[found.extra["question"]], found.final_metrics
+        counted = (totals.total_prompt_tokens, totals.total_completion_tokens)
+        assert counted == (row.prompt_tokens, row.completion_tokens)
         assert sum(s.metrics.prompt_tokens for s in found.steps if s.metrics) == row.prompt_tokens
         assert totals.extra["scores"]["parts"] == row.passed_count / row.parts
 

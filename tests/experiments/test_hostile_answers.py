@@ -3,8 +3,10 @@
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+import yaml
 from rich.console import Console
 
 from agents.base import Agent, Question, Trajectory
@@ -19,34 +21,9 @@ from experiments.scorers.properties import PropertyScorer
 from sandbox.inside.tagged import dumps
 from tests.agents.scripted import client, code_reply
 
-HUGE = "10 ** 5000"
-FORGED = (
-    "import os\n"
-    "text = {text}\n"
-    "os.write(3, b'ok\\n' + text.encode('utf-8', 'surrogatepass'))\n"
-    "os._exit(0)"
+ANSWERS: Mapping[str, str] = yaml.safe_load(
+    (Path(__file__).parents[1] / "data" / "runs" / "hostile_answers.yaml").read_text()
 )
-ANSWERS: Mapping[str, str] = {
-    "honest": "return {'a': 1}",
-    "huge": f"return {{'a': {HUGE}}}",
-    "huge-key": f"return {{{HUGE}: 1, 'a': [{HUGE}]}}",
-    "points": FORGED.format(
-        text='\'{"a": {"$": "array", "dtype": "<U1", "shape": [1], "raw": "AAARAA=="}}\''
-    ),
-    "deep-enum": FORGED.format(
-        text='\'{"a": \' + \'{"$":"enum","class":"c","name":"n","v":\' * 190 + \'1\' + \'}\' * 191'
-    ),
-    "class-name": FORGED.format(
-        text='\'{"a": {"$": "opaque", "class": "\' + \'x\' * 9000000 + \'", "v": ""}}\''
-    ),
-    "surrogate-value": "return {'a': '\\ud800', '\\udfff': 1}",
-    "surrogate-reply": "return {'a': '\ud800'}",
-    "surrogate-error": "raise ValueError('\\ud800' * 3)",
-    "long-error": "raise ValueError('x' * 10 ** 7)",
-    "equal-hashes": "return {'a': {i * (2 ** 61 - 1) for i in range(16)}, 'b': {(1, 2): 3}}",
-    "escapes": "return {'a': '\\x1b[2J', '\\x1b[31m': 1}",
-    "formula": "return {'=cmd': 1, 'a': '=1+1'}",
-}
 
 
 def hostile() -> Task:

@@ -27,13 +27,9 @@ def test_a_configuration_names_its_own_class_and_no_other_code(file):
     content = yaml.safe_load(file.read_text(encoding="utf-8"))
     named = {key: value for key, value in _texts(content) if _OURS.fullmatch(value)}
     assert set(named) <= {"_target_"}
+    assert named or file.parent.name != "benchmark"
     for target in named.values():
         assert target.startswith(_HOMES[file.parent.name])
-
-
-def test_every_benchmark_names_a_class():
-    for file in (CONF / "benchmark").glob("*.yaml"):
-        assert "_target_" in yaml.safe_load(file.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("one", ["live.benchmark", "invented.benchmark", "folder", "mattools"])

@@ -10,6 +10,7 @@ import pytest
 from agents.assistant.config import read_config
 from experiments.learn import _compiled, _what, library, main
 from experiments.run.__main__ import main as run
+from experiments.run.rows import read_rows
 from matsmith.core.errors import UsageError
 from sandbox import libraries
 
@@ -34,29 +35,18 @@ def project(tmp_path_factory):
 
 
 @pytest.mark.long
-def test_what_is_learnt(project):
+def test_what_is_learnt_and_its_questions_run_by_name(project, tmp_path):
     found = libraries.learnt(NAME)
-    assert found.packages == ("orchard",)
+    assert (found.packages, found.questions) == (("orchard",), 9)
     assert found.symbols > 15
-    assert found.questions == 9
     assert [line.partition(":")[0] for line in found.unread] == ["orchard/broken.py"]
-
-
-@pytest.mark.long
-def test_its_questions_run_by_name(project, tmp_path):
+    config = read_config([f"library={NAME}"])  # of the assistant
+    assert (config.packages, config.env) == (("orchard",), found.env)
     out = tmp_path / "run"
     words = ["benchmark=folder", f"benchmark.library={NAME}", "system=oracle", f"out={out}"]
     assert run(words) == 0
-    rows = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
-    assert len(rows) == 9
-    assert all(all(row["passed"].values()) for row in rows)
-
-
-@pytest.mark.long
-def test_the_assistant_knows_it(project):
-    config = read_config([f"library={NAME}"])
-    assert config.packages == ("orchard",)
-    assert config.env == libraries.learnt(NAME).env
+    rows = list(read_rows(out / "results.jsonl"))
+    assert [row.all_correct for row in rows] == [True] * 9
 
 
 @pytest.mark.long
@@ -137,7 +127,7 @@ def test_a_requirement_is_one_line(given):
         _what(given)
 
 
-def test_the_digest_is_of_the_sources_alone(tmp_path):
+def test_the_digest_is_of_the_sources_alone_and_compiled_modules_are_named(tmp_path):
     (tmp_path / "a.py").write_text("")
     before = libraries.digest_of(tmp_path)
     for name in (".venv", "x.egg-info", "src/build"):
@@ -146,13 +136,9 @@ def test_the_digest_is_of_the_sources_alone(tmp_path):
     assert libraries.digest_of(tmp_path) == before
     (tmp_path / "src" / "b.py").write_text("")
     assert libraries.digest_of(tmp_path) != before
-
-
-def test_compiled_modules_are_named(tmp_path):
-    (tmp_path / "kilns").mkdir()
-    assert _compiled(["kilns"], tmp_path) == []
+    assert _compiled(["src"], tmp_path) == []
     for n in range(7):
-        (tmp_path / "kilns" / f"_f{n}.so").touch()
-    (line,) = _compiled(["kilns"], tmp_path)
-    assert line.startswith("compiled modules: kilns/_f0.so, ")
-    assert line.endswith("kilns/_f4.so, 2 more")
+        (tmp_path / "src" / f"_f{n}.so").touch()
+    (line,) = _compiled(["src"], tmp_path)
+    assert line.startswith("compiled modules: src/_f0.so, ")
+    assert line.endswith("src/_f4.so, 2 more")

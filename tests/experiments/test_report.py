@@ -10,6 +10,7 @@ import json
 import re
 import time
 import zlib
+from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
@@ -46,6 +47,10 @@ QUESTIONS = ("cubic", "formula", "lists", "plain")
 HOSTILE = "</pre></script><script>alert(1)</script><img src=x onerror=alert(1)>\x1b[31m\x00\ud800"
 
 
+VOID = {"meta", "input", "br", "img"}
+DATA = Path(__file__).parents[1] / "data" / "runs"
+
+
 class Page(html.parser.HTMLParser):
     """Collects what a browser would see."""
 
@@ -57,38 +62,17 @@ class Page(html.parser.HTMLParser):
     def handle_starttag(self, tag, attrs):
         self.tags.add(tag)
         self.attributes += [(tag, name, value) for name, value in attrs]
-        if tag not in {"meta", "input", "br", "img"}:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.tags.add(tag)
-        self.attributes += [(tag, name, value) for name, value in attrs]
+        self.open += [] if tag in VOID else [tag]
 
     def handle_endtag(self, tag):
-        assert self.open.pop() == tag
+        assert tag in VOID or self.open.pop() == tag
 
 
-def trajectory(question, code="def f():\n    return {'x': 1}\n", **changes):
-    return {
-        "question": {"id": question, "prompt": f"Prompt {HOSTILE}", "formats": {"x": "int"}},
-        "seed": 0,
-        "steps": [
-            {"kind": "retrieve", "retriever": "r", "query": HOSTILE,
-             "hits": [{"id": "1", "name": HOSTILE, "score": 0.5}, {"name": None, "score": None}]},
-            {"kind": "model", "purpose": HOSTILE, "reply": HOSTILE,
-             "messages": [{"role": "human", "content": HOSTILE}]},
-            {"kind": "parse", "status": "strict"},
-            {"kind": "check", "findings": [HOSTILE]},
-            {"kind": "execute", "outcome": "exception", "error": HOSTILE, "seconds": 0.1},
-            {"kind": HOSTILE, "more": HOSTILE},
-        ],
-        "code": code + f"# {HOSTILE}\n",
-        "stop_reason": "answered",
-        "error": None,
-        "execution": {"outcome": "ok", "result": HOSTILE, "stdout": HOSTILE, "stderr": "",
-                      "error": None, "seconds": 0.1, "tier": "bubblewrap"},
-        "verdict": {"passed": {"x": True}, "reasons": {"x": HOSTILE}},
-    } | changes  # fmt: skip
+def trajectory(prompt=None):
+    text = (DATA / "trajectory.json").read_text().replace("HOSTILE", json.dumps(HOSTILE)[1:-1])
+    plain = json.loads(text)
+    plain["question"]["prompt"] = prompt or plain["question"]["prompt"]
+    return plain
 
 
 @pytest.fixture
@@ -99,7 +83,7 @@ def make_run(tmp_path, configure):
         tasks = [task for task in TinyBenchmark().load() if task.question.id in questions]
         with Store(tmp_path / name, "h", config.plain()) as store:
             for one in rows:
-                store.append(one, json.dumps(trajectory(one.question_id, seed=one.seed)))
+                store.append(one, json.dumps(trajectory()))
             summary = summarise(
                 config, config_hash="h", llm=True, metrics=PropertyScorer().metrics, samples=tasks,
                 rows=store.lines(), packages={}, outside={},
@@ -186,8 +170,7 @@ def test_long_texts_are_kept_once_and_whole(make_run, tmp_path):
     assert [texts.add(prompt) for prompt in (*prompts, prompts[0])] == [0, 1, 0]
     assert unpacked(f'<script type="text/plain" id="texts">{texts.packed()}</script>') == prompts
     folder = make_run("long", [row("cubic")])
-    plain = trajectory("cubic")
-    plain["question"]["prompt"] = prompts[0]
+    plain = trajectory(prompts[0])
     plain["execution"]["stdout"] = "short"
     write_json(trajectory_path(folder, "cubic", 0), plain)
     text = page_of([folder], tmp_path)
@@ -225,9 +208,7 @@ def test_nothing_covers_or_sticks_out_and_long_texts_and_figures_are_shown(make_
     figures = {"<b>target": drawn, "odd": f"{hostile}</svg>", "dot": f"data:image/png;base64,{DOT}"}
     figures_path(seen, "cubic", 0).parent.mkdir()
     write_json(figures_path(seen, "cubic", 0), figures)
-    plain = trajectory("cubic")
-    plain["question"]["prompt"] = "<b>long</b>\n" * 100
-    write_json(trajectory_path(seen, "cubic", 0), plain)
+    write_json(trajectory_path(seen, "cubic", 0), trajectory("<b>long</b>\n" * 100))
     write_report([seen], tmp_path / "seen.html")
     opened = "document.querySelectorAll('details').forEach((e) => { e.open = true; })"
     with chromium.browser(tmp_path / "profile") as tab:
@@ -255,7 +236,8 @@ def test_nothing_covers_or_sticks_out_and_long_texts_and_figures_are_shown(make_
 def test_every_table_shows_calls_and_what_is_left_without_faulty_properties(
     two_runs, make_run, tmp_path, capsys
 ):
-    folder = make_run("seeds", [row("cubic"), row("cubic", seed=1, **failed("None"))], seeds=2)
+    refused = row("cubic", seed=1, **failed("None"), reply_faults={"length": 1, "refusal": 1})
+    folder = make_run("seeds", [row("cubic"), refused], seeds=2)
     summary = read_json(folder / "summary.json")
     assert summary["faulty"] == {}
     write_json(folder / "summary.json", summary | {"faulty": {"cubic": ["x"]}})
@@ -264,7 +246,7 @@ def test_every_table_shows_calls_and_what_is_left_without_faulty_properties(
     print_table([folder], Console(width=80))
     shown = " ".join(capsys.readouterr().out.split())
     for words in (
-        "50.0 ± 70.7 (2 seeds) %", "calls",
+        "50.0 ± 70.7 (2 seeds) %", "calls", "replies that are not answers: length 1, refusal 1",
         "pass@1 50.0, pass^1 50.0; pass@2 100.0, pass^2 0.0",
         "without the 1 properties known to be faulty - (0/0)",
     ):  # fmt: skip
@@ -301,19 +283,6 @@ def test_at_equal_budgets_an_answer_that_took_more_is_wrong(make_run):
     assert over_budget(runs[:1], "tokens") == (([], []), "")
 
 
-def test_numbers_of_the_leaderboard(two_runs):
-    runs = load_runs(two_runs)
-    first, second = board_of(runs)
-    assert (first["system"], first["cost"], first["without verdict"]) == (
-        "scripted", "unknown", "1 failed"
-    )  # fmt: skip
-    assert first["properties %"].endswith("(1/3)")
-    assert second["properties %"] == "100.0 (4/4)"  # no interval of four
-    assert [money(cost) for cost in (None, 0.0, 0.25)] == ["unknown", "$0", "$0.2500"]
-    ((_, *compared),) = comparison_lines(runs)
-    assert compared == ["3", "66.7", "0.500"]  # points, of three questions
-
-
 def test_formulas_are_text_and_numbers_stay_numbers():
     cells = ["=1+1", "+cmd|'/c calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r\n=1", "a\x1b[2Jb", " =1"]
     out = io.StringIO()
@@ -348,35 +317,41 @@ def test_infrastructure_is_in_no_denominator_and_unknown_in_every_table(two_runs
     runs = load_runs(two_runs)
     assert runs[0].summary["answers"] == runs[0].summary["metrics"][0]["total"] == 3
     assert sum(count_failures(runs[0].scored).values()) == 2
+    first, second = board_of(runs)
+    known = {"system": "scripted", "cost": "unknown", "without verdict": "1 failed"}
+    assert {key: first[key] for key in known} == known
+    assert first["properties %"].endswith("(1/3)")
+    assert second["properties %"] == "100.0 (4/4)"  # no interval of four
+    assert [money(cost) for cost in (None, 0.0, 0.25)] == ["unknown", "$0", "$0.2500"]
+    ((_, *compared),) = comparison_lines(runs)
+    assert compared == ["3", "66.7", "0.500"]  # points, of three questions
     text = page_of(two_runs, tmp_path)
     assert "1 answers failed because a component did" in text
     assert "no verdict" in text
-    lines = list(csv.DictReader(io.StringIO(comma_separated(runs))))
+
+
+def test_the_commands(two_runs, tmp_path, capsys):
+    """A report in every form; one trajectory in a terminal, which it does not control."""
+    files = {kind: tmp_path / f"a.{kind}" for kind in ("html", "csv", "md")}
+    words = [f"html={files['html']}", f"csv={files['csv']}", f"markdown={files['md']}"]
+    page = two_runs[0].parent / "comparison-0.html"
+    page.write_text("what a sweep leaves beside its runs")
+    assert report_command.main([*map(str, two_runs), str(page), *words]) == 0
+    assert "Paired comparisons" in capsys.readouterr().out
+    lines = list(csv.DictReader(io.StringIO(files["csv"].read_text())))
     assert len(lines) == 8
     unknown = next(line for line in lines if line["outcome"] == "infra")
     assert unknown["runnable"] == unknown["parts_passed"] == unknown["cost_usd"] == ""
-    table = markdown(runs).splitlines()
+    table = files["md"].read_text().splitlines()
     assert table[0].startswith("| system |")
     assert len([line for line in table if "| none |" in line]) == 2
-
-
-def test_the_command(two_runs, tmp_path, capsys):
-    written = [f"html={tmp_path / 'a.html'}", f"csv={tmp_path / 'a.csv'}"]
-    written.append(f"markdown={tmp_path / 'a.md'}")
-    page = two_runs[0].parent / "comparison-0.html"
-    page.write_text("what a sweep leaves beside its runs")
-    assert report_command.main([*map(str, two_runs), str(page), *written]) == 0
-    assert "Paired comparisons" in capsys.readouterr().out
-    assert all((tmp_path / f"a.{kind}").stat().st_size for kind in ("html", "csv", "md"))
     with pytest.raises(UsageError, match="is not a run folder"):
         load_runs([tmp_path])
 
-
-def test_show_prints_one_trajectory_and_controls_nothing(two_runs, capsys):
     assert show([str(two_runs[0]), "cubic", "full=true"]) == 0
     shown = capsys.readouterr().out
-    assert "alert(1)" in shown
-    assert "final code" in shown
+    for words in ("alert(1)", "final code", "retrieved 2 documents", "checked the returned values"):
+        assert words in shown
     assert "\x1b[31m" not in shown
     assert "\x00" not in shown
     assert show([str(two_runs[0]), "nonsense"]) == 2
@@ -384,14 +359,13 @@ def test_show_prints_one_trajectory_and_controls_nothing(two_runs, capsys):
 
 
 def test_scores_are_broken_down_by_what_questions_are_labelled_with(make_run, tmp_path):
-    labels = [{"action": "move", "atoms": size} for size in ("9-16", "1-8", "> 64", "33-64")]
     rows = [
-        row(question, labels=label, **failed("AtomCountMismatch"))
-        for question, label in zip(QUESTIONS, labels, strict=True)
+        row(question, labels={"action": "move", "atoms": size}, **failed("AtomCountMismatch"))
+        for question, size in zip(QUESTIONS, ("9-16", "1-8", "> 64", "33-64"), strict=True)
     ]
     text = page_of([make_run("labelled", rows)], tmp_path)
     assert "<h2>By action</h2>" not in text  # there is only one
     assert "AtomCountMismatch" in text.partition("Why parts failed")[2].partition("Questions")[0]
-    plot = text.partition("<h2>By atoms</h2>")[2].partition("<h2>")[0]
-    places = [plot.index(f"<span>{name}</span>") for name in ("1-8", "9-16", "33-64", "&gt; 64")]
+    table = text.partition("<h2>By atoms</h2>")[2].partition("<h2>")[0]
+    places = [table.index(f"<span>{name}</span>") for name in ("1-8", "9-16", "33-64", "&gt; 64")]
     assert places == sorted(places)

@@ -1,13 +1,13 @@
 """The main job end to end, with a scripted agent in place of an architecture."""
 
 import io
-import json
 import os
 import random
 import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 
 import pytest
 from rich.console import Console
@@ -15,7 +15,7 @@ from rich.console import Console
 from agents.base import Question
 from experiments.run.loop import execute
 from experiments.run.rows import read_rows
-from experiments.run.store import run_folder
+from experiments.run.store import read_json, run_folder
 from experiments.run.summary import WALL_CLOCK, samples_digest
 from experiments.samples import Sample
 
@@ -34,25 +34,19 @@ TINY = [
 async def run(config):
     console = Console(file=io.StringIO(), width=200)
     folder = await execute(config, console)
-    return folder, json.loads((folder / "summary.json").read_text()), console.file.getvalue()
-
-
-def without_clock(summary):
-    return {key: value for key, value in summary.items() if key not in WALL_CLOCK}
+    return folder, read_json(folder / "summary.json"), console.file.getvalue()
 
 
 async def test_counts_of_a_whole_run_and_that_the_same_command_repeats_nothing(configure):
     folder, summary, _ = await run(configure())
-    assert summary["questions"] == summary["answers"] == 6
     metrics = {entry["name"]: (entry["sum"], entry["total"]) for entry in summary["metrics"]}
     assert metrics == {"parts": (4, 9), "runnable": (3, 6), "all_correct": (2, 6)}
-    assert summary["outcomes"] == {"exception": 1, "no_code": 1, "ok": 3, "timeout": 1}
-    assert summary["format_errors"] == 1
-    assert summary["tokens"] == 90
-    assert summary["cost_usd"] == pytest.approx(0.06)
-    assert summary["model_kind"] == "none"
-    assert summary["complete"] is True
-    assert summary["infra"] == 0
+    known = {
+        "questions": 6, "answers": 6, "complete": True, "infra": 0, "format_errors": 1,
+        "tokens": 90, "cost_usd": pytest.approx(0.06), "model_kind": "none",
+        "outcomes": {"exception": 1, "no_code": 1, "ok": 3, "timeout": 1},
+    }  # fmt: skip
+    assert {key: summary[key] for key in known} == known
     assert summary["packages"]["live"]["pymatgen"]
     assert summary["sandbox_tier"]
     rows = {row.question_id: row for row in read_rows(folder / "results.jsonl")}
@@ -82,19 +76,16 @@ async def test_infrastructure_is_unknown_and_tried_again(configure):
     ids = ["cubic", "formula", "lists"]
     broken = {"raises": ["cubic"], "model_fails": ["formula"]}
     folder, summary, _ = await run(configure(ids=ids, system=broken))
-    assert summary["infra"] == 2
-    assert summary["answers"] == 1
-    assert summary["complete"] is False
+    assert (summary["infra"], summary["answers"], summary["complete"]) == (2, 1, False)
     assert (summary["metrics"][0]["sum"], summary["metrics"][0]["total"]) == (1, 1)
     rows = {row.question_id: row for row in read_rows(folder / "results.jsonl")}
-    assert rows["cubic"].values == {}
-    assert rows["cubic"].passed is None
+    assert (rows["cubic"].values, rows["cubic"].passed) == ({}, None)
     assert "RuntimeError in tests/experiments/tiny.py" in rows["cubic"].error
     assert "a planted bug" not in rows["cubic"].error
     assert "500" in rows["formula"].error
     await run(configure(ids=ids, system=broken))
-    assert [row.question_id for row in read_rows(folder / "results.jsonl")].count("lists") == 1
-    assert [row.question_id for row in read_rows(folder / "results.jsonl")].count("cubic") == 2
+    tried = Counter(row.question_id for row in read_rows(folder / "results.jsonl"))
+    assert (tried["lists"], tried["cubic"]) == (1, 2)
 
 
 @pytest.mark.long
@@ -159,9 +150,8 @@ def test_killed_at_any_moment_and_run_again_gives_the_same_summary(tmp_path):
     for _ in range(4):
         process = subprocess.Popen(
             command(*TINY, f"out={broken}", "seeds=6", "concurrency=2"),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-        )
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        )  # fmt: skip
         before = count_lines(results)
         while process.poll() is None and count_lines(results) == before:
             time.sleep(0.01)
@@ -172,13 +162,11 @@ def test_killed_at_any_moment_and_run_again_gives_the_same_summary(tmp_path):
     with results.open("ab") as file:
         file.write(b'{"config_hash": "half a li')
     subprocess.run(command(*TINY, f"out={broken}", "seeds=6"), check=True, capture_output=True)
-    expected, found = (
-        without_clock(json.loads((folder / "summary.json").read_text()))
-        for folder in (whole, broken)
-    )
+    expected, found = (read_json(folder / "summary.json") for folder in (whole, broken))
     for summary in (expected, found):
-        summary["config"].pop("out")
-        summary["config"].pop("concurrency")
+        for key in WALL_CLOCK:
+            del summary[key]
+        del summary["config"]["out"], summary["config"]["concurrency"]
     assert found == expected
     keys = [(row.question_id, row.seed) for row in read_rows(results)]
     assert len(keys) == len(set(keys)) == 36
@@ -195,14 +183,12 @@ def test_killed_at_any_moment_and_run_again_gives_the_same_summary(tmp_path):
     ],
 )
 def test_interrupt_says_how_to_go_on(tmp_path, sent, interrupts, code):
+    out = tmp_path / "run"
     process = subprocess.Popen(
-        ["env", interrupts, *command(*TINY, f"out={tmp_path / 'run'}", "seeds=40")],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    results = tmp_path / "run" / "results.jsonl"
-    while not (results.exists() and results.stat().st_size):
+        ["env", interrupts, *command(*TINY, f"out={out}", "seeds=40")],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    while not count_lines(out / "results.jsonl"):
         assert process.poll() is None
         time.sleep(0.05)
     process.send_signal(sent)
@@ -210,5 +196,4 @@ def test_interrupt_says_how_to_go_on(tmp_path, sent, interrupts, code):
     assert process.returncode == code
     assert "the same command resumes" in said
     assert "Traceback" not in said
-    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
-    assert 0 < summary["answers"] < 240
+    assert 0 < read_json(out / "summary.json")["answers"] < 240

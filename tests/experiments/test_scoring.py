@@ -101,48 +101,39 @@ async def test_answers_in_real_sandboxes():
     async with get_sandbox(limits) as one, get_sandbox(limits) as two:
         sandbox, verifier = Recorded(one), Recorded(two)
 
-        async def score(wanted, code, **changes):
+        async def score(wanted, code):
             tools = Tools(sandbox, verifier, timeout=5)
-            return await PropertyScorer().score(wanted, answer(code, **changes), tools)
+            return await PropertyScorer().score(wanted, answer(f"{code}\n"), tools)
 
-        right = await score(task(SECRET), f"def f():\n    return {{'x': {SECRET!r}}}\n")
+        right = await score(task(SECRET), f"def f():\n    return {{'x': {SECRET!r}}}")
         assert right.passed == {"x": True}
         assert not any(SECRET in code for code in sandbox.seen[1:])
-
         sandbox.seen.clear()
-        wrong = await score(task(SECRET), "def f():\n    return {'x': 1}\n")
-        assert wrong.passed == {"x": False}
-        assert wrong.values == {"runnable": 1.0}
+        wrong = await score(task(SECRET), "def f():\n    return {'x': 1}")
+        assert (wrong.passed, wrong.values) == ({"x": False}, {"runnable": 1.0})
         assert SECRET in wrong.reasons["x"]
         assert not any(SECRET in code for code in sandbox.seen)
         assert all("def f()" not in code for code in verifier.seen)
 
-        echo = await score(task(HOSTILE), f"def f():\n    return {{'x': {HOSTILE!r}}}\n")
-        assert echo.passed == {"x": True}
-        hostile = await score(
-            task(1), f"def f():\n    return {{'x': {HOSTILE!r}, {HOSTILE!r}: 1}}\n"
-        )
-        assert hostile.passed == {"x": False}
-
-        for code, outcome, words in [
-            ("def f():\n    return {}\n", "ok", "empty dict"),
-            ("def f():\n    return [1]\n", "ok", "list instead of a dict"),
-            ("def f():\n    raise KeyError('x')\n", "exception", "KeyError"),
-            ("def f(:\n", "exception", "SyntaxError"),
-            ("def g():\n    return {'x': 1}\n", "exception", "exception"),
-            ("import sys\ndef f():\n    sys.exit(3)\n", "exit", "exit"),
-        ]:
+        for gold, code, passed in (
+            (HOSTILE, f"def f():\n    return {{'x': {HOSTILE!r}}}", True),
+            (1, f"def f():\n    return {{'x': {HOSTILE!r}, {HOSTILE!r}: 1}}", False),
+            (1, "def f():\n    return {'x': list(range(200_000)), 'y': 'a' * 1_000_000}", False),
+            (1, "def f():\n    return {'x': 1}", True),
+        ):
+            assert (await score(task(gold), code)).passed == {"x": passed}, code[:80]
+        for code, outcome, words in (
+            ("def f():\n    return {}", "ok", "empty dict"),
+            ("def f():\n    return [1]", "ok", "list instead of a dict"),
+            ("def f():\n    raise KeyError('x')", "exception", "KeyError"),
+            ("def f(:", "exception", "SyntaxError"),
+            ("def g():\n    return {'x': 1}", "exception", "exception"),
+            ("import sys\ndef f():\n    sys.exit(3)", "exit", "exit"),
+        ):
             verdict = await score(task(1), code)
-            assert (verdict.outcome, verdict.values, verdict.passed) == (
-                outcome,
-                {"runnable": 0.0},
-                {"x": False},
-            ), code
+            found = (verdict.outcome, verdict.values, verdict.passed)
+            assert found == (outcome, {"runnable": 0.0}, {"x": False}), code
             assert words in verdict.reasons["x"]
-
-        huge = "def f():\n    return {'x': list(range(200_000)), 'y': 'a' * 1_000_000}\n"
-        assert (await score(task(1), huge)).passed == {"x": False}
-        assert (await score(task(1), "def f():\n    return {'x': 1}\n")).passed == {"x": True}
 
 
 async def test_a_broken_sandbox_is_not_a_verdict():
@@ -150,17 +141,8 @@ async def test_a_broken_sandbox_is_not_a_verdict():
         await PropertyScorer().score(task(1), answer("def f(): ..."), Tools(Failing(), Failing()))
 
 
-async def test_no_code_is_wrong():
-    tools = Tools(Failing(), Failing())
-    score = await PropertyScorer().score(task(1), answer(None, entry=None), tools)
-    assert score.outcome == "no_code"
-    assert score.passed == {"x": False}
-
-
 def test_what_is_runnable():
     assert not_runnable(Execution(Outcome.OK, {"x": None})) is None
-    assert "empty" in not_runnable(Execution(Outcome.OK, {}))
-    assert "NoneType" in not_runnable(Execution(Outcome.OK, None))
     assert not_runnable(Execution(Outcome.TIMEOUT, error="after 5 s")) == "timeout: after 5 s"
 
 

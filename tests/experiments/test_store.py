@@ -33,11 +33,18 @@ def test_rows_come_back_and_the_later_one_wins(tmp_path):
         store.append(row(), json.dumps({"steps": ["é", "\ud800"]}))
         assert store.finished(Budget()) == {("a", 0): row()}
         assert len(store.lines()) == 2
+        store.append(row("../../x"), "{}", {"before": "<svg />"})
+        assert "figures" not in store.lines()[-1].model_dump()
     assert json.loads((tmp_path / "trajectories" / "a-0.json").read_text())["steps"][1] == "\ud800"
+    figures = figures_path(tmp_path, "../../x", 0)
+    assert figures.parent == tmp_path / "figures"
+    assert json.loads(figures.read_text()) == {"before": "<svg />"}
+    assert not figures_path(tmp_path, "a", 0).exists()
+    assert not list(tmp_path.parent.glob("x*"))
 
 
 @pytest.mark.parametrize("kept", range(1, 60, 7))
-def test_a_half_written_last_line_is_dropped(tmp_path, kept):
+def test_a_half_written_last_line_is_dropped_and_a_damaged_one_is_named(tmp_path, kept):
     with Store(tmp_path, "h", {}) as store:
         store.append(row("a"), "{}")
         store.append(row("b"), "{}")
@@ -49,50 +56,37 @@ def test_a_half_written_last_line_is_dropped(tmp_path, kept):
         assert set(store.finished(Budget())) == {("a", 0)}
         store.append(row("c"), "{}")
         assert set(store.finished(Budget())) == {("a", 0), ("c", 0)}
-
-
-def test_a_damaged_line_in_the_middle_is_named(tmp_path):
-    with Store(tmp_path, "h", {}) as store:
-        store.append(row("a"), "{}")
-    path = tmp_path / "results.jsonl"
     path.write_bytes(b"garbage\n" + path.read_bytes())
     with pytest.raises(UsageError, match=r"results\.jsonl, line 1"):
         list(read_rows(path))
 
 
-def test_one_process_at_a_time(tmp_path):
-    with Store(tmp_path, "h", {}), pytest.raises(UsageError, match="another process"):
-        Store(tmp_path, "h", {})
-    Store(tmp_path, "h", {}).__exit__()
-
-
-def test_a_folder_belongs_to_one_configuration(tmp_path):
-    Store(tmp_path, "h", {"system": {"k": 5}}).__exit__()
-    with pytest.raises(UsageError, match=r"system\.k was 5, now 6"):
-        Store(tmp_path, "other", {"system": {"k": 6}})
-    with pytest.raises(UsageError, match="the questions changed"):
-        Store(tmp_path, "other", {"system": {"k": 5}, "limit": 3})
+def test_a_folder_belongs_to_one_configuration_of_one_version_and_one_process(tmp_path):
+    run, old = tmp_path / "run", tmp_path / "old"
+    old.mkdir()
+    write_json(old / "run.json", {"config_hash": "h", "config": {}})
+    (tmp_path / "file").write_text("")
+    with Store(run, "h", {"system": {"k": 5}}), pytest.raises(UsageError, match="another process"):
+        Store(run, "h", {"system": {"k": 5}})
+    for folder, key, description, told in (
+        (run, "other", {"system": {"k": 6}}, r"system\.k was 5, now 6"),
+        (run, "other", {"system": {"k": 5}, "limit": 3}, "the questions changed"),
+        (old, "h", {}, "written by another version of matsmith"),
+        (tmp_path / "file", "h", {}, "cannot be used as a run folder"),
+    ):
+        with pytest.raises(UsageError, match=told):
+            Store(folder, key, description)
 
 
 def test_other_package_versions_do_not_share_a_table(tmp_path):
-    with Store(tmp_path, "h", {}) as store:
-        store.remember_packages({"live": {"pymatgen": "1"}})
-    with Store(tmp_path, "h", {}) as store:
-        store.remember_packages({"live": {"pymatgen": "1"}})
-        with pytest.raises(UsageError, match="pymatgen was 1, now 2"):
-            store.remember_packages({"live": {"pymatgen": "2"}})
-
-
-def test_a_file_as_folder_is_a_clear_error(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match="cannot be used as a run folder"):
-        Store(tmp_path / "file", "h", {})
-
-
-def test_hostile_question_ids_stay_in_the_folder(tmp_path):
-    with Store(tmp_path / "run", "h", {}) as store:
-        store.append(row("../../x"), "{}")
-    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+    for _ in range(2):
+        with Store(tmp_path, "h", {}) as store:
+            store.remember_packages({"live": {"pymatgen": "1"}})
+    with (
+        Store(tmp_path, "h", {}) as store,
+        pytest.raises(UsageError, match="was 1, now 2"),
+    ):
+        store.remember_packages({"live": {"pymatgen": "2"}})
 
 
 def test_writing_leaves_no_temporary_file(tmp_path):
@@ -103,18 +97,3 @@ def test_writing_leaves_no_temporary_file(tmp_path):
         write_json(tmp_path / "a.json", loop)
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
     assert json.loads((tmp_path / "a.json").read_text()) == {"a": 1}
-
-
-def test_a_folder_of_another_version_is_one_clear_line(tmp_path):
-    write_json(tmp_path / "run.json", {"config_hash": "h", "config": {}})
-    with pytest.raises(UsageError, match="written by another version of matsmith"):
-        Store(tmp_path, "h", {})
-
-
-def test_figures_lie_beside_the_rows(tmp_path):
-    with Store(tmp_path, "h", {}) as store:
-        store.append(row("a/b"), "{}", {"before": "<svg />"})
-        store.append(row("c"), "{}")
-        assert "figures" not in store.lines()[0].model_dump()
-    assert json.loads(figures_path(tmp_path, "a/b", 0).read_text()) == {"before": "<svg />"}
-    assert not figures_path(tmp_path, "c", 0).exists()

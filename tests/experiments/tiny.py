@@ -11,16 +11,8 @@ from experiments.samples import Property, Sample
 from experiments.scorers.properties import PropertyScorer
 from sandbox.inside.tagged import dumps
 
-
-def _property(name: str, gold: object, form: str, compare: str = "equal") -> Property:
-    return Property(name, f"What {name} is.", form, dumps(gold), compare)
-
-
 GOLD: Mapping[str, Mapping[str, tuple[object, str, str]]] = {
-    "cubic": {
-        "volume": (64.0, "float", "close"),
-        "is_cubic": (True, "bool", "equal"),
-    },
+    "cubic": {"volume": (64.0, "float", "close"), "is_cubic": (True, "bool", "equal")},
     "formula": {"reduced": ("Fe2O3", "str", "equal"), "atoms": (5, "int", "equal")},
     "lists": {"squares": ([0, 1, 4], "list[int]", "equal")},
     "loop": {"never": (1, "int", "equal")},
@@ -57,7 +49,10 @@ class TinyBenchmark:
                     f"Question {key} </script><script>alert(2)</script> of level {self.level}.",
                     {name: form for name, (_, form, _) in gold.items()},
                 ),
-                tuple(_property(name, *rest) for name, rest in gold.items()),
+                tuple(
+                    Property(name, f"What {name} is.", form, dumps(value), compare)
+                    for name, (value, form, compare) in gold.items()
+                ),
                 "live",
                 {"area": "lattices" if key in ("cubic", "formula") else "other"},
                 "a file is missing" if key in self.unavailable else None,
@@ -67,17 +62,7 @@ class TinyBenchmark:
 
 
 class Scripted(Agent):
-    """Answers from `CODE`; raises, or reports a failed model, where it is told to.
-
-    Parameters
-    ----------
-    parts
-        Not used but for the sandbox, which every architecture gets.
-    raises, model_fails
-        Ids of questions.
-    cost_usd
-        Of each answer.
-    """
+    """Answers from `CODE`; raises, or reports a failed model, for the questions that it is told."""
 
     name = "scripted"
     uses_retrieval = False
@@ -90,36 +75,30 @@ class Scripted(Agent):
         model_fails: Sequence[str] = (),
         cost_usd: float | None = 0.01,
     ) -> None:
-        self.context = parts
-        self.raises = raises
-        self.model_fails = model_fails
+        self.context, self.raises, self.model_fails = parts, raises, model_fails
         self.cost_usd = cost_usd
 
     async def solve(self, question: Question, *, seed: int = 0) -> Trajectory:
         """See :class:`agents.base.Agent`."""
         if question.id in self.raises:
             raise RuntimeError("a planted bug")
-        code = CODE[question.id]
-        failed = question.id in self.model_fails
-        steps = [
-            Step("retrieve", {"retriever": "none", "query": "q", "hits": []}),
-            Step(
-                "model",
-                {
-                    "purpose": "generate",
-                    "messages": [{"role": "human", "content": question.prompt}],
-                    "reply": f"```python\n{code}```",
-                    "usage": {"prompt_tokens": 10, "completion_tokens": 5},
-                },
-            ),
-        ]
+        code, failed = CODE[question.id], question.id in self.model_fails
+        asked = {
+            "purpose": "generate",
+            "messages": [{"role": "human", "content": question.prompt}],
+            "reply": f"```python\n{code}```",
+            "usage": {"prompt_tokens": 10, "completion_tokens": 5},
+        }
         return Trajectory(
             question_id=question.id,
             seed=seed,
             code=None if failed else code,
             entry=None if failed or code is None else "answer",
             answer=str(code),
-            steps=steps,
+            steps=[
+                Step("retrieve", {"retriever": "none", "query": "q", "hits": []}),
+                Step("model", asked),
+            ],
             usage=Usage(1, 0, 10, 5, False, self.cost_usd),
             stop_reason="model_error" if failed else "answered" if code else "format_error",
             format_status="strict" if code else "error",

@@ -123,11 +123,12 @@ def recall(name: str, keys: str, folder: Path) -> Found:
     chosen = [f"benchmark={name}", *words, "retrieval=llm_doc", f"out={out}"]
     found: Found = {f"recall {name} exit": python("matsmith.evaluate", *chosen).returncode}
     for one in json.loads(out.read_text()) if out.is_file() else ():
-        hidden = {f"hidden@{k}": f"{h['found']} of {h['of']}" for k, h in one["hidden"].items()}
-        means = {f"R@{k}": round(r["mean"], 3) for k, r in one["recall"].items()}
-        means["MRR"] = round(one["mrr"]["mean"], 3)
-        key = f"recall {one['questions']}, {one['retriever']}"
-        found[key] = {"n": one["queries"], **hidden, **means}
+        found[f"recall {one['questions']}, {one['retriever']}"] = {
+            "n": one["queries"],
+            **{f"hidden@{k}": f"{h['found']} of {h['of']}" for k, h in one["hidden"].items()},
+            **{f"R@{k}": round(r["mean"], 3) for k, r in one["recall"].items()},
+            "MRR": round(one["mrr"]["mean"], 3),
+        }
     return found
 
 
@@ -147,14 +148,10 @@ def measured(job: str) -> Found:
     return found
 
 
-def main() -> None:
+if __name__ == "__main__":
     if sys.argv[1:] != ["write"]:
         sys.exit(__doc__)
     with ThreadPoolExecutor(2) as pool:
         found = [pair for part in pool.map(measured, JOBS) for pair in part.items()]
     lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in found]
     GOLDEN.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
