@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 class LiveBenchmark:
     """The benchmark ``live``; ``conf/benchmark/live.yaml`` explains its keys.
 
-    ``root`` is a folder that holds one folder per question.
+    Parameters
+    ----------
+    root
+        Folder that holds one folder per question.
     """
 
     level: Level = "scaffold"
