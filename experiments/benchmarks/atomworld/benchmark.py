@@ -1,23 +1,25 @@
-"""The benchmark ``atomworld``: generated questions, or the authors' from a checkout."""
+"""The benchmark ``atomworld``: generated questions or the authors', and two rules to judge by."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from agents.answer_formats import CODE, AnswerFormat, Block, File
-from agents.base import Question
-from experiments.benchmarks.atomworld.actions import ACTIONS, Target, apply
-from experiments.benchmarks.atomworld.crystal import Crystal, CrystalError, read_cif
+from agents.base import Question, Trajectory
+from agents.drawing import structure_svg
+from experiments.benchmarks.atomworld.actions import ACTIONS, FRAME, Target, Wording, parse
+from experiments.benchmarks.atomworld.crystal import Crystal, read_cif
 from experiments.benchmarks.atomworld.family import DATA, POINTS, Asked, Family, ask, read
 from experiments.benchmarks.atomworld.generate import Item, generate
-from experiments.benchmarks.atomworld.scorer import METRICS, StructureScorer
-from experiments.benchmarks.atomworld.wording import FRAME, Wording, parse
 from experiments.benchmarks.release import ReleaseError, entries, find
 from experiments.samples import Sample, data_of, kept
+from experiments.scorers.base import Metric, Score, Tools, read_metrics
+from experiments.scorers.grading import given, grade
 
 Source = Literal["generated", "published"]
 Arm = Literal["direct", "tool", "tool_inline", "file"]
@@ -65,12 +67,14 @@ class AtomWorldBenchmark:
                 return [self._asked(one) for one in read(self.family, self.path)]
             return [self._asked(one) for one in ask(self.family, self.seed, self.items)]
         if self.source == "published":
-            authors = _authors_prompt(self.path)
+            data = find(self.path, {"data"}, "CHECKOUT of AtomWorldBench, the authors' repository")
+            folder, authors = data / "data" / "simple", _authors_prompt(self.path)
+            keys = {"problem_id", "action_prompt", "input", "output"}
             return [
                 self._sample(f"{action}-{row['problem_id']}", _published(action, row), "",
                              row["input"], authors)
                 for action in self.actions or ACTIONS
-                for row in _rows(self.path, action)[: self.items]
+                for row in entries(folder / f"{TEXTS['files'][action]}.json", keys)[: self.items]
             ]  # fmt: skip
         made = generate(
             seed=self.seed, items=self.items, actions=self.actions or tuple(ACTIONS),
@@ -84,24 +88,19 @@ class AtomWorldBenchmark:
         ]  # fmt: skip
 
     def _asked(self, asked: Asked) -> Sample:
-        apart, points = self.arm in {"tool", "file"}, asked.form is POINTS
-        wanted = DATA[asked.family]["wanted"]
-        inline = f"\n\n<cif>\n{asked.file}</cif>" if asked.file and not apart else ""
-        beside = f"\n\nThe file `{FILE}` holds it." if asked.file and apart else ""
-        how = f"Reply with {wanted}."
-        if self.arm == "file" and not points:
-            how = f"Write {wanted} to {RESULT.filename}."
-        elif self.arm in {"tool", "tool_inline"}:
-            how = (
-                "Write a function without arguments that returns the dict "
-                f'{{"answer": VALUE}}, in which VALUE is {wanted}'
-                f"{'' if points else ', as text'}."
-            )
-        prompt = f"{asked.task}{inline}{beside}\n\n{how}"
+        points = asked.form is POINTS
+        way = "direct" if points and self.arm == "file" else self.arm.partition("_")[0]
+        wanted = DATA[asked.family]["wanted"] + (", as text" * (way == "tool" and not points))
+        parts = [asked.task, TEXTS["ways"][way].format(wanted=wanted)]
+        if asked.file:
+            beside = self.arm in {"tool", "file"}
+            holds = f"The file `{FILE}` holds it." if beside else f"<cif>\n{asked.file}</cif>"
+            parts.insert(1, holds)
         return Sample(
-            self._question(asked.name, prompt, asked.task, asked.file, asked.form),
+            self._question(asked.name, "\n\n".join(parts), asked.task, asked.file, asked.form),
             environment="live", labels=asked.labels,
-            target={"rule": asked.rule, "given": asked.given}, reference=asked.right,
+            target={"rule": DATA[asked.family]["rule"], "given": asked.given},
+            reference=asked.right,
         )  # fmt: skip
 
     def _question(
@@ -134,8 +133,8 @@ def _published(action: str, row: Mapping[str, Any]) -> Item:
     told = parse(row["action_prompt"])
     try:
         before, after = read_cif(row["input"]), read_cif(row["output"])
-        literal = apply(told[0], before, told[1], "literal") if told else after
-    except (CrystalError, IndexError) as error:  # of a row that is not there
+        literal = ACTIONS[told[0]](before, told[1], "literal") if told else after
+    except (ValueError, IndexError) as error:  # of a row that is not there
         raise ReleaseError(f"{TEXTS['files'][action]} {row['problem_id']}: {error}") from error
     structure = str(row.get("mp_id", row["problem_id"]))
     return Item(action, structure, 0, before, {}, row["action_prompt"], literal, after)
@@ -180,7 +179,118 @@ def _labels(item: Item) -> dict[str, str]:
     }  # fmt: skip
 
 
-def _rows(path: str | None, action: str) -> list[dict[str, Any]]:
-    data = find(path, {"data"}, "CHECKOUT of AtomWorldBench, the authors' repository") / "data"
-    file = data / "simple" / f"{TEXTS['files'][action]}.json"
-    return entries(file, {"problem_id", "action_prompt", "input", "output"})
+#: Seconds of processor time for one verification; the matcher needs 30 for 640 sites.
+TIMEOUT = 120.0
+GRADER = "experiments.benchmarks.atomworld.grade"
+PART = "structure"
+SAME = 0.02  # Å; atoms that are nearer are in the same place
+UNREADABLE = {"OutputFormatError", "CIFParsingError", "TooLarge", "TooManySites", "TooExpensive"}
+METRICS = read_metrics(__file__)
+TOO_EXPENSIVE: Mapping[str, Any] = {"passed": False, "error": "TooExpensive"}
+
+
+@dataclass(frozen=True)
+class StructureScorer:
+    """Compares an answer with the target, or judges it by the rule that its question names.
+
+    ``target`` is the reading of the sentence that the strict rule asks for.
+    """
+
+    target: Target = "literal"
+    metrics: Sequence[Metric] = METRICS["structure"]
+    executes: bool = True
+    #: What a verification worker imports once.
+    warmup: str = "import pymatgen.analysis.structure_matcher, pymatgen.io.cif, scipy.optimize\n"
+
+    def parts(self, sample: Sample) -> Sequence[str]:  # noqa: ARG002 -- the same for all
+        """See :class:`experiments.scorers.base.Scorer`."""
+        return (PART,)
+
+    async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:
+        """See :class:`experiments.scorers.base.Scorer`."""
+        answer = await given(sample, trajectory, tools)
+        reply = trajectory.answer
+        if not isinstance(sample.question.answer, Block):
+            reply = f"<cif>{answer.value}</cif>" if isinstance(answer.value, str) else ""
+        said = await self._judged(sample.target, answer.value, reply, tools)
+        strict, published, echo = (said.get(rule) or {} for rule in ("strict", "published", "echo"))
+        error = strict["error"] or ""
+        return Score(
+            outcome=answer.outcome,
+            values={
+                "published": _flag(published),
+                "echo": _flag(echo.get("published")),
+                "strict_echo": _flag(echo.get("strict")),
+                "readable": float(error not in UNREADABLE),
+                "worst": strict.get("worst"),
+                "max_dist": published.get("max_dist"),
+                "max_dist_angstrom": published.get("max_dist_angstrom"),
+                **_of_family(sample, strict),
+            },
+            passed={PART: bool(strict["passed"])},
+            reasons={} if strict["passed"] else {PART: answer.reason or error},
+            artefacts={"error": error, "published error": published.get("error") or ""},
+            figures=self._figures(sample.target, strict.get("shown")),
+            execution=answer.execution,
+        )
+
+    async def _judged(
+        self, target: Mapping[str, Any], value: Any, reply: str, tools: Tools
+    ) -> Mapping[str, Any]:
+        """The verdicts ``strict``, ``published`` and ``echo``, where there are such.
+
+        Of an action apart: the matcher may need minutes for a right answer, and then only its
+        verdict lacks. An answer that runs into the limit by itself is not parsed again.
+        """
+        verdict = partial(grade, tools, GRADER, timeout=TIMEOUT)
+        if "rule" in target:
+            said = await verdict(target["rule"], target["given"], value, reply)
+            return said or {"strict": TOO_EXPENSIVE}
+        block = value if isinstance(value, str) else None
+        wanted, authors, before = (target[n] for n in (self.target, "published", "before"))
+        strict = await verdict("strictly", wanted, block)
+        published = strict and await verdict("as_published", authors, reply)
+        echo = await verdict("echo", wanted, authors, before)
+        return {"strict": strict or TOO_EXPENSIVE, "published": published, "echo": echo}
+
+    def _figures(self, target: Mapping[str, Any], answer: Any) -> Mapping[str, str]:
+        if "rule" not in target:
+            return pictures(before=target["before"], target=target[self.target], answer=answer)
+        given = target["given"]
+        drawn = target["rule"] in {"generated", "changed"}
+        known = pictures(before=given.get("before"), target=given.get("target"), answer=answer)
+        return known if drawn else {}
+
+
+def _of_family(sample: Sample, strict: Mapping[str, Any]) -> Mapping[str, float | None]:
+    rule = sample.target.get("rule")
+    if rule is None:
+        return {}
+    sound = rule == "generated" and "erratum" not in sample.labels
+    return {
+        "sound": float(strict["passed"]) if sound else None,
+        "error": strict.get("worst") if rule == "moved_points" else None,
+        "value": strict.get("value"),
+        "original": strict.get("original"),
+    }
+
+
+def _flag(verdict: Mapping[str, Any] | None) -> float | None:
+    return float(verdict["passed"]) if verdict else None
+
+
+def pictures(**structures: Mapping[str, Any] | None) -> dict[str, str]:
+    """Titles to SVG texts, of ``before``, ``target`` and ``answer`` as far as they are there.
+
+    Rings are around atoms that the action takes away or changes (before), that it brings or
+    changes (target), and that are not where the target has them (answer). An answer is drawn from
+    the plain data that the verification sandbox hands back: its text is never parsed here.
+    """
+    known = {title: Crystal.of(plain) for title, plain in structures.items() if plain is not None}
+    drawn = {}
+    for title, one in known.items():
+        other = known.get("before" if title == "target" else "target", one)
+        ringed = one.unlike(other, SAME) if "before" in known else []
+        fractions = one.fractions.tolist()
+        drawn[title] = structure_svg(one.lattice.tolist(), one.species, fractions, marked=ringed)
+    return drawn

@@ -1,7 +1,8 @@
 """A crystal as AtomWorld writes it: cell parameters, and rows of species and fractions.
 
 Cartesian coordinates are those of ASE: *a* along x, *b* in the xy plane. pymatgen puts *c* along z,
-which is another frame for every cell that is not orthogonal.
+which is another frame for every cell that is not orthogonal. Crystals begin as structure types
+(``prototypes.yaml``), or as files of the user's own.
 """
 
 from __future__ import annotations
@@ -9,37 +10,24 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jinja2 import Template
 from numpy.typing import NDArray
+
+from experiments.samples import data_of
 
 Array = NDArray[np.float64]
 
-REMOVED = "[VALUE_TO_BE_INSERTED]"  # in a file that is to be repaired
 DECIMALS = 6  # of a CIF, and so of what a target can be told from
 _LENGTHS = ("_cell_length_a", "_cell_length_b", "_cell_length_c")
 _ANGLES = ("_cell_angle_alpha", "_cell_angle_beta", "_cell_angle_gamma")
-_HEAD = """\
-_symmetry_space_group_name_H-M   'P 1'
-_symmetry_Int_Tables_number   1
-_chemical_formula_sum   '{formula}'
-loop_
- _symmetry_equiv_pos_site_id
- _symmetry_equiv_pos_as_xyz
-  1  'x, y, z'
-loop_
- _atom_site_type_symbol
- _atom_site_label
- _atom_site_symmetry_multiplicity
- _atom_site_fract_x
- _atom_site_fract_y
- _atom_site_fract_z
- _atom_site_occupancy"""
-
-
-class CrystalError(ValueError):
-    """A CIF text is not what the benchmark's own data look like."""
+_CIF = Template(
+    Path(__file__).with_name("structure.cif.j2").read_text("utf-8"), keep_trailing_newline=True
+)
 
 
 @dataclass(frozen=True)
@@ -49,16 +37,15 @@ class Crystal:
     ``cell`` is a, b, c in Å and alpha, beta, gamma in degrees; ``fractions`` have shape (n, 3).
     """
 
-    cell: tuple[float, float, float, float, float, float]
+    cell: tuple[float, ...]
     species: tuple[str, ...]
     fractions: Array
 
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> Crystal:
         """Of ``{cell, species, fractions}``."""
-        a, b, c, alpha, beta, gamma = map(float, plain["cell"])
         fractions = np.array(plain["fractions"], dtype=float).reshape(-1, 3)
-        return cls((a, b, c, alpha, beta, gamma), tuple(map(str, plain["species"])), fractions)
+        return cls(tuple(map(float, plain["cell"])), tuple(map(str, plain["species"])), fractions)
 
     def plain(self) -> dict[str, Any]:
         """As a target travels: JSON-able."""
@@ -86,17 +73,14 @@ class Crystal:
 
     def with_atom(self, symbol: str, position: Array) -> Crystal:
         """One more atom, in the last row."""
-        grown = Crystal(
-            self.cell, (*self.species, symbol), np.vstack([self.fractions, np.zeros(3)])
-        )
+        grown = Crystal(self.cell, (*self.species, symbol), self.fractions)
         return grown.moved(np.vstack([self.positions, position]))
 
     def rows(self, keep: Array | list[int]) -> Crystal:
         """Some of the rows, in the order given."""
         chosen = [int(row) for row in keep]
-        return Crystal(
-            self.cell, tuple(self.species[row] for row in chosen), self.fractions[chosen]
-        )
+        species = tuple(self.species[row] for row in chosen)
+        return Crystal(self.cell, species, self.fractions[chosen])
 
     def images(self, centre: int) -> tuple[Array, Array]:
         """Vectors (Å) from an atom to the nearest image of each, and their lengths."""
@@ -142,18 +126,10 @@ class Crystal:
 
     def to_cif(self, decimals: int = DECIMALS) -> str:
         """P1, with rows as listed and fractions in [0, 1)."""
-        counts = {symbol: self.species.count(symbol) for symbol in dict.fromkeys(self.species)}
-        formula = " ".join(f"{symbol}{count}" for symbol, count in counts.items())
-        tags = zip((*_LENGTHS, *_ANGLES), self.cell, strict=True)
-        lines = ["data_structure", *(f"{tag}   {value:.{decimals}f}" for tag, value in tags)]
-        lines.append(_HEAD.format(formula=formula))
-        seen: dict[str, int] = {}
-        for symbol, row in zip(self.species, wrap(self.fractions, decimals), strict=True):
-            number = seen.get(symbol, 0)
-            seen[symbol] = number + 1
-            x, y, z = (f"{value:.{decimals}f}" for value in row)
-            lines.append(f"  {symbol}  {symbol}{number}  1  {x}  {y}  {z}  1.0")
-        return "\n".join(lines) + "\n"
+        cell = zip((*_LENGTHS, *_ANGLES), self.cell, strict=True)
+        fractions, number = wrap(self.fractions, decimals), f"{{:.{decimals}f}}"
+        shown = {"cell": cell, "species": self.species, "fractions": fractions, "number": number}
+        return str(_CIF.render(shown))
 
 
 def wrap(fractions: Array, decimals: int = 12) -> Array:
@@ -168,10 +144,69 @@ def read_cif(text: str) -> Crystal:
 
     try:
         block = next(iter(CifFile.from_str(text).data.values()))
-        a, b, c, alpha, beta, gamma = (float(block[tag]) for tag in (*_LENGTHS, *_ANGLES))
+        cell = tuple(float(block[tag]) for tag in (*_LENGTHS, *_ANGLES))
         fractions = [[float(x) for x in block[f"_atom_site_fract_{axis}"]] for axis in "xyz"]
         species = re.findall(r"(?m)^[A-Z][a-z]?", "\n".join(block["_atom_site_type_symbol"]))
         sites = np.array(fractions).T.reshape(len(species), 3)
     except (KeyError, ValueError, TypeError, StopIteration) as error:
-        raise CrystalError(f"the CIF has no readable cell or sites ({error!r})") from None
-    return Crystal((a, b, c, alpha, beta, gamma), tuple(species), sites)
+        raise ValueError(f"the CIF has no readable cell or sites ({error!r})") from None
+    return Crystal(cell, tuple(species), sites)
+
+
+@dataclass(frozen=True)
+class Prototype:
+    """A structure type: a, b, c in units of the shortest bond, angles in degrees, and sites.
+
+    These are for each kind of atom its fractional coordinates.
+    """
+
+    name: str
+    cell: tuple[float, ...]
+    sites: tuple[Array, ...]
+
+    def crystal(self, symbols: tuple[str, ...], bond: float) -> Crystal:
+        """With these species, one of each kind, and a shortest bond in Å."""
+        lengths = (length * bond for length in self.cell[:3])
+        kinds = zip(symbols, self.sites, strict=True)
+        species = tuple(symbol for symbol, sites in kinds for _ in sites)
+        return Crystal((*lengths, *self.cell[3:]), species, wrap(np.vstack(self.sites)))
+
+
+def _prototypes() -> tuple[Prototype, ...]:
+    known = data_of(__file__, "prototypes")
+    centring = {name: [_point(at) for at in some] for name, some in known["centring"].items()}
+    made = []
+    for name, told in known["prototypes"].items():
+        points = centring.get(told.get("centring", ""), np.zeros((1, 3)))
+        sites = tuple(
+            np.array([at + point for point in points for at in map(_point, kind)])
+            for kind in told["sites"]
+        )
+        made.append(Prototype(name, tuple(map(float, told["cell"])), sites))
+    return tuple(made)
+
+
+def _point(at: list[Any]) -> Array:
+    return np.array([float(Fraction(str(x))) for x in at])
+
+
+PROTOTYPES = _prototypes()
+
+
+def read_structures(folder: Path) -> dict[str, Crystal]:
+    """The structures of a user's folder by file name, in P1: any format that pymatgen reads."""
+    from pymatgen.core import Structure  # noqa: PLC0415 -- slow, and only this option needs it
+
+    found = {}
+    for file in sorted(path for path in folder.expanduser().glob("*") if path.is_file()):
+        try:
+            read: Any = Structure.from_file(str(file))
+            symbols = tuple(site.specie.symbol for site in read)
+        except Exception as error:  # of any of its parsers
+            raise ValueError(f"structures={folder}: {file.name}: {error}") from error
+        cell = tuple(round(float(x), DECIMALS) for x in read.lattice.parameters)
+        fractions = wrap(np.asarray(read.frac_coords, dtype=float), DECIMALS)
+        found[file.name] = Crystal(cell, symbols, fractions)
+    if not found:
+        raise ValueError(f"structures={folder}: holds no files of structures")
+    return found

@@ -16,9 +16,8 @@ import numpy as np
 
 from agents.answer_formats import AnswerFormat, Block, Json
 from experiments.benchmarks.atomworld.actions import rotation
-from experiments.benchmarks.atomworld.crystal import Array, Crystal
+from experiments.benchmarks.atomworld.crystal import PROTOTYPES, Array, Crystal
 from experiments.benchmarks.atomworld.generate import AXES, COMMON, structure
-from experiments.benchmarks.atomworld.prototypes import PROTOTYPES
 from experiments.benchmarks.release import ReleaseError, entries
 from experiments.samples import data_of
 
@@ -57,11 +56,6 @@ class Asked:
     def form(self) -> AnswerFormat:
         """Of the answer."""
         return POINTS if self.family == "pointworld" else CIF
-
-    @property
-    def rule(self) -> str:
-        """Function of the grader."""
-        return str(DATA[self.family]["rule"])
 
 
 def ask(family: Family, seed: int, items: int) -> list[Asked]:
@@ -145,7 +139,7 @@ def corrupted(cif: str, corruption: str) -> tuple[str, str | None]:
 
 def _broken(seed: int, number: int) -> Asked:
     draw = random.Random(f"{seed}:repair:{number}")  # noqa: S311 -- no secret
-    original = structure(draw, 0)[1].to_cif()
+    original = structure(draw, 0).to_cif()
     corruption = CORRUPTIONS[number % len(CORRUPTIONS)]
     return _repair(original, *corrupted(original, corruption), corruption, f"repair-{number:03d}")
 
@@ -167,24 +161,20 @@ def _repair(original: str, broken: str, removed: str | None, about: str, name: s
 
 def _prototype(seed: int, number: int) -> Asked:
     draw = random.Random(f"{seed}:gen:{number}")  # noqa: S311 -- no secret
-    known = [one for one in PROTOTYPES if one.name not in {"corundum", "spinel"}]
-    prototype = known[number % len(known)]
+    asked = [one for one in PROTOTYPES if one.name not in {"corundum", "spinel"}]
+    prototype = asked[number % len(asked)]
     symbols = tuple(draw.sample(COMMON, len(prototype.sites)))
     made = prototype.crystal(symbols, draw.uniform(1.8, 2.9))
     a, _, c = (round(length, 6) for length in made.cell[:3])
     target = Crystal((a, a, c, *made.cell[3:]), made.species, made.fractions).plain()
-    counts = [len(kind) for kind in prototype.sites]
-    divisor = int(np.gcd.reduce(counts))
-    formula = "".join(
-        f"{symbol}{count // divisor if count > divisor else ''}"
-        for symbol, count in zip(symbols, counts, strict=True)
-    )
-    constants = f"lattice constant a: {a} angstrom" + (f"; c: {c} angstrom" if a != c else "")
-    hint = DATA["cif_gen"]["hints"].get(prototype.name)
-    constants += f"; {hint}" if hint else ""
-    task = DATA["cif_gen"]["task"].format(
-        formula=formula, prototype=prototype.name, constants=constants
-    )
+    counts = np.array([len(kind) for kind in prototype.sites])
+    shares = zip(symbols, counts // np.gcd.reduce(counts), strict=True)
+    formula = "".join(f"{symbol}{share if share > 1 else ''}" for symbol, share in shares)
+    known = DATA["cif_gen"]
+    said = (f"lattice constant a: {a} angstrom", f"c: {c} angstrom" if a != c else "",
+            known["hints"].get(prototype.name))  # fmt: skip
+    constants = "; ".join(filter(None, said))
+    task = known["task"].format(formula=formula, prototype=prototype.name, constants=constants)
     return _cif_of(f"gen-{number:03d}", task, target, {"kind": prototype.name})
 
 
@@ -194,14 +184,11 @@ def _cif_of(name: str, task: str, target: Any, labels: Mapping[str, str]) -> Ask
 
 
 def _published_generation(number: int, row: Mapping[str, Any]) -> Asked:
-    vectors = np.array(row["target"]["lattice"], dtype=float)
-    lengths = np.linalg.norm(vectors, axis=1)
-    unit = vectors / lengths[:, None]
-    angles = np.degrees(np.arccos([unit[1] @ unit[2], unit[0] @ unit[2], unit[0] @ unit[1]]))
-    target = {
-        "cell": [*lengths.tolist(), *angles.tolist()],
-        "species": row["target"]["species"], "fractions": row["target"]["frac"],
-    }  # fmt: skip
+    from pymatgen.core import Lattice  # noqa: PLC0415 -- slow, and only published files need it
+
+    plain = row["target"]
+    cell = list(map(float, Lattice(plain["lattice"]).parameters))
+    target = {"cell": cell, "species": plain["species"], "fractions": plain["frac"]}
     labels = {"kind": str(row["prototype"])}
     erratum = DATA["cif_gen"]["errata"].get(f"{row['formula']} {row['prototype']}")
     labels |= {"erratum": erratum} if erratum else {}

@@ -15,10 +15,22 @@ from typing import Any
 
 import numpy as np
 
-from experiments.benchmarks.atomworld.actions import ACTIONS, LAYER, apply, rotation
-from experiments.benchmarks.atomworld.crystal import DECIMALS, Crystal, wrap
-from experiments.benchmarks.atomworld.prototypes import PROTOTYPES, read_structures
-from experiments.benchmarks.atomworld.wording import Wording, sentence
+from experiments.benchmarks.atomworld.actions import (
+    ACTIONS,
+    LAYER,
+    Wording,
+    change,
+    rotation,
+    sentence,
+    super_cell,
+)
+from experiments.benchmarks.atomworld.crystal import (
+    DECIMALS,
+    PROTOTYPES,
+    Crystal,
+    read_structures,
+    wrap,
+)
 
 COMMON = re.findall(
     "[A-Z][a-z]?",
@@ -61,23 +73,19 @@ def generate(
     for number in range(items):
         for attempt in range(1 if own else STRUCTURES):
             draw = random.Random(f"{seed}:structure:{number}:{attempt}")  # noqa: S311 -- no secret
-            name, crystal = (
-                own[number % len(own)]
-                if own
-                else structure(draw, sizes[number % len(sizes)] if sizes else 0)
-            )
+            name, size = f"s{number}", sizes[number % len(sizes)] if sizes else 0
+            name, crystal = own[number % len(own)] if own else (name, structure(draw, size))
             found = []
             for action in ACTIONS:  # of all: which are asked for does not change the structure
                 draw = random.Random(f"{seed}:{action}:{number}:{wording}")  # noqa: S311
                 given = _possible(draw, action, crystal, unambiguous=unambiguous)
                 if given is None:
                     continue
-                told = {key: value for key, value in given.items() if key != "ratio"}
                 found.append(
-                    Item(action, name if own else f"s{number}", number, crystal, given,
+                    Item(action, name, number, crystal, given,
                          sentence(draw, action, given, wording),
-                         apply(action, crystal, told, "literal"),
-                         apply(action, crystal, given, "published"))
+                         ACTIONS[action](crystal, given, "literal"),
+                         ACTIONS[action](crystal, given, "published"))
                 )  # fmt: skip
             if len(found) == len(ACTIONS):
                 break
@@ -87,7 +95,7 @@ def generate(
     return made
 
 
-def structure(draw: random.Random, size: int) -> tuple[str, Crystal]:
+def structure(draw: random.Random, size: int) -> Crystal:
     """A strained prototype with noise on its sites, of at least ``size`` atoms."""
     prototype = draw.choice(PROTOTYPES)
     symbols = tuple(draw.sample(COMMON[1:], len(prototype.sites)))
@@ -96,21 +104,20 @@ def structure(draw: random.Random, size: int) -> tuple[str, Crystal]:
     while len(crystal.species) < max(4, size):
         shortest = 2 - int(np.argmin(np.round(crystal.cell[2::-1], 6)))  # of equals the last
         counts = [2 if axis == shortest else 1 for axis in range(3)]
-        crystal = apply("super_cell", crystal, {"counts": counts}, "literal")
+        crystal = super_cell(crystal, {"counts": counts}, "literal")
     if len(set(crystal.species)) == 1:
         given = {"index": draw.randrange(len(crystal.species)), "symbol": COMMON[0]}
-        crystal = apply("change", crystal, given, "literal")
+        crystal = change(crystal, given, "literal")
     lengths = [length * (1 + draw.uniform(-0.03, 0.03)) for length in crystal.cell[:3]]
     skewed = draw.random() < 0.5
     angles = [angle + (draw.uniform(-12, 12) if skewed else 0.0) for angle in crystal.cell[3:]]
-    a, b, c, alpha, beta, gamma = (round(value, DECIMALS) for value in (*lengths, *angles))
-    strained = Crystal((a, b, c, alpha, beta, gamma), crystal.species, crystal.fractions)
+    cell = tuple(round(value, DECIMALS) for value in (*lengths, *angles))
+    strained = Crystal(cell, crystal.species, crystal.fractions)
     while True:
         noise = np.array([[draw.gauss(0, 0.03 / 3**0.5) for _ in "xyz"] for _ in crystal.species])
         moved = strained.moved(strained.positions + noise)
         if cuts(moved):
-            rounded = wrap(moved.fractions, DECIMALS)
-            return prototype.name, Crystal(moved.cell, moved.species, rounded)
+            return Crystal(moved.cell, moved.species, wrap(moved.fractions, DECIMALS))
 
 
 def cuts(crystal: Crystal) -> list[int]:
@@ -191,16 +198,11 @@ def _parameters(draw: random.Random, action: str, crystal: Crystal) -> dict[str,
         return None
     if action == "rotate_around":
         return _rotation(draw, crystal, index)
-    return _pair(draw, action, crystal, index, draw.choice(others))
-
-
-def _pair(
-    draw: random.Random, action: str, crystal: Crystal, one: int, two: int
-) -> dict[str, Any] | None:
-    length = float(np.linalg.norm(crystal.positions[two] - crystal.positions[one]))
-    pair = {"index1": one, "index2": two}
+    other = draw.choice(others)
+    length = float(np.linalg.norm(crystal.positions[other] - crystal.positions[index]))
+    pair = {"index1": index, "index2": other}
     if action == "swap":
-        return pair if crystal.species[one] != crystal.species[two] else None
+        return pair if crystal.species[index] != crystal.species[other] else None
     if action == "move_towards":
         return {**pair, "distance": round(draw.uniform(0.1, min(3.0, 0.9 * length)), 4)}
     ratio = draw.uniform(0.1, 0.9)

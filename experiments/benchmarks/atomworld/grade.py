@@ -17,8 +17,7 @@ from pymatgen.core import Lattice, Structure
 from pymatgen.io.cif import CifParser
 from scipy.optimize import linear_sum_assignment
 
-from experiments.benchmarks.atomworld.crystal import REMOVED
-
+REMOVED = "[VALUE_TO_BE_INSERTED]"  # in a file that is to be repaired
 MAX_SITES = 5000  # rows times symmetry operations
 MOST_OPERATIONS = 192  # of a space group in its conventional cell
 MAX_LENGTH = 1e4  # Å, of a cell vector
@@ -36,11 +35,11 @@ class WrongError(Exception):
 
 def published_block(reply: str) -> str:
     """The text between the last ``<cif>`` and the last ``</cif>`` after it."""
-    start = reply.rfind("<cif>")
-    end = reply.rfind("</cif>")
-    if start < 0 or end < start:
+    _, tag, rest = reply.rpartition("<cif>")
+    block, end, _ = rest.rpartition("</cif>")
+    if not tag or not end:
         raise WrongError("OutputFormatError")
-    return reply[start + len("<cif>") : end].strip()
+    return block.strip()
 
 
 @lru_cache(maxsize=4)
@@ -84,10 +83,8 @@ def operations(text: str) -> int:
     listed = sum(line.count(",") // 2 for line in lines)
     if listed:
         return listed
-    named = re.findall(
-        r"^_(?:symmetry|space_group)\w*(?:H-M|Hall|IT_number|Int_Tables)\S*[ \t]+(\S[^\n]{0,40})",
-        text, re.MULTILINE | re.IGNORECASE,
-    )  # fmt: skip
+    group = r"(?im)^_(?:symmetry|space_group)\w*(?:H-M|Hall|IT_number|Int_Tables)\S*[ \t]+"
+    named = re.findall(group + r"(\S[^\n]{0,40})", text)
     plain = {re.sub(r"[\s'\"_]", "", name).upper() for name in named}
     return 1 if plain <= {"P1", "1", "?", "."} else MOST_OPERATIONS
 
@@ -151,13 +148,13 @@ def target_structure(plain: dict[str, Any]) -> Structure:
 
 
 def strictly(wanted: dict[str, Any], block: str | None) -> dict[str, Any]:
-    """Judge one CIF (``None``: no answer) by the strict rule; ``shown`` is it as data."""
+    """Judge one CIF (``None``: no answer) by the strict rule."""
     target = target_structure(wanted)
     return pictured(block, lambda text: strict(target, structure(text)))
 
 
 def pictured(block: str | None, rule: Any) -> dict[str, Any]:
-    """What a rule says of an answer, with its structure as data."""
+    """What a rule says of an answer; ``shown`` is its structure as data."""
     return {**judged(block, rule), "shown": None if block is None else shown(block)}
 
 
@@ -216,6 +213,7 @@ def moved_points(given: dict[str, Any], value: Any, _reply: str) -> dict[str, An
 
 def _points(value: Any, count: int) -> Any:
     """Shape (count, 3), finite."""
+    value = value.tolist() if isinstance(value, np.ndarray) else value
     rows = value if isinstance(value, list) and len(value) == count else []
     plain = all(
         isinstance(row, list) and len(row) == 3 and all(type(x) in {int, float} for x in row)
@@ -233,16 +231,13 @@ def repaired(given: dict[str, Any], block: str | None, reply: str) -> dict[str, 
     def filled(text: str) -> Structure:
         return structure(text.replace(REMOVED, given["removed"] or "", 9))
 
-    def by_authors(text: str) -> dict[str, Any]:
-        return published(original, filled(text))
-
-    def by_us(text: str) -> dict[str, Any]:
-        return strict(original, filled(text))
-
     return {
-        "strict": pictured(block, by_us),
-        "published": judged(reply, lambda said: by_authors(published_block(said))),
-        "echo": {"strict": judged(broken, by_us), "published": judged(broken, by_authors)},
+        "strict": pictured(block, lambda text: strict(original, filled(text))),
+        "published": judged(reply, lambda said: published(original, filled(published_block(said)))),
+        "echo": {
+            "strict": judged(broken, lambda text: strict(original, filled(text))),
+            "published": judged(broken, lambda text: published(original, filled(text))),
+        },
     }
 
 
@@ -300,8 +295,7 @@ def check_calculable(found: Structure, before: Structure) -> None:
     # A flat cell has neighbours without end.
     if heights.min() < CONTACT or len(found.get_neighbor_list(CONTACT)[0]):
         raise WrongError("AtomsTooClose")
-    same = judged("", lambda _: strict(before, found))
-    if same["passed"]:
+    if judged("", lambda _: strict(before, found))["passed"]:
         raise WrongError("StructureSame")
 
 
@@ -314,17 +308,15 @@ def bulk_modulus(found: Structure) -> float | None:
     symbols = [site.specie.symbol for site in found]
     if not set(symbols) <= CALCULABLE:
         raise WrongError("UnsupportedElement")
-    atoms = Atoms(symbols, positions=found.cart_coords, cell=found.lattice.matrix, pbc=True)
-    cell = atoms.cell.array.copy()
+    cell, at = found.lattice.matrix, found.frac_coords
+    atoms = Atoms(symbols, scaled_positions=at, cell=cell, pbc=True, calculator=EMT())
+    scales = np.linspace(0.96, 1.04, 9)
     for _ in range(8):  # until the minimum lies within
-        scales = np.linspace(0.96, 1.04, 9)
         volumes, energies = [], []
         for scale in scales:
-            strained = atoms.copy()
-            strained.set_cell(cell * scale, scale_atoms=True)
-            strained.calc = EMT()
-            volumes.append(strained.get_volume())
-            energies.append(strained.get_potential_energy())
+            atoms.set_cell(cell * scale, scale_atoms=True)
+            volumes.append(atoms.get_volume())
+            energies.append(atoms.get_potential_energy())
         lowest = int(np.argmin(energies))
         if 2 <= lowest <= 6:
             try:
@@ -333,5 +325,5 @@ def bulk_modulus(found: Structure) -> float | None:
                 return None
             gpa = float(modulus) * 160.2176634  # of eV/Å^3
             return gpa if 0.0 < gpa < 2000.0 else None
-        cell *= scales[lowest]
+        cell = cell * scales[lowest]
     return None

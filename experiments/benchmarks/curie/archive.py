@@ -1,34 +1,65 @@
-"""The published archive: papers and their gold, from a checkout, its ``data.zip`` or a folder.
+"""The ten tasks, and the published archive: papers and their gold.
 
-The records are the authors'; what each task's gold is among them is decided here. The samples that
-are shipped have the same layout, so that both go the same way.
+An archive is a checkout, the ``data.zip`` in it or a folder; the samples that are shipped have its
+layout. The records are the authors'; what each task's gold is among them is decided here.
 """
 
 from __future__ import annotations
 
 import ast
 import json
-import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from agents.base import Image
 from experiments.benchmarks.curie.marks import sides
-from experiments.benchmarks.curie.tasks import Task, Variant
 from experiments.benchmarks.release import Folder, ReleaseError, content, find, listed, picture
+from experiments.samples import data_of
 
+#: How an answer is read: JSON, code, a FASTA sequence, a box in degrees, or text as it is.
+Form = Literal["json", "code", "fasta", "box", "text"]
+#: Variants of MPV.
+Variant = Literal["all", "non_trivial", "specific"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One of the ten tasks; ``tasks.yaml`` has them, and says what each key means."""
+
+    name: str
+    domain: str
+    prompt_file: str
+    form: Form
+    ask: str
+    key: str = ""
+    classes: str = ""
+    listed: bool = False
+    eval_file: str = ""
+
+
+_DATA: Mapping[str, Any] = data_of(__file__, "tasks")
+
+
+def tasks(variant: Variant = "all") -> tuple[Task, ...]:
+    """The ten tasks, with property values in a variant."""
+    found, more = tuple(Task(**entry) for entry in _DATA["tasks"]), _DATA["variants"][variant]
+    return tuple(
+        replace(task, ask=task.ask + more["ask"], prompt_file=task.prompt_file + more["file"])
+        if task.name == "mpv" else task for task in found
+    )  # fmt: skip
+
+
+TASKS = tasks()
+NAMES = tuple(task.name for task in TASKS)
 SAMPLES = Path(__file__).with_name("samples")
 #: Keys that say where a record comes from.
 _ORIGIN = {"record_id", "arxiv_id", "paper_id"}
 _MPV_EXTRA = _ORIGIN | {"synonyms", "index", "trivia"}
 _DOMAINS = {"dft", "pdb", "mpve", "biogr", "geo"}
-_OTHER_NAMES = {"qecc_65": ("qecc_85",)}
-_SPECIFIC = ("bandgap", "band gap", "band-gap", "gap energy", "energy gap", "refractive_index",
-             "refractive index", "index of refraction", "n-value", "n value")  # fmt: skip
-_CLASSES = {"dft_s": "StructureMetadata", "dft_p": "DFTParameters"}
+_OTHER_NAMES = {"qecc_65": "qecc_85"}
 #: A call in the source of a program; programs are no valid Python in places, so no syntax tree.
 _CALL = re.compile(
     r"""(\w+)\s*\.\s*parse_raw\(\s*[rRuU]*('''|\"\"\"|'|")(.*?)\2\s*,?\s*\)""", re.DOTALL
@@ -41,14 +72,14 @@ class Paper:
 
     id: str
     domain: str
-    text: str = field(repr=False)
-    record: Any = field(repr=False)
+    text: str
+    record: Any
     image: Image | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     missing: str | None = None
 
 
-def gold(task: Task, record: Any, variant: Variant = "all") -> Any:
+def gold_of(task: Task, record: Any, variant: Variant = "all") -> Any:
     """What is right for a task; ``None`` where the record holds nothing for it."""
     if task.name == "mpv":
         listed = record if isinstance(record, list) else []
@@ -56,13 +87,11 @@ def gold(task: Task, record: Any, variant: Variant = "all") -> Any:
         return [{k: v for k, v in e.items() if k not in _MPV_EXTRA} for e in entries] or None
     if not isinstance(record, Mapping):
         return record or None
-    if task.name in _CLASSES:
-        return parsed(str(record.get("no_header_code", "")), _CLASSES[task.name]) or None
-    if task.name == "dft_c":
-        return record.get("no_header_code") or None
-    if task.name == "pdb":
-        return record.get("sequence") or None
-    if task.name == "biogr":
+    if task.classes:
+        return parsed(str(record.get(task.key, "")), task.classes) or None
+    if task.key:
+        return record.get(task.key) or None
+    if task.form == "box":
         box = sides(record)
         return None if box is None else dict(zip("WSEN", box, strict=True))
     kept = without_origin(record)
@@ -93,21 +122,21 @@ def parsed(code: str, name: str) -> list[dict[str, Any]]:
 def _known(entry: dict[str, Any]) -> dict[str, Any]:
     """What an entry says, at any depth."""
     told = {k: _known(v) if isinstance(v, dict) else v for k, v in entry.items()}
-    return {k: v for k, v in told.items() if not (_nan(v) or v == {})}
+    return {k: v for k, v in told.items() if v not in (None, "NaN", {})}
 
 
 def _entry(quote: str, text: str) -> dict[str, Any]:
     for reading in (str, lambda text: str(ast.literal_eval(f"{quote}{text}{quote}"))):
         try:
-            value = json.loads(reading(text), strict=False)
+            value = json.loads(reading(text), strict=False, parse_constant=lambda _: None)
         except (ValueError, SyntaxError, RecursionError):
             continue
         return value if isinstance(value, dict) else {}
     return {}
 
 
-def read_archive(path: str | Path | None, domains: set[str]) -> Iterator[Paper]:
-    """All papers of some domains, in the order of their names.
+def read_archive(path: str | Path | None, domain: str) -> Iterator[Paper]:
+    """All papers of a domain, in the order of their names.
 
     A record that cannot be read is there with the reason; the others are not touched by it.
     """
@@ -115,14 +144,13 @@ def read_archive(path: str | Path | None, domains: set[str]) -> Iterator[Paper]:
     data = find(zipped if zipped.is_file() else path, _DOMAINS, "CHECKOUT (or the data.zip in it)")
     levels = data / "difficulty_levels.json"
     difficulty = content(levels) if levels.exists() else {}
-    for domain in sorted(domains):
-        names = [name for name in (domain, *_OTHER_NAMES.get(domain, ())) if (data / name).exists()]
-        if not names:
-            raise ReleaseError(f"{data} has no folder {domain}; path= must name CURIE's data")
-        known = difficulty.get(names[0], difficulty.get(domain, {}))
-        for truth in listed(data / names[0] / "ground_truth"):
-            if truth.name.endswith(".json"):
-                yield _paper(domain, data / names[0], truth, known)
+    names = [name for name in (domain, _OTHER_NAMES.get(domain, domain)) if (data / name).exists()]
+    if not names:
+        raise ReleaseError(f"{data} has no folder {domain}; path= must name CURIE's data")
+    known = difficulty.get(names[0], difficulty.get(domain, {}))
+    for truth in listed(data / names[0] / "ground_truth"):
+        if truth.name.endswith(".json"):
+            yield _paper(domain, data / names[0], truth, known)
 
 
 def _paper(domain: str, folder: Folder, truth: Folder, known: Mapping[str, str]) -> Paper:
@@ -131,10 +159,10 @@ def _paper(domain: str, folder: Folder, truth: Folder, known: Mapping[str, str])
     try:
         record = content(truth)
         text = str(content(folder / "inputs" / truth.name)["text"])
-    except (ReleaseError, KeyError, TypeError) as error:
-        missing = (
-            f"{error}" if isinstance(error, ReleaseError) else f"{name}: its input has no text"
-        )
+    except ReleaseError as error:
+        missing = str(error)
+    except (KeyError, TypeError):
+        missing = f"{name}: its input has no text"
     image = folder / "inputs" / f"{name}.png"
     shown = picture(image) if domain == "biogr" and image.exists() else None
     level = str(known.get(name, "")).lower()
@@ -151,9 +179,5 @@ def published_prompt(path: str | None, name: str) -> str | None:
 def _wanted(entry: Mapping[str, Any], variant: Variant) -> bool:
     if variant == "specific":
         name = str(entry.get("property_name", "")).lower()
-        return any(spelling in name for spelling in _SPECIFIC)
+        return any(spelling in name for spelling in _DATA["specific"])
     return variant == "all" or not entry.get("trivia")
-
-
-def _nan(value: object) -> bool:
-    return value is None or value == "NaN" or (isinstance(value, float) and math.isnan(value))

@@ -1,40 +1,44 @@
-"""The benchmark ``curie``: a few samples, or the authors' archive."""
+"""The benchmark ``curie``: a few samples, or the authors' archive; each task by its own metrics."""
 
 from __future__ import annotations
 
+import contextlib
+import json
+import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, Literal
 
 import yaml
 
 from agents.answer_formats import CODE, Text
-from agents.base import Document, Question
-from experiments.benchmarks.curie import grade
+from agents.base import Document, Question, Trajectory
+from agents.models import FAULTS
+from experiments.benchmarks.curie import marks
 from experiments.benchmarks.curie.archive import (
+    NAMES,
     SAMPLES,
     Paper,
-    gold,
-    published_prompt,
-    read_archive,
-    without_origin,
-)
-from experiments.benchmarks.curie.scorer import CurieScorer, Overall
-from experiments.benchmarks.curie.tasks import (
-    NAMES,
-    PAPER,
-    PICTURE,
-    PROMPTS,
-    TASKS,
     Task,
     Variant,
-    own_prompt,
-    prompt_file,
+    gold_of,
+    published_prompt,
+    read_archive,
+    tasks,
+    without_origin,
 )
+from experiments.benchmarks.curie.marks import PROMPTS
 from experiments.benchmarks.release import ReleaseError
 from experiments.samples import Sample, kept
+from experiments.scorers.base import Metric, Score, Tools, read_metrics
+from experiments.scorers.beside import MAX_LINES, beside
+from experiments.scorers.grading import given, grade
+from experiments.scorers.judge import Judge
 
 Source = Literal["samples", "published"]
+PAPER, PICTURE = "paper.txt", "map.png"
 Arm = Literal["direct", "retrieval", "tool"]
 Prompts = Literal["own", "published"]
 
@@ -68,22 +72,15 @@ class CurieBenchmark:
 
     def load(self) -> list[Sample]:
         """All questions, paper by paper over the tasks, so that a limit covers every task."""
-        wanted = [task for task in TASKS if not self.tasks or task.name in self.tasks]
+        wanted = [task for task in tasks(self.mpv) if not self.tasks or task.name in self.tasks]
         path = SAMPLES if self.source == "samples" else self.path
-        queues = {
-            domain: list(read_archive(path, {domain}))
-            for domain in dict.fromkeys(task.domain for task in wanted)
-        }
-        rounds = range(max(map(len, queues.values()), default=0))
-        return [
-            self._sample(task, queues[task.domain][number])
-            for number in rounds
-            for task in wanted
-            if number < len(queues[task.domain])
-        ]
+        papers = {domain: list(read_archive(path, domain))
+                  for domain in dict.fromkeys(task.domain for task in wanted)}  # fmt: skip
+        queues = [[(task, paper) for paper in papers[task.domain]] for task in wanted]
+        return [self._sample(*pair) for pairs in zip_longest(*queues) for pair in pairs if pair]
 
     def _sample(self, task: Task, paper: Paper) -> Sample:
-        right = gold(task, paper.record, self.mpv)
+        right = gold_of(task, paper.record, self.mpv)
         clean = _reference(task, right)
         return Sample(
             self._question(task, paper),
@@ -91,8 +88,7 @@ class CurieBenchmark:
             labels={"task": task.name, **paper.labels},
             target={
                 "task": task.name, "form": task.form, "listed": task.listed, "gold": right,
-                "clean": clean, "record": without_origin(paper.record),
-                "ask": own_prompt(task, self.mpv),
+                "clean": clean, "record": without_origin(paper.record), "ask": task.ask,
                 "eval": published_prompt(self.path, task.eval_file) if task.eval_file else None,
             },
             cluster=f"{paper.domain}/{paper.id}",
@@ -102,32 +98,25 @@ class CurieBenchmark:
         )  # fmt: skip
 
     def _question(self, task: Task, paper: Paper) -> Question:
-        name, ask = f"{task.name}-{paper.id}", own_prompt(task, self.mpv)
-        pictures = (paper.image,) if paper.image else ()
-        text = Document(PAPER, paper.text)
+        prompt, files, text = task.ask, {}, Document(PAPER, paper.text)
+        shown = (text,) if self.arm == "direct" or (self.arm != "tool" and paper.image) else ()
         if self.arm == "tool":
-            files = {PAPER: str(kept("curie", paper.text.encode(), ".txt"))}
+            files[PAPER] = str(kept("curie", paper.text.encode(), ".txt"))
             if paper.image:
                 files[PICTURE] = str(kept("curie", paper.image.data, ".png"))
             what = "the paper" if not paper.image else f"the caption of the map in `{PICTURE}`"
-            prompt = PROMPTS["tool"].format(file=PAPER, what=what, ask=ask)
-            return Question(
-                name, prompt, {"answer": "str"}, files, search=ask, answer=CODE,
-                attachments=pictures, searched=text,
-            )  # fmt: skip
-        if self.prompts == "published":
-            file = prompt_file(task, self.mpv)
+            prompt = PROMPTS["tool"].format(file=PAPER, what=what, ask=task.ask)
+        elif self.prompts == "published":
+            file, shown = task.prompt_file, ()
             authors = published_prompt(self.path, file)
             if authors is None:
                 raise ReleaseError(f"prompts=published: no {file}.txt below path={self.path}")
             prompt = authors.replace("{{text}}", paper.text)
-            return Question(
-                name, prompt, search=ask, answer=Text(), attachments=pictures, searched=text
-            )
-        shown = (text,) if self.arm == "direct" or paper.image else ()
         return Question(
-            name, ask, search=ask, answer=Text(), attachments=(*shown, *pictures), searched=text
-        )
+            f"{task.name}-{paper.id}", prompt, {"answer": "str"} if files else {}, files,
+            search=task.ask, answer=CODE if files else Text(),
+            attachments=(*shown, *filter(None, [paper.image])), searched=text,
+        )  # fmt: skip
 
 
 def _reference(task: Task, right: Any) -> str:
@@ -136,4 +125,222 @@ def _reference(task: Task, right: Any) -> str:
         return right or ""
     if task.form == "text" and isinstance(right, Mapping):
         return str(yaml.safe_dump(dict(right), sort_keys=False, allow_unicode=True))
-    return grade.compact(right)
+    return json.dumps(right, ensure_ascii=False)
+
+
+Overall = Literal["table", "figure"]
+Values = dict[str, float | None]
+
+GRADER = "experiments.benchmarks.curie.grade"
+#: Seconds of processor time for one verification; ROUGE compares long texts token by token.
+TIMEOUT = 120.0
+PART = "answer"
+#: A score that counts as all right: metrics are ratios of floats.
+PERFECT = 1 - 1e-9
+#: What a judge sees of an answer that is none.
+NOTHING = "(no answer)"
+MAX_SHOWN = 20_000  # characters of gold and answer that a report shows
+RESIDUES = 60  # of a row of aligned sequences
+_METRIC = {"box": "iou", "fasta": "identity"}
+_WRONG = {"context": "context", "length": "cut"}
+_CODES = {
+    "context": FAULTS["context"], "cut": FAULTS["length"], "empty": "the answer is empty",
+    "too_long": "the answer is many times longer than what was asked for",
+    "too_expensive": "the answer could not be compared within the time limit",
+    "unreadable": "the answer is not in the form asked for",
+    "no_answer": "there is no answer",
+}  # fmt: skip
+
+
+METRICS = read_metrics(__file__)["all"]
+
+
+@dataclass(frozen=True)
+class CurieScorer:
+    """Judges an answer to one of the ten tasks; ``overall`` as in the benchmark."""
+
+    overall: Overall = "table"
+    metrics: Sequence[Metric] = METRICS
+    executes: bool = True
+    #: What a verification worker imports once.
+    warmup: str = "import json5, rouge_score.rouge_scorer, Bio.Align\n"
+
+    def parts(self, sample: Sample) -> Sequence[str]:  # noqa: ARG002 -- the same for all
+        """See :class:`experiments.scorers.base.Scorer`."""
+        return (PART,)
+
+    async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:
+        """See :class:`experiments.scorers.base.Scorer`."""
+        answer = await given(sample, trajectory, tools)
+        target = sample.target
+        text = as_text(answer.value)
+        wrong = _WRONG.get(last_fault(trajectory)) or (None if text.strip() else "no_answer")
+        if wrong is not None:
+            text = ""
+        said = await _compared(tools, target, text)
+        unreadable = "unreadable" if said.get("status") == "error" else None
+        wrong = wrong or said.get("error") or unreadable
+        values, missed = _measured(target, said), ""
+        shown = _shown(target, said, text)
+        if target["listed"]:
+            similar, missed, table = await _similar(tools.judge, sample, said.get("value"))
+            values |= similar
+            shown["gold and answer"] = table
+        if target["form"] in {"json", "code", "text"}:
+            values |= await _judged(tools.judge, sample, text)
+        name = _METRIC.get(target["form"], "rouge")
+        if self.overall == "figure" and target["listed"]:
+            name = "llmsim"
+        headline = values[name]
+        values |= {
+            "overall": headline, "published": values[f"{name}_published"],
+            "readable": float(wrong is None),
+            "context": float(wrong == "context"), "cut": float(wrong == "cut"),
+        }  # fmt: skip
+        passed = None if headline is None else {PART: headline >= PERFECT}  # None: unknown
+        reason = answer.reason or _CODES.get(wrong or "", f"scored {headline or 0.0:.3f}")
+        return Score(
+            outcome=answer.outcome,
+            values=values,
+            passed=passed,
+            reasons={part: reason for part, right in (passed or {}).items() if not right},
+            artefacts={"wrong_type": wrong or "", "wrong_fields": missed},
+            figures=shown,
+            execution=answer.execution,
+        )
+
+
+def as_text(value: Any) -> str:
+    """An answer as text: from a reply, or whatever code has returned."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError):
+        return ""
+
+
+def last_fault(trajectory: Trajectory) -> str:
+    """What was wrong with the last reply, also where something could be read from it."""
+    replies = [step.detail for step in trajectory.steps if step.kind == "model"]
+    return str(trajectory.fault or (replies[-1].get("fault") if replies else "") or "")
+
+
+async def _compared(tools: Tools, target: Mapping[str, Any], text: str) -> Mapping[str, Any]:
+    """What the grader in the sandbox says of an answer."""
+    if not text:
+        return {"error": "no_answer", "status": "error"}
+    if target["form"] == "fasta":
+        rule: tuple[Any, ...] = ("judge_sequence", target["gold"], text)
+    else:
+        rule = ("judge", text, target["form"], target["clean"], target["record"], target["task"])
+    said = await grade(tools, GRADER, *rule, timeout=TIMEOUT)
+    return {"error": "too_expensive", "status": "error"} if said is None else dict(said)
+
+
+def _measured(target: Mapping[str, Any], said: Mapping[str, Any]) -> Values:
+    """The metrics that need no judge and no execution."""
+    if target["form"] != "box":
+        name = _METRIC.get(target["form"], "rouge")
+        return {key: said.get(key, 0.0) for key in (name, f"{name}_published")}
+    right, found = marks.read_box(target["gold"]), marks.read_box(said.get("value"))
+    assert right is not None  # a paper without a box is unavailable
+    return {
+        "iou": marks.iou(right, found) if found else 0.0,
+        "iou_published": marks.published_iou(target["gold"], said.get("value")),
+        "world": marks.iou(right, marks.WORLD),
+        "box_offset": marks.offset(right, found) if found else None,
+        "box_size": found.area / right.area if found and right.area else None,
+    }
+
+
+def _shown(target: Mapping[str, Any], said: Mapping[str, Any], text: str) -> dict[str, str]:
+    """Gold beside answer: aligned sequences with their identities between them, or texts."""
+    if said.get("rows"):
+        gold, found = said["rows"]
+        same = "".join("|" if a == b else "." for a, b in zip(gold, found, strict=True))
+        pieces = [["\n".join(line[start : start + RESIDUES] for line in (gold, same, found))]
+                  for start in range(0, len(gold), RESIDUES)]  # fmt: skip
+        heads, unknown = ("gold above, answer below",), [None] * len(pieces)
+        return {"alignment": beside(heads, pieces, unknown, (RESIDUES,))}
+    one, two = (_laid_out(value) for value in (target["clean"], said.get("value") or text))
+    ends = range(0, max(len(one), len(two)), MAX_LINES)
+    rows = [["\n".join(lines[n : n + MAX_LINES]) for lines in (one, two)] for n in ends]
+    return {"gold and answer": beside(("gold", "answer"), rows, [None] * len(rows), (58, 58))}
+
+
+def _laid_out(value: Any) -> list[str]:
+    """Lines of a text, or of JSON."""
+    with contextlib.suppress(ValueError):
+        value = json.loads(value) if isinstance(value, str) else value
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
+    return [part for line in text[:MAX_SHOWN].splitlines() for part in textwrap.wrap(line, 58)]
+
+
+async def _similar(judge: Judge | None, sample: Sample, value: Any) -> tuple[Values, str, str]:
+    """LLMSim of a list, which fields of its entries are wrong, and a table of the pairs.
+
+    Unknown without a judge, but zero for an answer without entries.
+    """
+    target, golds, found = sample.target, sample.target["gold"], marks.entries(value)
+    names = ("llmsim", "llmsim_precision", "llmsim_recall", "llmsim_published", "llmsim_matched",
+             "llmsim_entries")  # fmt: skip
+    if not found or judge is None:
+        values: Values = dict.fromkeys(names, None if found else 0.0)
+        values["llmsim_entries"] = None if found else float(len(golds))
+        return values, "", _pairs(golds, found, [], known=not found)
+    core, name = target["task"] == "mpv", sample.question.id
+    pairs = await marks.judged(judge, golds, found, core=core, sample=name)
+    matched = marks.one_to_one(pairs, len(golds), len(found))
+    ours = marks.similarity(len(matched), len(golds), len(found))
+    first = marks.first_named(pairs)
+    if target["eval"]:
+        first = await marks.judged_by_authors(judge, target["eval"], golds, found, sample=name)
+    doubled = target["task"] == "dft_s"
+    theirs = marks.published(first, len(golds), len(found), doubled=doubled)
+    total = len(golds) + len(found)
+    known = (ours.f1, ours.precision, ours.recall, theirs.f1, 2.0 * len(matched), float(total))
+    for kind, number in zip(names[:4], known, strict=False):
+        judge.follows(kind, json.dumps(found, default=str), number)
+    missed = Counter(key for pair in matched for key, agrees in pair.fields.items() if not agrees)
+    wrong = ", ".join(f"{key} {count}" for key, count in missed.most_common())
+    return dict(zip(names, known, strict=True)), wrong, _pairs(golds, found, matched, known=True)
+
+
+def _pairs(
+    golds: Sequence[Any], found: Sequence[Any], matched: Sequence[marks.Pair], *, known: bool
+) -> str:
+    """Every gold entry beside the one that was taken for it, then what nothing was taken for."""
+    taken = {pair.gold: pair for pair in matched}
+    rows, right = [], []
+    for number, gold in enumerate(golds):
+        pair = taken.get(number)
+        off = [key for key, agrees in pair.fields.items() if not agrees] if pair else []
+        rows.append((_brief(gold), _brief(found[pair.found]) if pair else "", ", ".join(off)))
+        right.append(pair is not None if known else None)
+    left = [entry for n, entry in enumerate(found) if n not in {p.found for p in matched}]
+    rows += [("", _brief(entry), "") for entry in left]
+    right += [False if known else None for _ in left]
+    return beside(("gold", "answer", "fields that differ"), rows, right, (54, 54, 18))
+
+
+def _brief(entry: Any) -> str:
+    return json.dumps(entry, ensure_ascii=False, default=str)[:MAX_SHOWN]
+
+
+async def _judged(judge: Judge | None, sample: Sample, text: str) -> Values:
+    """LMScore; an answer that is none is bad, whatever a judge says."""
+    if judge is None:
+        return {}
+    target = sample.target
+    ask = PROMPTS["lmscore"].format(task=target["ask"], gold=target["clean"])
+    name = f"{sample.question.id}:lmscore"
+    reply = await judge.ask(ask, text or NOTHING, sample=name, logprobs=5)
+    tokens = (marks.lmscore(each) for each in reply.logprobs or ())
+    found, kind = next((mark for mark in tokens if mark is not None), None), "lmscore"
+    if found is None:  # the judge's endpoint decides on the column
+        found, kind = marks.word_mark(reply.text), "lmscore_word"
+    found = found if text else 0.0
+    if found is not None:
+        judge.follows(kind, text or NOTHING, found)
+    return {kind: found}

@@ -1,12 +1,24 @@
-"""LMScore from the probabilities of a judge's words, and the overlap of boxes on a map."""
+"""Marks of answers: by a judge's words, by boxes on a map, by the entries of lists (LLMSim)."""
 
 from __future__ import annotations
 
+import asyncio
+import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import harmonic_mean
+from typing import Any, NamedTuple
 
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from agents.answer_formats import Json
+from experiments.samples import data_of
+from experiments.scorers.judge import Judge
+
+#: What prompts and judges are told.
+PROMPTS: Mapping[str, str] = data_of(__file__, "prompts")
 WEIGHTS = {"good": 1.0, "ok": 0.5, "bad": 0.0}
 _SPELLINGS = {"okay": "ok"}
 
@@ -137,3 +149,139 @@ def offset(gold: Box, found: Box) -> float | None:
     """Distance of the centres over half the gold's diagonal; ``None`` for a gold without one."""
     half = distance((gold.west, gold.south), (gold.east, gold.north)) / 2
     return distance(gold.centre, found.centre) / half if half else None
+
+
+#: Of an answer, as a judge sees it: entries, and characters of one.
+MAX_ENTRIES, MAX_CHARACTERS = 200, 4000
+
+_SHAPE = {"matches": [{"index": 0, "fields": {}}]}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A gold entry and an entry of the answer that states the same, and which fields agree."""
+
+    gold: int
+    found: int
+    fields: Mapping[str, bool] = field(default_factory=dict)
+
+
+class Similarity(NamedTuple):
+    """Precision and recall of a list, and their harmonic mean."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
+def one_to_one(pairs: Sequence[Pair], golds: int, found: int) -> list[Pair]:
+    """As many pairs as possible with nothing used twice; of those, with most fields agreeing."""
+    if not pairs:
+        return []
+    agreeing = max(sum(pair.fields.values()) for pair in pairs) + 1
+    weights = np.zeros((golds, found))
+    known = {}
+    for pair in pairs:
+        # One pair more outweighs all fields of all pairs.
+        weight = agreeing * (min(golds, found) + 1) + sum(pair.fields.values())
+        if weight > weights[pair.gold, pair.found]:
+            weights[pair.gold, pair.found] = weight
+            known[pair.gold, pair.found] = pair
+    rows, columns = linear_sum_assignment(weights, maximize=True)
+    places = zip(rows.tolist(), columns.tolist(), strict=True)
+    return [known[place] for place in places if place in known]
+
+
+def similarity(matches: int, golds: int, found: int) -> Similarity:
+    """Of one paper; an empty answer has neither precision nor recall."""
+    both = (min(1.0, matches / found), matches / golds) if golds and found else (0.0, 0.0)
+    return Similarity(*both, harmonic_mean(both))
+
+
+def first_named(pairs: Sequence[Pair]) -> dict[int, int]:
+    """Gold entry to the first entry of the answer that the judge names for it."""
+    return {pair.gold: pair.found for pair in reversed(pairs)}
+
+
+def published(first: Mapping[int, int], golds: int, found: int, *, doubled: bool) -> Similarity:
+    """As the authors count.
+
+    Entry 0 of the answer never counts, and several golds may take the same entry. ``doubled``:
+    their reader of the gold returns every structure twice.
+    """
+    matches = sum(place != 0 for place in first.values())
+    return similarity((1 + doubled) * matches, (1 + doubled) * golds, found)
+
+
+def entries(value: Any) -> list[dict[str, Any]]:
+    """The dicts of an answer; one that is no list of dicts has none."""
+    listed = [value] if isinstance(value, dict) else value if isinstance(value, list) else []
+    return [entry for entry in listed if isinstance(entry, dict)]
+
+
+async def judged(
+    judge: Judge, golds: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]],
+    *, core: bool, sample: str,
+) -> list[Pair]:  # fmt: skip
+    """Every gold entry with the entries that a judge says state the same.
+
+    A judge sees the first `MAX_ENTRIES` of an answer.
+    """
+    found = found[:MAX_ENTRIES]
+    listed = "\n".join(
+        f"{number}: {json.dumps(entry, ensure_ascii=False)[:MAX_CHARACTERS]}"
+        for number, entry in enumerate(found)
+    )
+
+    async def one(number: int) -> list[Pair]:
+        gold = {key: value for key, value in golds[number].items() if value not in (None, "")}
+        rule = PROMPTS["core" if core else "most"]
+        verdict = await judge.ask_json(
+            PROMPTS["pairs"].format(rule=rule, gold=json.dumps(gold, ensure_ascii=False, indent=1)),
+            listed,
+            shape=_SHAPE,
+            sample=f"{sample}:llmsim:{number}",
+            valid=lambda said: _valid(said, len(found)),
+        )
+        return [
+            Pair(number, each["index"], {k: bool(each["fields"].get(k)) for k in gold})
+            for each in verdict["matches"]
+        ]
+
+    each = await asyncio.gather(*map(one, range(len(golds))))
+    return [pair for pairs in each for pair in pairs]
+
+
+async def judged_by_authors(
+    judge: Judge, prompt: str, golds: Sequence[Mapping[str, Any]],
+    found: Sequence[Mapping[str, Any]], *, sample: str,
+) -> dict[int, int]:  # fmt: skip
+    """Gold entry to the entry that a judge names for it, asked with the authors' own prompt.
+
+    The list stands behind the prompt, fenced as judged text, in place of its placeholder.
+    """
+    listed = [{**entry, "json_extracted_index": n} for n, entry in enumerate(found[:MAX_ENTRIES])]
+    text = json.dumps(listed, ensure_ascii=False, indent=2)
+
+    async def one(number: int) -> tuple[int, int | None]:
+        gold = json.dumps(golds[number], ensure_ascii=False, indent=2)
+        ask = prompt.replace("{{json_ground_truth}}", gold)
+        ask = ask.replace("{{json_extracted_list}}", "(the judged text)")
+        reply = await judge.ask(ask, text, sample=f"{sample}:llmsim-authors:{number}")
+        reading = Json({}).read(reply.text)
+        index = str(reading.value.get("json_extracted_index", "")) if reading else ""
+        known = index.isdecimal() and len(index) < 6 and int(index) < len(listed)
+        return number, int(index) if known else None
+
+    each = await asyncio.gather(*map(one, range(len(golds))))
+    return {number: place for number, place in each if place is not None}
+
+
+def _valid(said: Mapping[str, Any], count: int) -> bool:
+    return all(
+        isinstance(each, dict)
+        and type(each.get("index")) is int
+        and 0 <= each["index"] < count
+        and isinstance(each.get("fields"), dict)
+        for each in said["matches"]
+    )

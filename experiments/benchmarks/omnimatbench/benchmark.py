@@ -3,20 +3,55 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from agents.answer_formats import CODE, AnswerFormat, Letters, Text
 from agents.base import Document, Question
-from experiments.benchmarks.omnimatbench import formula_sets, published
-from experiments.benchmarks.omnimatbench.prose import Prose
+from experiments.benchmarks.omnimatbench import published
 from experiments.benchmarks.omnimatbench.published import Entry
-from experiments.benchmarks.omnimatbench.reading import Slots
-from experiments.benchmarks.omnimatbench.scorer import OmniMatScorer, Split
-from experiments.benchmarks.omnimatbench.slots import flat, read
+from experiments.benchmarks.omnimatbench.scorer import OmniMatScorer, Prose, Split
+from experiments.benchmarks.omnimatbench.slots import Slots, flat, read
 from experiments.benchmarks.release import ReleaseError
 from experiments.samples import Sample, data_of, kept
+
+LETTERS = "ABCD"
+_TOKEN = re.compile(r"[a-z0-9]+")
+
+
+def sets(entry: Entry, others: Sequence[Entry], seed: int) -> tuple[dict[str, Sequence[str]], str]:
+    """Four sets of formulas by letter, one of them the entry's, and its letter."""
+    rng = random.Random(f"omnimatbench sets {seed} {entry.name}")  # noqa: S311 -- no secret
+    foreign = list({tuple(other.formulas): None for other in others
+                    if other.formulas and set(other.formulas) != set(entry.formulas)})  # fmt: skip
+    chosen: list[Sequence[str]] = [entry.formulas, *rng.sample(foreign, min(3, len(foreign)))]
+    order = rng.sample(range(len(chosen)), len(chosen))
+    lettered = {LETTERS[place]: chosen[which] for place, which in enumerate(order)}
+    return lettered, LETTERS[order.index(0)]
+
+
+def found(entry: Entry, pool: Sequence[str], k: int) -> list[str]:
+    """The ``k`` formulas that fit the question best, as the authors rank them.
+
+    By the Jaccard index of the words, plus 0.01 for each shared one.
+    """
+    words = set(_TOKEN.findall(entry.text.lower()))
+
+    def fit(formula: str) -> float:
+        tokens = set(_TOKEN.findall(formula.lower()))
+        shared = len(words & tokens)
+        return shared / len(words | tokens or "-") + 0.01 * shared
+
+    return sorted(pool, key=fit, reverse=True)[:k]
+
+
+def section(formulas: Sequence[str], tag: str = "formulas") -> str:
+    """As a prompt shows them."""
+    return f"<{tag}>\n" + "\n".join(formulas) + f"\n</{tag}>"
+
 
 Source = Literal["samples", "published"]
 Arm = Literal["direct", "formula", "distractors", "choose", "retrieval", "search", "tool"]
@@ -72,15 +107,14 @@ class OmniMatBenchmark:
             "area": entry.subfield, "group": _GROUPS.get(entry.subfield, "-"),
             "split": entry.split, "kind": _kind(entry), **entry.labels,
         }  # fmt: skip
-        target: dict[str, Any]
         if entry.split == "qa":
             question = Question(entry.name, entry.text, answer=Text(), attachments=entry.images)
             right: Any = entry.answer or None
-            target = {"points": list(entry.points), "answer": entry.answer}
+            target: dict[str, Any] = {"points": list(entry.points), "answer": entry.answer}
         else:
             question, golds = self._calculation(entry, entries, pool)
             right = golds[0] if self.arm == "choose" else golds
-            target = {"slots": golds, "errata": list(entry.errata)}
+            target = {"slots": golds, "erratum": entry.erratum}
         return Sample(
             question, environment="live", labels=labels, target=target, cluster=entry.cluster,
             unavailable=entry.missing, reference=right,
@@ -89,18 +123,24 @@ class OmniMatBenchmark:
     def _calculation(
         self, entry: Entry, entries: Sequence[Entry], pool: Sequence[str]
     ) -> tuple[Question, list[Any]]:
-        shape = _empty(list(entry.slots))
-        told, letter = self._formulas(entry, entries, pool)
-        parts = [entry.text, *told]
+        parts, golds = [entry.text], list(entry.slots)
+        shape = _empty(golds)
         form: AnswerFormat = Slots(shape)
-        golds = list(entry.slots)
+        told = _PROMPTS["told"].get(self.arm)
+        by_letter, letter = sets(entry, entries, self.seed) if told and entry.formulas else ({}, "")
+        shown = {
+            "formula": section(entry.formulas),
+            "retrieval": section(found(entry, pool, self.k) if letter else (), "found"),
+        }
+        lettered = section([f"Set {name}:\n" + "\n".join(s) for name, s in by_letter.items()])
+        parts += [told, shown.get(self.arm, lettered)] if letter else []
         if self.arm == "tool":
             form = CODE
             if names := ", ".join(f"`{name}`" for name in _files(entry)):
                 parts.append(_PROMPTS["files"].format(names=names))
             parts.append(_PROMPTS["tool"].format(shape=json.dumps(shape)))
         elif self.arm == "choose":
-            form, golds = Letters(formula_sets.LETTERS), [letter]
+            form, golds = Letters(LETTERS), [letter]
             parts.append("<answer>LETTER</answer>")
         else:
             parts.append(_PROMPTS["values"])
@@ -111,21 +151,6 @@ class OmniMatBenchmark:
             searched=Document("formulas.txt", "\n\n".join(pool)) if self.arm == "search" else None,
         )  # fmt: skip
         return question, golds
-
-    def _formulas(
-        self, entry: Entry, entries: Sequence[Entry], pool: Sequence[str]
-    ) -> tuple[list[str], str]:
-        """What a prompt says of formulas, and the letter of the right set."""
-        told: str | None = _PROMPTS["told"].get(self.arm)
-        if told is None or not entry.formulas:
-            return [], ""
-        if self.arm == "formula":
-            return [told, formula_sets.section(entry.formulas)], ""
-        if self.arm == "retrieval":
-            lines = formula_sets.found(entry, pool, self.k)
-            return [told, formula_sets.section(lines, "found")], ""
-        by_letter, letter = formula_sets.sets(entry, entries, self.seed)
-        return [told, formula_sets.lettered(by_letter)], letter
 
 
 def _files(entry: Entry) -> dict[str, str]:

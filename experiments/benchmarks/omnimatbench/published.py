@@ -26,8 +26,7 @@ _GOLDS = {"cal": "final_answer_list", "qa": "key_points"}
 class Entry:
     """One question and its gold: nested slots, or key points (``text``, ``weight``) and prose.
 
-    ``errata`` are positions of slots whose gold is known to be wrong, from 0; ``missing`` is why it
-    cannot be asked.
+    ``erratum``: its gold is known to be wrong; ``missing`` is why it cannot be asked.
     """
 
     name: str
@@ -41,7 +40,7 @@ class Entry:
     images: tuple[Image, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     cluster: str = ""
-    errata: Sequence[int] = ()
+    erratum: bool = False
     missing: str | None = None
 
 
@@ -79,7 +78,7 @@ def _entry(split: str, folder: Any, inner: Any, row: Mapping[str, Any]) -> Entry
         raise ReleaseError(f"{name}: final_answer_list is not a list of slots")
     return replace(
         entry, slots=slots, formulas=[str(point) for point in row.get("key_points") or ()],
-        errata=_errata(split, folder.name, row["id"], len(flat(slots))),
+        erratum=_erratum(split, folder.name, str(row["id"])),
     )  # fmt: skip
 
 
@@ -112,12 +111,7 @@ def _images(folder: Any, row: Mapping[str, Any]) -> tuple[tuple[Image, ...], str
     return tuple(found), None
 
 
-def _errata(split: str, number: str, entry: Any, count: int) -> list[int]:
-    known = data_of(__file__, "errata")
-    digits = re.search(r"(\d+)$", str(entry))
-    for erratum in known:
-        same = (erratum["split"], erratum["number"]) == (split, number[:2])
-        if same and digits is not None and int(digits[1]) == erratum["id"]:
-            slots = erratum["slots"]
-            return list(range(count)) if slots == "all" else [slot - 1 for slot in slots]
-    return []
+def _erratum(split: str, number: str, entry: str) -> bool:
+    digits = re.search(r"\d+$", entry)
+    known = {(e["split"], e["number"], e["id"]) for e in data_of(__file__, "errata")}
+    return digits is not None and (split, number[:2], int(digits[0])) in known

@@ -1,4 +1,4 @@
-"""Whether the answer to a slot is right by our rules.
+"""Slots: how they are read from a reply, and whether one is right by our rules.
 
 ``significant_figures``: right to half of the last digit that the gold writes; ``lenient`` stands
 beside it. What the released script does is in `released`. All arithmetic is exact, and everything
@@ -7,13 +7,17 @@ here is linear in the length of the texts.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from agents.answer_formats import MAX_CHARACTERS, MAX_DEPTH, Json, Reading
+from docgen.reading import spoken
 from experiments.scorers.quantities import (
     Quantity,
     ReadingError,
@@ -24,8 +28,8 @@ from experiments.scorers.quantities import (
     read_unit,
 )
 
-#: Of a number.
-MAX_CHARACTERS = 200
+#: Characters of a number.
+MAX_NUMBER = 200
 _DROPPED = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2060\ufeff]|\$|\\left(?![a-zA-Z])|"
     r"\\right(?![a-zA-Z])|\\[,;:! ()\[\]]|\s"
@@ -86,7 +90,7 @@ def bare(text: str) -> str:
 
 def read(text: str) -> Quantity | None:
     """The number that a slot is; ``None`` for text. Commas and blanks in it do not count."""
-    return exact(bare(text).replace(",", "")) if len(text) <= MAX_CHARACTERS else None
+    return exact(bare(text).replace(",", "")) if len(text) <= MAX_NUMBER else None
 
 
 def significant_figures(gold: str, answer: str) -> bool:
@@ -149,7 +153,7 @@ def _sides(text: str) -> tuple[str, str]:
 
 def _number_with_unit(text: str) -> tuple[Quantity, Unit] | None:
     """A number and nothing behind it but one unit (empty: none)."""
-    match = _WITH_UNIT.fullmatch(text) if len(text) <= 200 else None
+    match = _WITH_UNIT.fullmatch(text) if len(text) <= MAX_NUMBER else None
     if match is None or (number := read(match[1])) is None:
         return None
     try:
@@ -161,3 +165,82 @@ def _number_with_unit(text: str) -> tuple[Quantity, Unit] | None:
 def _words(text: str) -> str:
     words = re.sub(r"\\(?:text|mathrm)\{([^{}]*)\}", r"\1", text)
     return " ".join(words.casefold().strip(" .;").split())
+
+
+#: Under which an object may hold the answer.
+_KEYS = ("llm_answer", "answer_list", "answer")
+_FENCED = re.compile(r"\A```(?:json)?\s*+(.*?)\s*+```\Z", re.DOTALL | re.IGNORECASE)
+_BOXED = re.compile(r"\\boxed\{([^{}]+)\}")
+
+
+@dataclass(frozen=True)
+class Slots:
+    """A list of slots, in groups or not, in ``<answer>`` tags; ``shape`` has them empty."""
+
+    shape: Sequence[Any]
+    name: str = "slots"
+
+    @property
+    def instruction(self) -> str:
+        """See :class:`agents.answer_formats.AnswerFormat`."""
+        return Json(self.shape).instruction
+
+    def read(self, reply: str) -> Reading | None:
+        r"""The list; ``repaired`` where it is not the list asked for.
+
+        In this order: what stands in (perhaps unclosed) tags, as JSON or as the text of one slot;
+        JSON that is the reply or stands in it, also under a key of an object; a box.
+        """
+        if len(reply) > MAX_CHARACTERS:
+            return None
+        text = spoken(reply).strip()
+        before, tag, tagged = text.rpartition("<answer>")
+        if tag and (inner := tagged.partition("</answer>")[0].strip()):
+            value = _json(inner)
+            boxed = _BOXED.search(inner)
+            if value is None:
+                value = boxed[1].strip() if boxed else inner
+            return self._reading(value, strict=not before.strip())
+        fenced = _FENCED.match(text)
+        text = fenced[1] if fenced else text
+        for opening, closing in (("", ""), ("[", "]"), ("{", "}")):
+            part = text[max(0, text.find(opening)) : text.rfind(closing) + 1] if opening else text
+            if (value := _json(part)) is not None:
+                return self._reading(value, strict=False)
+        boxes = _BOXED.findall(text)
+        return self._reading(boxes[-1].strip(), strict=False) if boxes else None
+
+    def _reading(self, value: Any, *, strict: bool) -> Reading | None:
+        if isinstance(value, dict):
+            inner = [value[key] for key in _KEYS if value.get(key) not in (None, "", [])]
+            value, strict = (inner[0] if inner else str(value)), False
+        if value in ("", []):
+            return None
+        asked = strict and _alike(value, list(self.shape))
+        return Reading(value if isinstance(value, list) else [value],
+                       "strict" if asked else "repaired")  # fmt: skip
+
+
+def _alike(value: Any, shape: Any) -> bool:
+    """Whether a list has the groups of another one."""
+    if not isinstance(shape, list):
+        return not isinstance(value, list)
+    same = isinstance(value, list) and len(value) == len(shape)
+    return same and all(map(_alike, value, shape))
+
+
+def _json(text: str) -> Any:
+    """JSON with its numbers as they are written, LaTeX in it with single backslashes or not."""
+    depth = deepest = 0
+    for bracket in re.findall(r"[\[\]{}]", text):
+        depth += 1 if bracket in "[{" else -1
+        deepest = max(deepest, depth)
+    if deepest > MAX_DEPTH:
+        return None
+    meant = re.sub(r'(\\\\|\\["/])|\\(?![bfnrtu])', lambda m: m[1] or "\\\\", text)
+    for candidate in (text, meant):
+        try:
+            return json.loads(candidate, parse_float=str, parse_int=str, parse_constant=str)
+        except (ValueError, RecursionError):
+            continue
+    return None

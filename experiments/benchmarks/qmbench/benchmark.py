@@ -1,12 +1,12 @@
-"""The benchmark ``qmbench``: generated problems, or a folder of one's own."""
+"""The benchmark ``qmbench``: generated problems, or a folder of one's own, and their judge."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from agents.answer_formats import (
     CODE,
@@ -18,28 +18,29 @@ from agents.answer_formats import (
     Reading,
     Text,
 )
-from agents.base import Image, Question
+from agents.base import Image, Question, Trajectory
+from agents.drawing import structure_svg
 from docgen.reading import spoken
 from experiments.benchmarks.qmbench.generate import PAPER, TEMPLATES, generate
 from experiments.benchmarks.qmbench.problem import (
     Integer,
     Interval,
+    Poscar,
     Problem,
     ProblemError,
     Rubric,
     read_folder,
 )
-from experiments.benchmarks.qmbench.scorer import ProblemScorer
 from experiments.benchmarks.release import picture
-from experiments.samples import Sample, kept
+from experiments.samples import Sample, data_of, kept
+from experiments.scorers.base import Metric, Score, Tools, read_metrics
+from experiments.scorers.beside import pictures
+from experiments.scorers.grading import given, grade
+from experiments.scorers.judge import Point, numbers
+from experiments.scorers.quantities import ReadingError, read_number, within
 
 Arm = Literal["direct", "tool"]
-_SAID = {
-    "choice": "TEXT is the letters of all right choices, such as 'AC'",
-    "number": "VALUE is the number",
-    "text": "TEXT is the answer in prose",
-    "poscar": "TEXT is the whole POSCAR file",
-}
+_PROMPTS = data_of(__file__, "prompts")
 
 
 @dataclass(frozen=True)
@@ -91,15 +92,13 @@ class QMBenchmark:
     def load(self) -> list[Sample]:
         """All problems."""
         if self.path is None:
-            made = generate(
-                self.seed, self.items, self.templates, PAPER if self.mix == "paper" else {}
-            )
-            return [self._sample(i.problem, i.images, {"template": i.template}) for i in made]
+            mix = PAPER if self.mix == "paper" else {}
+            made = generate(self.seed, self.items, self.templates, mix)
+            return [self._sample(each, shown, {"template": name}) for name, each, shown in made]
         samples = []
         for file, problem in read_folder(Path(self.path).expanduser()):
-            if isinstance(problem, ProblemError):
-                raise problem
-            samples.append(self._sample(problem, pictures(file, problem), {}))
+            shown = {name: picture(file.with_name(name)) for name in problem.images}
+            samples.append(self._sample(problem, shown, {}))
         return samples
 
     def _sample(
@@ -112,10 +111,8 @@ class QMBenchmark:
         if self.arm == "direct":
             question = Question(problem.id, prompt, answer=form(problem), attachments=parts)
         else:
-            prompt = (
-                f"{prompt}\n\nWrite a function without arguments that returns the dict "
-                f'{{"answer": {_SAID[problem.type].split()[0]}}}, in which {_SAID[problem.type]}.'
-            )
+            value, what = _PROMPTS["said"][problem.type]
+            prompt += "\n\n" + _PROMPTS["tool"].format(value=value, what=what)
             if images:
                 prompt += f" The picture is also a file: {', '.join(images)}."
             kind = "float" if problem.type == "number" else "str"
@@ -176,7 +173,165 @@ def right(problem: Problem) -> str | float:
     return problem.letters if isinstance(answer, str) else answer.poscar
 
 
-def pictures(file: Path, problem: Problem) -> dict[str, Image]:
-    """The pictures of a problem file, by name."""
-    parts = [picture(file.parent / name) for name in problem.images]
-    return dict(zip(problem.images, parts, strict=True))
+GRADER = "experiments.benchmarks.qmbench.grade"
+#: Seconds of processor time for one structure.
+TIMEOUT = 60.0
+PART = "answer"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What an answer is worth, as a share of a full answer; ``None`` is unknown.
+
+    ``marks`` are those of each point of a rubric, ``full`` whether there are no more.
+    """
+
+    share: float | None
+    reason: str = ""
+    marks: Mapping[str, float] = field(default_factory=dict)
+    full: dict[str, bool] = field(default_factory=dict)
+    figures: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ProblemScorer:
+    """Judges an answer by the kind of its problem."""
+
+    strict_integers: bool = False
+    metrics: Sequence[Metric] = read_metrics(__file__)["all"]
+    executes: bool = True
+    #: What a verification worker imports once.
+    warmup: str = "import numpy, pymatgen.core, scipy.optimize\n"
+
+    def parts(self, sample: Sample) -> Sequence[str]:
+        """One per rubric point, else one."""
+        answer = problem_of(sample).answer
+        count = len(answer.rubric) if isinstance(answer, Rubric) else 0
+        return [f"point {n + 1}" for n in range(count)] or [PART]
+
+    async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:
+        """See :class:`experiments.scorers.base.Scorer`."""
+        problem = problem_of(sample)
+        answer = await given(sample, trajectory, tools)
+        verdict = await self._verdict(problem, answer.value, tools)
+        answered = answer.value is not None
+        passed = None  # nobody judged it: unknown, not wrong
+        if verdict.share is not None:
+            passed = dict.fromkeys(self.parts(sample), verdict.share == 1.0) | verdict.full
+        reason = answer.reason or verdict.reason or "the answer is not complete"
+        return Score(
+            outcome="no_answer" if not answered and answer.execution is None else answer.outcome,
+            values={
+                "score": verdict.share,
+                "points": None if verdict.share is None else verdict.share * problem.points,
+                **({} if problem.images else {"text_only": verdict.share}),
+                "guess": None if verdict.share is None else problem.guess,
+                "answered": float(answered),
+                **verdict.marks,
+            },
+            passed=passed,
+            reasons={part: reason for part, right in (passed or {}).items() if not right},
+            artefacts={"error": "" if verdict.share == 1.0 else reason},
+            figures={**pictures(sample.question), **verdict.figures},
+            execution=answer.execution,
+        )
+
+    async def _verdict(self, problem: Problem, value: Any, tools: Tools) -> Verdict:
+        if value is None:
+            return Verdict(0.0, "no answer could be read")
+        wanted = problem.answer
+        if isinstance(wanted, Integer | Interval):
+            return self._number(wanted, value)
+        if isinstance(wanted, str):
+            return _letters(problem, value)
+        if not isinstance(value, str):
+            return Verdict(0.0, f"the answer is no text but {type(value).__name__}")
+        if isinstance(wanted, Poscar):
+            return await _structure(wanted, value, tools)
+        return await _prose(problem, wanted, value, tools)
+
+    def _number(self, wanted: Integer | Interval, value: Any) -> Verdict:
+        exact = isinstance(wanted, Integer)
+        try:
+            number = read_number(value, wanted.unit, strict_integer=exact and self.strict_integers)
+        except ReadingError as error:
+            return Verdict(0.0, str(error))
+        if isinstance(wanted, Integer):
+            return Verdict(float(number == wanted.value), f"{number:.15g} is not right")
+        inside = within(number, wanted.low, wanted.high)
+        return Verdict(float(inside), f"{number:.6g} is outside the interval")
+
+
+def problem_of(sample: Sample) -> Problem:
+    """The problem with its gold, which only the scorer sees."""
+    return Problem.model_validate(sample.target)
+
+
+def choice_share(given: Collection[str], right: Collection[str]) -> float:
+    """Share of the right letters that were given; 0 with any wrong one."""
+    chosen, wanted = set(given), set(right)
+    return len(chosen) / len(wanted) if chosen <= wanted else 0.0
+
+
+def _letters(problem: Problem, value: Any) -> Verdict:
+    text = ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    chosen = Choices("".join(sorted(problem.choices))).meant(text)
+    return Verdict(choice_share(chosen, problem.letters) if chosen else 0.0,
+                   f"the letters are {chosen or '-'}")  # fmt: skip
+
+
+async def _prose(problem: Problem, wanted: Rubric, text: str, tools: Tools) -> Verdict:
+    """Marks by the judge, clamped; without a judge nobody knows."""
+    if not text.strip():
+        return Verdict(0.0, "no answer could be read")
+    if tools.judge is None:
+        return Verdict(None)
+    points = [Point(point.text, point.points) for point in wanted.rubric]
+    said = await tools.judge.ask_json(
+        _PROMPTS["rubric"].format(problem=problem.prompt.strip()),
+        text,
+        shape={"marks": [0.5]},
+        points=points,
+        valid=lambda value: numbers(value["marks"], len(points)),
+        sample="rubric",
+    )
+    marks = [min(max(float(mark), 0.0), point.most)
+             for mark, point in zip(said["marks"], points, strict=True)]  # fmt: skip
+    names = [f"point {number}" for number in range(1, len(points) + 1)]
+    return Verdict(
+        sum(marks) / sum(point.most for point in points),
+        "the judge gave it fewer marks than there are",
+        marks=dict(zip(names, marks, strict=True)),
+        full={n: m >= p.most for n, m, p in zip(names, marks, points, strict=True)},
+    )
+
+
+async def _structure(wanted: Poscar, text: str, tools: Tools) -> Verdict:
+    limits = {"length": wanted.length, "angle": wanted.angle, "site": wanted.site}
+    said = await grade(tools, GRADER, "grade_poscar", wanted.poscar, text, limits, timeout=TIMEOUT)
+    if said is None:
+        return Verdict(0.0, "TooExpensive")
+    if said["gold"] is None:
+        raise ProblemError(f"its own answer cannot be read: {said['error']}")
+    reason = said["error"] or ""
+    if said["worst"] is not None:
+        reason += f": a site is {said['worst']:.2f} Å from its place"
+    return Verdict(float(said["passed"]), reason, figures=figures(said, wanted.site))
+
+
+def figures(said: Mapping[str, Any], site: float) -> dict[str, str]:
+    """The gold beside the answer: mapped onto the gold's cell where it fits, else as it is.
+
+    Rings are around sites that are farther from their place than they may be.
+    """
+    gold, answer, mapped = said["gold"], said["answer"], said["mapped"]
+    known: dict[str, tuple[Any, list[int]]] = {"gold": (gold, [])}
+    if mapped is not None:
+        far = [n for n, away in enumerate(said["away"]) if away > site]
+        known["answer, mapped onto the gold's cell"] = ({**gold, "fractions": mapped}, far)
+    elif answer is not None:
+        known["answer, in its own cell"] = (answer, [])
+    return {
+        title: structure_svg(marked=far, title=title, **structure)
+        for title, (structure, far) in known.items()
+    }

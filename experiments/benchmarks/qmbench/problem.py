@@ -8,14 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import (
-    BaseModel,
-    Discriminator,
-    Field,
-    Tag,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BaseModel, Discriminator, Field, Tag, ValidationError, model_validator
 from yaml.nodes import MappingNode, Node, SequenceNode
 
 from matsmith.core.errors import UsageError
@@ -220,21 +213,15 @@ def _beside(path: Path, name: str) -> Path:
     return path.parent / (name if Path(name).name == name else "")
 
 
-def read_folder(folder: Path) -> Iterator[tuple[Path, Problem | ProblemError]]:
-    """Every problem file below a folder, sorted, with its problem or with what is wrong with it."""
+def read_folder(folder: Path) -> Iterator[tuple[Path, Problem]]:
+    """Every problem file below a folder, sorted, with its problem."""
     files = sorted(p for ending in ("*.yaml", "*.yml") for p in folder.rglob(ending))
     if not files:
         raise ProblemError(f"{folder}: no problem files (*.yaml) in it; docs/qmbench.md has one")
     seen: dict[str, Path] = {}
     for path in files:
-        try:
-            problem = read_problem(path)
-        except ProblemError as error:
-            yield path, error
-            continue
+        problem = read_problem(path)
         first = seen.setdefault(problem.id, path)
         if first != path:
-            said = f"id: {problem.id} is also that of {first}"
-            yield path, _wrong(path, ("id",), said)
-        else:
-            yield path, problem
+            raise _wrong(path, ("id",), f"id: {problem.id} is also that of {first}")
+        yield path, problem
