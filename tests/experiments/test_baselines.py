@@ -12,7 +12,7 @@ from agents.answer_formats import CODE, Block, Choices, File, Json, Letters, Num
 from agents.base import Document, Image, Question
 from agents.episode import Context
 from experiments.baselines import Echo, Oracle, written
-from experiments.benchmarks.omnimatbench.reading import Slots
+from experiments.benchmarks.omnimatbench.slots import Slots
 from experiments.benchmarks.own import Task
 from experiments.run.loop import execute
 from experiments.run.rows import read_rows

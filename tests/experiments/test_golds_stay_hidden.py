@@ -11,7 +11,7 @@ from experiments.benchmarks.omnimatbench.benchmark import OmniMatBenchmark
 from experiments.benchmarks.omnimatbench.slots import flat
 from experiments.benchmarks.qmbench.benchmark import QMBenchmark
 from experiments.benchmarks.qmbench.problem import Interval, Rubric
-from experiments.benchmarks.qmbench.scorer import problem_of
+from experiments.benchmarks.qmbench.benchmark import problem_of
 
 
 def of_problem(sample):

@@ -21,9 +21,6 @@ from experiments.samples import Sample, data_of, kept
 from experiments.scorers.base import Metric, Score, Tools, read_metrics
 from experiments.scorers.grading import given, grade
 
-Source = Literal["generated", "published"]
-Arm = Literal["direct", "tool", "tool_inline", "file"]
-
 FILE = "structure.cif"
 RESULT = File("result.cif")
 TEXTS: Mapping[str, Any] = data_of(__file__)
@@ -34,9 +31,9 @@ _PROMPTS = "prompts/*.py"
 class AtomWorldBenchmark:
     """The benchmark ``atomworld``; ``conf/benchmark/atomworld.yaml`` explains its keys."""
 
-    source: Source = "generated"
+    source: Literal["generated", "published"] = "generated"
     path: str | None = None
-    arm: Arm = "direct"
+    arm: Literal["direct", "tool", "tool_inline", "file"] = "direct"
     target: Target = "literal"
     seed: int = 1
     items: int = 20
@@ -214,7 +211,8 @@ class StructureScorer:
             reply = f"<cif>{answer.value}</cif>" if isinstance(answer.value, str) else ""
         said = await self._judged(sample.target, answer.value, reply, tools)
         strict, published, echo = (said.get(rule) or {} for rule in ("strict", "published", "echo"))
-        error = strict["error"] or ""
+        error, rule = strict["error"] or "", sample.target.get("rule")
+        sound = rule == "generated" and "erratum" not in sample.labels
         return Score(
             outcome=answer.outcome,
             values={
@@ -225,7 +223,8 @@ class StructureScorer:
                 "worst": strict.get("worst"),
                 "max_dist": published.get("max_dist"),
                 "max_dist_angstrom": published.get("max_dist_angstrom"),
-                **_of_family(sample, strict),
+                "sound": _flag(strict) if sound else None,
+                "error": strict.get("worst") if rule == "moved_points" else None,
             },
             passed={PART: bool(strict["passed"])},
             reasons={} if strict["passed"] else {PART: answer.reason or error},
@@ -260,19 +259,6 @@ class StructureScorer:
         drawn = target["rule"] in {"generated", "changed"}
         known = pictures(before=given.get("before"), target=given.get("target"), answer=answer)
         return known if drawn else {}
-
-
-def _of_family(sample: Sample, strict: Mapping[str, Any]) -> Mapping[str, float | None]:
-    rule = sample.target.get("rule")
-    if rule is None:
-        return {}
-    sound = rule == "generated" and "erratum" not in sample.labels
-    return {
-        "sound": float(strict["passed"]) if sound else None,
-        "error": strict.get("worst") if rule == "moved_points" else None,
-        "value": strict.get("value"),
-        "original": strict.get("original"),
-    }
 
 
 def _flag(verdict: Mapping[str, Any] | None) -> float | None:

@@ -37,22 +37,19 @@ from experiments.scorers.beside import MAX_LINES, beside
 from experiments.scorers.grading import given, grade
 from experiments.scorers.judge import Judge
 
-Source = Literal["samples", "published"]
 PAPER, PICTURE = "paper.txt", "map.png"
-Arm = Literal["direct", "retrieval", "tool"]
-Prompts = Literal["own", "published"]
 
 
 @dataclass(frozen=True)
 class CurieBenchmark:
     """The benchmark ``curie``; ``conf/benchmark/curie.yaml`` explains its keys."""
 
-    source: Source = "samples"
+    source: Literal["samples", "published"] = "samples"
     path: str | None = None
-    arm: Arm = "direct"
+    arm: Literal["direct", "retrieval", "tool"] = "direct"
     tasks: Sequence[str] = ()
     mpv: Variant = "all"
-    prompts: Prompts = "own"
+    prompts: Literal["own", "published"] = "own"
     overall: Overall = "table"
     name: str = "curie"
     #: None: what is retrieved from is the paper of each question.
@@ -150,8 +147,6 @@ _CODES = {
     "unreadable": "the answer is not in the form asked for",
     "no_answer": "there is no answer",
 }  # fmt: skip
-
-
 METRICS = read_metrics(__file__)["all"]
 
 

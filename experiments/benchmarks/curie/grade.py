@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from itertools import accumulate
 from typing import Any
 
 MAX_ANSWER = 1_000_000  # characters
@@ -106,12 +107,9 @@ def plain(value: Any) -> Any:
 
 def deep(text: str) -> bool:
     """Whether brackets are nested deeper than any answer needs."""
-    depth = 0
-    for bracket in re.findall(r"[\[\]{}()]", text):
-        depth += 1 if bracket in "[{(" else -1
-        if depth > MAX_DEPTH:
-            return True
-    return False
+    brackets = re.findall(r"[\[\]{}()]", text)
+    depths = accumulate(1 if bracket in "[{(" else -1 for bracket in brackets)
+    return max(depths, default=0) > MAX_DEPTH
 
 
 def cut(text: str) -> str:

@@ -14,7 +14,7 @@ from agents.base import Document, Question
 from experiments.benchmarks.omnimatbench import published
 from experiments.benchmarks.omnimatbench.published import Entry
 from experiments.benchmarks.omnimatbench.scorer import OmniMatScorer, Prose, Split
-from experiments.benchmarks.omnimatbench.slots import Slots, flat, read
+from experiments.benchmarks.omnimatbench.slots import Slots, empty, flat, read
 from experiments.benchmarks.release import ReleaseError
 from experiments.samples import Sample, data_of, kept
 
@@ -53,7 +53,6 @@ def section(formulas: Sequence[str], tag: str = "formulas") -> str:
     return f"<{tag}>\n" + "\n".join(formulas) + f"\n</{tag}>"
 
 
-Source = Literal["samples", "published"]
 Arm = Literal["direct", "formula", "distractors", "choose", "retrieval", "search", "tool"]
 
 #: How often the authors ask for a readable answer.
@@ -67,7 +66,7 @@ _GROUPS = data_of(__file__, "subfields")
 class OmniMatBenchmark:
     """The benchmark ``omnimatbench``; ``conf/benchmark/omnimatbench.yaml`` explains its keys."""
 
-    source: Source = "samples"
+    source: Literal["samples", "published"] = "samples"
     path: str | None = None
     split: Split = "cal"
     arm: Arm = "direct"
@@ -124,7 +123,7 @@ class OmniMatBenchmark:
         self, entry: Entry, entries: Sequence[Entry], pool: Sequence[str]
     ) -> tuple[Question, list[Any]]:
         parts, golds = [entry.text], list(entry.slots)
-        shape = _empty(golds)
+        shape = empty(golds)
         form: AnswerFormat = Slots(shape)
         told = _PROMPTS["told"].get(self.arm)
         by_letter, letter = sets(entry, entries, self.seed) if told and entry.formulas else ({}, "")
@@ -171,7 +170,3 @@ def _kind(entry: Entry) -> str:
         return "picture"
     numeric = [read(slot) is not None for slot in flat(list(entry.slots))]
     return "numbers" if all(numeric) else "mixed" if any(numeric) else "text"
-
-
-def _empty(slots: Any) -> Any:
-    return [_empty(slot) for slot in slots] if isinstance(slots, list) else ""

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from decimal import Context, Decimal, DecimalException, localcontext
 from itertools import zip_longest
 
+from experiments.samples import data_of
+
 #: Longer texts are compared as texts.
 MAX_CHARACTERS = 5000
 #: Of the other score: share of the larger number, and what counts as zero.
@@ -18,12 +20,7 @@ NEAR, ZERO = Decimal("0.1"), Decimal("1e-12")
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 #: One after the other, as the script does.
-_REPLACED = (
-    *((gone, "") for gone in ("$", "\\left", "\\right", "\\,", " ", ",")),
-    *((minus, "-") for minus in "\N{MINUS SIGN}\N{EN DASH}\N{EM DASH}"),
-    *((times, "x") for times in ("\N{MULTIPLICATION SIGN}", "\\times", "\\cdot",
-                                 "\N{BULLET OPERATOR}", "\N{MIDDLE DOT}")),
-)  # fmt: skip
+_REPLACED = data_of(__file__, "slots")["released"]
 _FONTS = re.compile(r"\\(?:mathrm|operatorname|text|textrm|mathbf|mathit|mathrmbf)\{([^{}]*)\}")
 _BOXED = re.compile(r"\\boxed\{([^{}]*)\}")
 

@@ -12,12 +12,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from agents.answer_formats import MAX_CHARACTERS, MAX_DEPTH, Json, Reading
 from docgen.reading import spoken
+from experiments.samples import data_of
 from experiments.scorers.quantities import (
     Quantity,
     ReadingError,
@@ -30,20 +32,10 @@ from experiments.scorers.quantities import (
 
 #: Characters of a number.
 MAX_NUMBER = 200
-_DROPPED = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2060\ufeff]|\$|\\left(?![a-zA-Z])|"
-    r"\\right(?![a-zA-Z])|\\[,;:! ()\[\]]|\s"
-)
+_KNOWN = data_of(__file__)
+_DROPPED = re.compile(_KNOWN["dropped"])
 _WIDE = {0xFF10 + digit: str(digit) for digit in range(10)} | {0xFF0E: "."}
-#: One after the other: spellings of one sign, and fonts.
-_DRESS = [(re.compile(pattern), plain) for pattern, plain in (
-    (r"\A\*\*([^*]+)\*\*\Z", r"\1"), (r"\{,\}", ","), (r"\*\*", "^"),
-    (r"[\u2010-\u2015\u2212\uff0d]", "-"),
-    (r"[\u00d7\u00b7\u2219\u22c5\u2022*]|\\cdot(?![a-zA-Z])", r"\\times"),
-    (r"(?<![\\a-zA-Z])[dt]?frac(?=\{)|\\[dt]frac(?=[{\d])", r"\\frac"),
-    (r"\\frac(\d)(\d)", r"\\frac{\1}{\2}"),
-    (r"\\(?:num|text|textrm|mathrm|mathbf|mathit|operatorname|boxed)\{([^{}]*)\}", r"\1"),
-)]  # fmt: skip
+_DRESS = [(re.compile(pattern), meant) for pattern, meant in _KNOWN["dress"]]
 
 #: Slots of an answer that are looked at, nested or not.
 MAX_SLOTS = 2000
@@ -216,26 +208,20 @@ class Slots:
             value, strict = (inner[0] if inner else str(value)), False
         if value in ("", []):
             return None
-        asked = strict and _alike(value, list(self.shape))
+        asked = strict and empty(value) == self.shape
         return Reading(value if isinstance(value, list) else [value],
                        "strict" if asked else "repaired")  # fmt: skip
 
 
-def _alike(value: Any, shape: Any) -> bool:
-    """Whether a list has the groups of another one."""
-    if not isinstance(shape, list):
-        return not isinstance(value, list)
-    same = isinstance(value, list) and len(value) == len(shape)
-    return same and all(map(_alike, value, shape))
+def empty(slots: Any) -> Any:
+    """The same groups with nothing in their slots."""
+    return [empty(slot) for slot in slots] if isinstance(slots, list) else ""
 
 
 def _json(text: str) -> Any:
     """JSON with its numbers as they are written, LaTeX in it with single backslashes or not."""
-    depth = deepest = 0
-    for bracket in re.findall(r"[\[\]{}]", text):
-        depth += 1 if bracket in "[{" else -1
-        deepest = max(deepest, depth)
-    if deepest > MAX_DEPTH:
+    depths = accumulate(1 if bracket in "[{" else -1 for bracket in re.findall(r"[\[\]{}]", text))
+    if max(depths, default=0) > MAX_DEPTH:
         return None
     meant = re.sub(r'(\\\\|\\["/])|\\(?![bfnrtu])', lambda m: m[1] or "\\\\", text)
     for candidate in (text, meant):

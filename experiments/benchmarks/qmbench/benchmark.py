@@ -39,7 +39,6 @@ from experiments.scorers.grading import given, grade
 from experiments.scorers.judge import Point, numbers
 from experiments.scorers.quantities import ReadingError, read_number, within
 
-Arm = Literal["direct", "tool"]
 _PROMPTS = data_of(__file__, "prompts")
 
 
@@ -68,7 +67,7 @@ class QMBenchmark:
     """The benchmark ``qmbench``; ``conf/benchmark/qmbench.yaml`` explains its keys."""
 
     path: str | None = None
-    arm: Arm = "direct"
+    arm: Literal["direct", "tool"] = "direct"
     seed: int = 1
     items: int = 3
     templates: Sequence[str] = ()

@@ -114,29 +114,11 @@ def _numbers(line: str, least: int, most: int = 0) -> list[float]:
     return values if len(values) == most else values[:least]
 
 
-def compare(gold: Crystal, answer: Crystal, limits: dict[str, float]) -> dict[str, Any]:
-    """Look for a mapping of the answer onto the gold; ``limits`` as in `grade_poscar`.
-
-    Returned is, of the best one in the gold's order, how far (Å) each site is ``away`` from its
-    place, the ``worst`` of them, and the answer's fractions in the gold's cell (``mapped``).
-    """
-    if Counter(gold.species) != Counter(answer.species):
-        raise WrongError("CompositionMismatch")
-    found = best_mapping(gold, answer, Lattice(gold.matrix), limits)
-    if found is None:
-        raise WrongError("SiteMismatch")
-    away = np.linalg.norm(found @ gold.matrix, axis=1)
-    return {
-        "worst": float(away.max()),
-        "away": away.tolist(),
-        "mapped": (gold.fractions + found).tolist(),
-    }
-
-
 def best_mapping(gold: Crystal, answer: Crystal, cell: Lattice, limits: dict[str, float]) -> Any:
     """Displacements of the first mapping within the limit, else of the best that is nearly."""
-    kinds = np.array(gold.species)
-    given = np.array(answer.species)
+    if Counter(gold.species) != Counter(answer.species):
+        raise WrongError("CompositionMismatch")
+    kinds, given = np.array(gold.species), np.array(answer.species)
     rarest = min(Counter(gold.species).items(), key=lambda item: (item[1], item[0]))[0]
     best, worst = None, np.inf
     mapped_cells = 0
@@ -151,8 +133,8 @@ def best_mapping(gold: Crystal, answer: Crystal, cell: Lattice, limits: dict[str
                     best, worst = found, farthest
                 if worst <= limits["site"]:
                     return best
-    if not mapped_cells:
-        raise WrongError("LatticeMismatch")
+    if best is None:
+        raise WrongError("SiteMismatch" if mapped_cells else "LatticeMismatch")
     return best
 
 
@@ -195,8 +177,10 @@ def assign(gold: Crystal, moved: Any, kinds: Any, given: Any, within: float) -> 
 def grade_poscar(gold: str, answer: str, limits: dict[str, float]) -> dict[str, Any]:
     """Judge one POSCAR; ``limits`` are ``length`` (relative), ``angle`` (degrees), ``site`` (Å).
 
-    Beside the verdict (``passed``, ``error``) and what `compare` says stand, to be drawn, ``gold``
-    (``None``: it is the one at fault) and ``answer`` (where it was read).
+    Beside the verdict (``passed``, ``error``) are, to be drawn, ``gold`` (``None``: it is the one
+    at fault) and ``answer`` (where it was read); and of the best mapping of the answer onto the
+    gold, in its order, how far (Å) each site is ``away`` from its place, the ``worst`` of them,
+    and the answer's fractions in the gold's cell (``mapped``).
     """
     names = ("error", "worst", "gold", "answer", "away", "mapped")
     said: dict[str, Any] = {"passed": False, **dict.fromkeys(names)}
@@ -205,9 +189,11 @@ def grade_poscar(gold: str, answer: str, limits: dict[str, float]) -> dict[str, 
         said["gold"] = right.plain()
         given = read_poscar(answer)
         said["answer"] = given.plain()
-        said |= compare(right, given, limits)
-        said["passed"] = said["worst"] <= limits["site"]
-        said["error"] = None if said["passed"] else "SiteMismatch"
+        found = best_mapping(right, given, Lattice(right.matrix), limits)
     except WrongError as error:
-        said["error"] = str(error)
-    return said
+        return said | {"error": str(error)}
+    away = np.linalg.norm(found @ right.matrix, axis=1)
+    said |= {"worst": float(away.max()), "away": away.tolist()}
+    said["mapped"] = (right.fractions + found).tolist()
+    said["passed"] = said["worst"] <= limits["site"]
+    return said | {"error": None if said["passed"] else "SiteMismatch"}

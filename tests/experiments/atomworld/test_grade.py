@@ -14,8 +14,8 @@ from experiments.benchmarks.atomworld.actions import apply
 from experiments.benchmarks.atomworld.benchmark import AtomWorldBenchmark
 from experiments.benchmarks.atomworld.crystal import Crystal, wrap
 from experiments.benchmarks.atomworld.generate import generate
-from experiments.benchmarks.atomworld.scorer import pictures
-from experiments.benchmarks.atomworld.wording import parse
+from experiments.benchmarks.atomworld.benchmark import pictures
+from experiments.benchmarks.atomworld.actions import parse
 from experiments.report.__main__ import main as report
 from experiments.report.groups import breakdown, failure
 from experiments.report.runs import load_runs

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from agents.base import Step, Trajectory, Usage
-from experiments.benchmarks.curie.matching import Pair
+from experiments.benchmarks.curie.marks import Pair
 from experiments.samples import Sample
 
 

@@ -3,7 +3,7 @@
 import pytest
 import pytest_asyncio
 
-from experiments.benchmarks.curie.scorer import GRADER, CurieScorer
+from experiments.benchmarks.curie.benchmark import GRADER, CurieScorer
 from experiments.scorers.base import Tools
 from experiments.scorers.grading import grade
 from sandbox.base import SandboxConfig

@@ -12,7 +12,7 @@ import pytest
 
 from experiments.benchmarks.curie.archive import _CALL, SAMPLES, gold, parsed
 from experiments.benchmarks.curie.benchmark import CurieBenchmark
-from experiments.benchmarks.curie.tasks import NAMES, TASKS, prompt_file
+from experiments.benchmarks.curie.archive import NAMES, TASKS, prompt_file
 from experiments.benchmarks.release import ReleaseError
 
 DATA = Path(__file__).parents[4] / "shared" / "data" / "curie"

@@ -19,7 +19,7 @@ from experiments.benchmarks.curie.marks import (
     read_box,
     word_mark,
 )
-from experiments.benchmarks.curie.matching import (
+from experiments.benchmarks.curie.marks import (
     Pair,
     entries,
     first_named,

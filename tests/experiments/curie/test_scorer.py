@@ -7,9 +7,9 @@ import pytest
 from agents.base import Step
 from experiments.benchmarks.curie import matching
 from experiments.benchmarks.curie.benchmark import CurieBenchmark
-from experiments.benchmarks.curie.matching import published
-from experiments.benchmarks.curie.scorer import METRICS, CurieScorer
-from experiments.benchmarks.curie.tasks import NAMES
+from experiments.benchmarks.curie.marks import published
+from experiments.benchmarks.curie.benchmark import METRICS, CurieScorer
+from experiments.benchmarks.curie.archive import NAMES
 from experiments.report.runs import Run
 from experiments.scorers.base import Tools
 from experiments.scorers.judge import Judge

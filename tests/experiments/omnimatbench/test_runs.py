@@ -7,7 +7,7 @@ import pytest
 
 from experiments import agreement
 from experiments.benchmarks.omnimatbench.benchmark import OmniMatBenchmark
-from experiments.benchmarks.omnimatbench.reading import Slots
+from experiments.benchmarks.omnimatbench.slots import Slots
 from experiments.run.__main__ import main
 from tests.endpoint import Endpoint, text
 from tests.experiments import runs

@@ -13,7 +13,7 @@ from agents.answer_formats import Choices
 from experiments.benchmarks.qmbench import grade
 from experiments.benchmarks.qmbench.benchmark import Stated
 from experiments.benchmarks.qmbench.crystals import Compound, poscar_of, poscar_text, slab, vacancy
-from experiments.benchmarks.qmbench.scorer import choice_share
+from experiments.benchmarks.qmbench.benchmark import choice_share
 from experiments.scorers.quantities import ReadingError, read_number, within
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "qmbench"
