@@ -43,7 +43,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "experiments.benchmarks.folder.from_tests.__main__:main", "Questions from unit tests."
         ),
         "folder": ("experiments.benchmarks.folder.__main__:main", "Check questions."),
-        "qmbench": ("experiments.benchmarks.qmbench.__main__:main", "Check problem files."),
     },
     "This machine": {
         "sandbox": ("sandbox.__main__:main", "Isolation: install, build, run, selftest."),

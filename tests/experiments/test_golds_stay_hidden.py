@@ -9,9 +9,8 @@ from experiments.benchmarks.atomworld.benchmark import AtomWorldBenchmark
 from experiments.benchmarks.curie.benchmark import CurieBenchmark
 from experiments.benchmarks.omnimatbench.benchmark import OmniMatBenchmark
 from experiments.benchmarks.omnimatbench.slots import flat
-from experiments.benchmarks.qmbench.benchmark import QMBenchmark
+from experiments.benchmarks.qmbench.benchmark import QMBenchmark, problem_of
 from experiments.benchmarks.qmbench.problem import Interval, Rubric
-from experiments.benchmarks.qmbench.benchmark import problem_of
 
 
 def of_problem(sample):

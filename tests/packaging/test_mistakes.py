@@ -163,7 +163,6 @@ MISTAKES = [
     ("folder check over3", "packages: no package in there"),
     ("folder check ids=nonsense", "ids=nonsense: not there"),
     ("folder", ""),
-    ("qmbench check none", "no problem files"),
     ("learn /nowhere/at/all", "no pyproject.toml there"),
     ("learn 'not a name!'", "neither a folder nor a distribution"),
     ("learn unheard check=.", "no library 'unheard'"),

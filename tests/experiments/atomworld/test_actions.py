@@ -10,12 +10,10 @@ import pytest
 from pymatgen.core import Lattice
 from scipy.spatial.transform import Rotation
 
-from experiments.benchmarks.atomworld.actions import ACTIONS, apply
+from experiments.benchmarks.atomworld.actions import ACTIONS, apply, parse
 from experiments.benchmarks.atomworld.benchmark import AtomWorldBenchmark
-from experiments.benchmarks.atomworld.crystal import Crystal, CrystalError, read_cif
+from experiments.benchmarks.atomworld.crystal import PROTOTYPES, Crystal, CrystalError, read_cif
 from experiments.benchmarks.atomworld.generate import generate
-from experiments.benchmarks.atomworld.crystal import PROTOTYPES
-from experiments.benchmarks.atomworld.actions import parse
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "atomworld"
 published = pytest.mark.skipif(not SHARED.is_dir(), reason=f"no published data at {SHARED.name}")

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from experiments.benchmarks.atomworld import family, grade
-from experiments.benchmarks.atomworld.crystal import REMOVED, Crystal
-from experiments.benchmarks.atomworld.crystal import PROTOTYPES
 from experiments.benchmarks.atomworld.benchmark import GRADER, StructureScorer
+from experiments.benchmarks.atomworld.crystal import PROTOTYPES, REMOVED, Crystal
 from sandbox.base import Outcome, SandboxConfig
 from sandbox.factory import get_sandbox
 from tests.experiments.atomworld.test_actions import SHARED, published, rows

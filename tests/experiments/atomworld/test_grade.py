@@ -10,12 +10,10 @@ import pytest
 
 from agents.base import Trajectory, Usage
 from experiments.benchmarks.atomworld import grade
-from experiments.benchmarks.atomworld.actions import apply
-from experiments.benchmarks.atomworld.benchmark import AtomWorldBenchmark
+from experiments.benchmarks.atomworld.actions import apply, parse
+from experiments.benchmarks.atomworld.benchmark import AtomWorldBenchmark, pictures
 from experiments.benchmarks.atomworld.crystal import Crystal, wrap
 from experiments.benchmarks.atomworld.generate import generate
-from experiments.benchmarks.atomworld.benchmark import pictures
-from experiments.benchmarks.atomworld.actions import parse
 from experiments.report.__main__ import main as report
 from experiments.report.groups import breakdown, failure
 from experiments.report.runs import load_runs

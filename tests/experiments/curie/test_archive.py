@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.benchmarks.curie.archive import _CALL, SAMPLES, gold, parsed
+from experiments.benchmarks.curie.archive import _CALL, NAMES, SAMPLES, TASKS, gold_of, parsed
+from experiments.benchmarks.curie.archive import tasks as tasks_of
 from experiments.benchmarks.curie.benchmark import CurieBenchmark
-from experiments.benchmarks.curie.archive import NAMES, TASKS, prompt_file
 from experiments.benchmarks.release import ReleaseError
 
 DATA = Path(__file__).parents[4] / "shared" / "data" / "curie"
@@ -29,7 +29,7 @@ def checkout(tmp_path):
     (root / "prompts").mkdir()
     for task in TASKS:
         text = f"{task.name} {{{{braces}}}} and {{{{text}}}}"
-        (root / "prompts" / f"{prompt_file(task, 'all')}.txt").write_text(text)
+        (root / "prompts" / f"{task.prompt_file}.txt").write_text(text)
     return root
 
 
@@ -122,16 +122,7 @@ def test_what_is_missing_is_one_line(checkout, breaks, said):
 
 #: One text is JSON only as it stands in the source, one only as the literal; one is neither, and
 #: the program is no Python.
-CODE = r"""
-structure_1 = StructureMetadata1.parse_raw('{"common_name": "STO", "mp_id": NaN, "type": "bulk"}')
-structure_2 = StructureMetadata.parse_raw('''{"common_name": "TiO2's"}''')
-structure_3 = StructureMetadata.parse_raw('{"common_name": "a \"b\" \\alpha"}')
-structure_4 = StructureMetadata.parse_raw('{"common_name": \'it\'}')
-structure_5 = StructureMetadata.parse_raw( "{\"common_name\": \"double\"}" )
-settings = DFTParameters.parse_raw('{"software": "vasp", "spin": NaN, "kpts": {"x": NaN}}')
-more = DFTParameters.parse_raw('{"software": {"a": "vasp", "b": NaN}, "hubbard_U": "NaN"}')
-print(other.parse_raw('{"not": "one"}'), StructureMetadata
-"""
+CODE = Path(__file__).with_name("program.txt").read_text()
 
 
 def test_gold_out_of_code():
@@ -142,12 +133,12 @@ def test_gold_out_of_code():
 
 
 def test_boxes_and_variants_of_the_archive():
-    tasks = {task.name: task for task in TASKS}
-    assert gold(tasks["biogr"], {"W": "1.5", "S": 2, "E": 3, "N": 4})["W"] == 1.5
-    assert gold(tasks["biogr"], {"W": math.nan, "S": 2, "E": 3, "N": 4}) is None
+    known = {task.name: task for task in TASKS}
+    assert gold_of(known["biogr"], {"W": "1.5", "S": 2, "E": 3, "N": 4})["W"] == 1.5
+    assert gold_of(known["biogr"], {"W": math.nan, "S": 2, "E": 3, "N": 4}) is None
     record = [{"property_name": "Band Gap", "index": 0}, {"property_name": "density"},
               {"property_name": "thickness", "trivia": True}]  # fmt: skip
-    counts = [len(gold(tasks["mpv"], record, v)) for v in ("all", "non_trivial", "specific")]
+    counts = [len(gold_of(known["mpv"], record, v)) for v in ("all", "non_trivial", "specific")]
     assert counts == [3, 2, 1]
 
 
@@ -159,7 +150,7 @@ def test_the_half_of_the_archive_that_is_here():
     assert {name: len(each) for name, each in golds.items() if each} == {
         "dft_s": 37, "dft_p": 37, "dft_c": 37, "mpv": 9
     }  # fmt: skip
-    read = {name: sum(len(gold or ()) for gold in golds[name]) for name in ("dft_s", "dft_p")}
+    read = {name: sum(len(each or ()) for each in golds[name]) for name in ("dft_s", "dft_p")}
     assert read == {"dft_s": 129, "dft_p": 62}
     calls = [_CALL.findall(program) for program in golds["dft_c"]]
     texts = [(f"{quote}{text}{quote}", text) for found in calls for _, quote, text in found]
@@ -176,8 +167,8 @@ def test_the_authors_prompts_are_the_ones_we_read():
     for line in (DATA / "prompts.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         prompts[row["name"]] = row["text"]
-    names = {prompt_file(task, "all") for task in TASKS}
-    names |= {prompt_file(TASKS[3], variant) for variant in ("non_trivial", "specific")}
+    names = {task.prompt_file for variant in ("all", "non_trivial", "specific")
+             for task in tasks_of(variant)}  # fmt: skip
     assert names <= prompts.keys()
     assert {prompts[name].count("{{text}}") for name in names} == {1}
     for name in {task.eval_file for task in TASKS} - {""}:

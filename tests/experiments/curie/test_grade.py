@@ -7,22 +7,14 @@ from pathlib import Path
 import pytest
 
 from experiments.benchmarks.curie.benchmark import CurieBenchmark
+from experiments.samples import data_of
 
 DATA = Path(__file__).parents[4] / "shared" / "data" / "curie"
 published = pytest.mark.skipif(not DATA.is_dir(), reason="the published data are not here")
-FIRST, SECOND = "the band gap is 1.5 eV", "it was measured at 300 K"
+TABLES = data_of(__file__, "tables")
 
 
-@pytest.mark.parametrize(
-    ("reference", "prediction", "score"),
-    [
-        (f"{FIRST} . {SECOND}", FIRST, 70.0),
-        (f"{FIRST} . {SECOND}", f"{SECOND} . {FIRST}", 100.0),  # sentences may change places
-        (f"{FIRST} {SECOND}", f"{SECOND} {FIRST}", 53.85),  # but not within one
-        (FIRST, "", 0.0),
-        ("Ångström", "Ångström", 100.0),
-    ],
-)
+@pytest.mark.parametrize(("reference", "prediction", "score"), TABLES["rouge"])
 async def test_rouge(call, reference, prediction, score):
     assert 100 * await call("rouge", reference, prediction) == pytest.approx(score, abs=0.005)
 
@@ -46,52 +38,22 @@ async def test_the_recorded_sequence(call):
     assert recorded["published"]["gemini15pro"] == pytest.approx(43 / 90, abs=5e-4)
 
 
-async def test_gaps_cost_nothing_whatever_the_library_defaults_to(call):
-    said = await call("judge_sequence", "ACDEF", ">x\nADF")
-    assert said["identity"] == pytest.approx(3 / 5)
-    assert said["rows"] == ["ACDEF", "A-D-F"]
-
-
-@pytest.mark.parametrize(
-    ("answer", "ours", "theirs"),
-    [
-        (">x\nACDEFGHIKL", 1.0, 1.0),
-        (">x\nACDEF\nGHIKL", 1.0, 0.5),  # a wrapped sequence loses its end
-        ("```fasta\n>x\nACDEFGHIKL\n```", 1.0, 1.0),
-        ("Here it is:\n>x\nacdefghikl\n\nAll residues were read.", 1.0, 1.0),
-        ("ACDEFGHIKL", 1.0, 1.0),
-        ("I cannot tell.", 0.0, 0.0),
-        (">x", 0.0, 0.0),
-        ("import os\nprint('>x'); print('ACDEFGHIKL')", 0.0, 0.0),
-    ],
-)
+@pytest.mark.parametrize(("answer", "ours", "theirs"), TABLES["sequences"])
 async def test_reading_fasta(call, answer, ours, theirs):
     said = await call("judge_sequence", "ACDEFGHIKL", answer)
     assert (said["identity"], said["identity_published"]) == (ours, theirs)
 
 
-async def test_a_prediction_is_cut_at_ten_times_the_gold(call):
+async def test_gaps_cost_nothing_and_a_prediction_is_cut_at_ten_times_the_gold(call):
+    said = await call("judge_sequence", "ACDEF", ">x\nADF")
+    assert said["identity"] == pytest.approx(3 / 5)
+    assert said["rows"] == ["ACDEF", "A-D-F"]
     said = await call("judge_sequence", "ACDE", ">x\n" + "W" * 500_000 + "ACDE")
     assert said["identity"] == 0.0
     assert len(said["rows"][0]) <= 44
 
 
-@pytest.mark.parametrize(
-    ("answer", "value", "status"),
-    [
-        ('[{"a": 1}]', [{"a": 1}], "strict"),
-        ('Sure:\n```json\n[{"a": 1}]\n```\nDone.', [{"a": 1}], "strict"),
-        ('The list is [{"a": 1}] as asked.', [{"a": 1}], "repaired"),
-        ("[{'a': True, 'b': None}]", [{"a": True, "b": None}], "strict"),
-        ("[{a: 1, b: .5,},] // lax", [{"a": 1, "b": 0.5}], "strict"),
-        ('[{"a": 1}, {"b": [1, 2]}, {"c": 3', [{"a": 1}, {"b": [1, 2]}], "repaired"),
-        ('{"a": [1, 2], "b": "cut', {"a": [1, 2]}, "repaired"),
-        ('[{"a": NaN}]', [{"a": None}], "strict"),
-        ("no list at all", None, "error"),
-        ("[", None, "error"),
-        ('["]", {"a": "}"}]', ["]", {"a": "}"}], "strict"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "value", "status"), TABLES["json"])
 async def test_reading_json(call, answer, value, status):
     assert tuple(await call("read_json", answer)) == (value, status)
 

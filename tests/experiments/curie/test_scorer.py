@@ -1,15 +1,14 @@
 """Whole verdicts: perfect answers, worthless ones, judges, code, and papers that do not fit."""
 
 import json
+import math
 
 import pytest
 
 from agents.base import Step
-from experiments.benchmarks.curie import matching
-from experiments.benchmarks.curie.benchmark import CurieBenchmark
-from experiments.benchmarks.curie.marks import published
-from experiments.benchmarks.curie.benchmark import METRICS, CurieScorer
+from experiments.benchmarks.curie import marks
 from experiments.benchmarks.curie.archive import NAMES
+from experiments.benchmarks.curie.benchmark import METRICS, CurieBenchmark, CurieScorer
 from experiments.report.runs import Run
 from experiments.scorers.base import Tools
 from experiments.scorers.judge import Judge
@@ -37,10 +36,10 @@ def _by_rules(monkeypatch):
         return agreeing(golds, found)
 
     async def judged_by_authors(judge, template, golds, found, *, sample):
-        return matching.first_named(agreeing(golds, found))
+        return marks.first_named(agreeing(golds, found))
 
-    monkeypatch.setattr(matching, "judged", judged)
-    monkeypatch.setattr(matching, "judged_by_authors", judged_by_authors)
+    monkeypatch.setattr(marks, "judged", judged)
+    monkeypatch.setattr(marks, "judged_by_authors", judged_by_authors)
 
 
 def rules():
@@ -129,8 +128,6 @@ async def test_which_fields_are_wrong(samples, tools):
 
 
 def graded(word, **shares):
-    import math
-
     def play(body):
         response = message(word)
         plain = json.loads(response.get_data())
@@ -174,7 +171,9 @@ async def test_a_perfect_answer_is_perfect_and_shown(samples, tools, task):
         names = ("llmsim", "llmsim_precision", "llmsim_recall")
         assert [score.values[name] for name in names] == pytest.approx([1.0] * 3)
         count = len(sample.target["gold"])
-        theirs = published({n: n for n in range(count)}, count, count, doubled=task == "dft_s")
+        theirs = marks.published(
+            {n: n for n in range(count)}, count, count, doubled=task == "dft_s"
+        )
         assert score.values["llmsim_published"] == pytest.approx(theirs.f1)
     ((name, figure),) = score.figures.items()
     assert name == ("alignment" if task == "pdb" else "gold and answer")

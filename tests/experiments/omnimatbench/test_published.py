@@ -64,22 +64,19 @@ def load(path, **options):
 def test_rows_become_questions(release):
     one, two, three = load(release)
     assert [s.question.id for s in (one, two, three)] == ["cal-01-1", "cal-01-2", "cal-01-17"]
-    assert one.target == {"slots": CAL[0]["final_answer_list"], "errata": []}
+    assert one.target == {"slots": CAL[0]["final_answer_list"], "erratum": False}
     assert one.cluster == "a book"
     assert (one.labels["area"], one.labels["group"]) == ("Materials Science and Engineering", "FMS")
     assert one.question.answer.shape == [[""], [""]]
     assert two.unavailable == "its picture gone is not in images/"
-    assert three.target["errata"] == [0, 1]
+    assert three.target["erratum"]
     (prose,) = load(release, split="qa")
     shown = [picture.mime for picture in prose.question.attachments]
     assert shown == ["image/png"] * 2  # `multimodal` is wrong
     assert [p["weight"] for p in prose.target["points"]] == [0.4, 0.6]
     assert "\\frac{1}{2}" in prose.target["points"][1]["text"]
     assert len(load(release, split="all")) == 4
-
-
-def test_key_points_are_the_formulas(release):
-    prompt = load(release, arm="formula")[0].question.prompt
+    prompt = load(release, arm="formula")[0].question.prompt  # key points are the formulas
     assert "<formulas>\ny = 1 x\n</formulas>" in prompt
 
 
@@ -106,22 +103,18 @@ def _rows(root):
     return next(root.rglob("*.jsonl"))
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [({"scoring_weights": {"k1": 0.4}}, "qa-03-1: a key point lacks"),
-     ({"key_points": [{"id": "k1"}]}, "qa-03-1: a key point lacks"), ({"question": None}, "")],
-)  # fmt: skip
-def test_a_broken_rubric_is_one_line(release, changes, message):
-    rows = [{name: value for name, value in (QA | changes).items() if value is not None}]
-    next(release.rglob("*rubric.json")).write_text(json.dumps(rows))
-    with pytest.raises(ReleaseError, match=message or "an entry lacks"):
+@pytest.mark.parametrize("changes", [
+    {"scoring_weights": {"k1": 0.4}}, {"key_points": [{"id": "k1"}]},
+])  # fmt: skip
+def test_a_broken_rubric_is_one_line(release, changes):
+    next(release.rglob("*rubric.json")).write_text(json.dumps([QA | changes]))
+    with pytest.raises(ReleaseError, match="qa-03-1: a key point lacks"):
         load(release, split="qa")
 
 
 def test_formulas_are_compared_in_the_sandbox_and_errata_are_left_out(
     release, httpserver, tmp_path
 ):
-
     def play(body):
         asked = body["messages"][-1]["content"]
         if "What is 17?" in asked:

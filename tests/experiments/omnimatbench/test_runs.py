@@ -9,9 +9,13 @@ from experiments import agreement
 from experiments.benchmarks.omnimatbench.benchmark import OmniMatBenchmark
 from experiments.benchmarks.omnimatbench.slots import Slots
 from experiments.run.__main__ import main
+from experiments.samples import data_of
 from tests.endpoint import Endpoint, text
 from tests.experiments import runs
 from tests.experiments.runs import judging, metrics, openai, rows
+
+TABLES = data_of(__file__, "tables")
+REPLIES = [*TABLES["replies"], ("[" * 9999, None, None), ("x" * 2_000_000, None, None)]
 
 
 def command(out, *more):
@@ -19,12 +23,7 @@ def command(out, *more):
 
 
 def endpoint_of(httpserver, answer):
-    """A model that answers by the first line of the question's prompt."""
-
-    def play(body):
-        return text(answer(runs.asked(body), body))
-
-    made = Endpoint(httpserver).play(play)
+    made = Endpoint(httpserver).play(lambda body: text(answer(runs.asked(body), body)))
     return made, openai(made.url)
 
 
@@ -32,23 +31,7 @@ def sent(value):
     return f"<answer>{json.dumps(value)}</answer>"
 
 
-@pytest.mark.parametrize(
-    ("reply", "value", "status"),
-    [
-        ('<answer>["6.122"]</answer>', ["6.122"], "strict"),
-        ("<answer>6.122</answer>", ["6.122"], "repaired"), ('"42"', ["42"], "repaired"),
-        ('The answer is ["42"].', ["42"], "repaired"), ('<answer>["42"]', ["42"], "strict"),
-        ("\\boxed{42}", ["42"], "repaired"), ('{"answer": ["42"]}', ["42"], "repaired"),
-        ("<answer>\\boxed{42}</answer>", ["42"], "repaired"), ("42", ["42"], "repaired"),
-        ('```json\n["42"]\n```', ["42"], "repaired"),
-        ("<answer>[42.10]</answer>", ["42.10"], "strict"),
-        (r'<answer>["1.5 \cdot 10^4"]</answer>', [r"1.5 \cdot 10^4"], "strict"),
-        ('<answer>{"a": 1}</answer>', ["{'a': '1'}"], "repaired"),
-        ('<answer>["1", "2"]</answer>', ["1", "2"], "repaired"),
-        ("I do not know.", None, None), ("", None, None), ("[" * 9999, None, None),
-        ("<answer></answer>", None, None), ("x" * 2_000_000, None, None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("reply", "value", "status"), REPLIES)
 def test_one_slot_is_read_as_the_authors_read_it(reply, value, status):
     reading = Slots([""]).read(reply)
     assert (reading and reading.value, reading and reading.status) == (value, status)
@@ -90,9 +73,7 @@ def test_slots_pictures_reasons_and_asking_again(httpserver, tmp_path):
     assert shares["padded"] == (10, 33)
     assert shares["again"] == (40, 33)
     found = list(rows(tmp_path / "run").values())
-    assert (
-        Counter(r["artefacts"].get("wrong_type", "") for r in found)["not the list asked for"] == 20
-    )
+    assert [r["artefacts"]["wrong_type"] for r in found].count("not the list asked for") == 20
     assert any(r["reasons"].get("slot 2", "").endswith(" given") for r in found)
     figures = [json.loads(f.read_text()) for f in (tmp_path / "run" / "figures").iterdir()]
     assert sum("picture" in each for each in figures) == 3
@@ -168,12 +149,6 @@ def test_what_agreement_is_made_of():
     assert agreement.compare(marks("a", 1, text="h"), marks("b", 1, text="other")) == []
 
 
-@pytest.mark.parametrize(("value", "marks"), [
-    ({"met": [1, 0], "quote": ["a", ""]}, {"p.met[1]": 1, "p.met[2]": 0}),
-    ({"true": ["a", "b"], "false": []}, {"p.true": 2, "p.false": 0}),
-    ({"matches": [{"index": 3, "fields": {"spin": 1}}]},
-     {"p.matches": 1, "p.matches[3].fields.spin": 1}), ({"matches": []}, {"p.matches": 0}),
-    ({"text": "ok", "logprobs": [{"ok": -0.1}]}, {}), ("good", {}), (0.5, {"p": 0.5}),
-])  # fmt: skip
+@pytest.mark.parametrize(("value", "marks"), TABLES["marks"])
 def test_what_of_a_verdict_is_a_mark(value, marks):
     assert dict(agreement._numbers(value, "p")) == marks

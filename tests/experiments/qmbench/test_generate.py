@@ -7,9 +7,8 @@ import pytest
 from pymatgen.symmetry.groups import SpaceGroup
 
 from experiments.benchmarks.qmbench import crystals, generate, grade, models, symmetry
-from experiments.benchmarks.qmbench.benchmark import QMBenchmark
+from experiments.benchmarks.qmbench.benchmark import QMBenchmark, problem_of
 from experiments.benchmarks.qmbench.generate import TEMPLATES
-from experiments.benchmarks.qmbench.benchmark import problem_of
 from tests.experiments.qmbench.test_grade import LIMITS
 
 SEEDS = (1, 2, 3)

@@ -11,46 +11,19 @@ from scipy.spatial.transform import Rotation
 
 from agents.answer_formats import Choices
 from experiments.benchmarks.qmbench import grade
-from experiments.benchmarks.qmbench.benchmark import Stated
+from experiments.benchmarks.qmbench.benchmark import Stated, choice_share
 from experiments.benchmarks.qmbench.crystals import Compound, poscar_of, poscar_text, slab, vacancy
-from experiments.benchmarks.qmbench.benchmark import choice_share
+from experiments.samples import data_of
 from experiments.scorers.quantities import ReadingError, read_number, within
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "qmbench"
 published = pytest.mark.skipif(not SHARED.is_dir(), reason=f"no published data at {SHARED.name}")
 LIMITS = {"length": 0.05, "angle": 1.0, "site": 0.10}
-RUTILE = """\
-rutile
-1.0
-4.594 0 0
-0 4.594 0
-0 0 2.959
-Ti O
-2 4
-Direct
-0 0 0
-0.5 0.5 0.5
-0.305 0.305 0
-0.695 0.695 0
-0.195 0.805 0.5
-0.805 0.195 0.5
-"""
+HERE = Path(__file__).parent
+RUTILE = (HERE / "problems" / "rutile.vasp").read_text()
 #: Lowest symmetry, so that only the identity maps it onto itself.
-TRICLINIC = """\
-triclinic
-1.0
-5.1 0 0
-1.2 6.3 0
-0.7 -1.1 7.4
-K Al O
-1 2 2
-Direct
-0.11 0.23 0.35
-0.52 0.61 0.13
-0.83 0.07 0.71
-0.41 0.94 0.55
-0.05 0.44 0.88
-"""
+TRICLINIC = (HERE / "triclinic.vasp").read_text()
+POSCARS = data_of(__file__, "poscars")
 STRUCTURES = {
     "rutile": RUTILE,
     "triclinic": TRICLINIC,
@@ -219,66 +192,41 @@ def test_one_atom_in_its_cell_can_be_anywhere():
     assert verdict(gold, gold.replace("\n0 0 0\n", "\n0.3 0.1 0.9\n"))["passed"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        RUTILE.replace("Direct\n0 0 0", "Selective dynamics\nDirect\n0 0 0 T F T"),
-        RUTILE + "\n0 0 0\n0 0 0\n",
-        RUTILE.replace("Ti O", "Ti_pv O/1a2b ! PAW").replace("0 0 0\n", "0 0 0 Ti1 # first\n"),
-        RUTILE.replace("1.0\n", f"-{4.594 * 4.594 * 2.959}\n"),
-        RUTILE.replace("1.0\n", "1.0 1.0 1.0\n"),
-        RUTILE.replace("rutile", "", 1).replace("Direct", "  fractional"),
-        RUTILE.replace("4.594", "4.594D0"),
-    ],
-)  # fmt: skip
-def test_notations_of_a_poscar(text):
-    assert verdict(RUTILE, text)["passed"]
+def altered(changes):
+    text = RUTILE
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return text
+
+
+@pytest.mark.parametrize("changes", POSCARS["right"])
+def test_notations_of_a_poscar(changes):
+    assert verdict(RUTILE, altered(changes))["passed"]
 
 
 def test_cartesian_positions_are_scaled_with_the_cell():
     crystal = grade.read_poscar(RUTILE)
     sites = "\n".join(" ".join(map(str, row)) for row in crystal.fractions @ crystal.matrix)
-    plain = "x\n1.0\n4.594 0 0\n0 4.594 0\n0 0 2.959\nTi O\n2 4\n"
+    plain = RUTILE.partition("Direct")[0]
     assert verdict(RUTILE, f"{plain}Cartesian\n{sites}\n")["passed"]
-    volume = 4.594 * 4.594 * 2.959
     sites = "\n".join(" ".join(map(str, row / 2)) for row in crystal.fractions @ crystal.matrix)
     half = f"x\n{{}}\n2.297 0 0\n0 2.297 0\n0 0 1.4795\nTi O\n2 4\nKartesisch\n{sites}\n"
-    assert verdict(RUTILE, half.format("2.0"))["passed"]
-    assert verdict(RUTILE, half.format(f"-{volume}"))["passed"]
-    assert verdict(RUTILE, half.format("2 2 2"))["passed"]
+    for scale in ("2.0", "-62.449209724", "2 2 2"):
+        assert verdict(RUTILE, half.format(scale))["passed"]
     assert verdict(RUTILE, half.format("1.0"))["error"] == "LatticeMismatch"
 
 
-def hostile():
-    lines = RUTILE.splitlines()
-    with_cell = "\n".join([*lines[:2], "{}", *lines[5:]])
-    return {
-        "TooLarge": RUTILE + "# \n" * 300_000,
-        "TooManySites": RUTILE.replace("2 4", "2 100000"),
-        "Unreadable": "[" * 100_000,
-        "Unreadable, empty": "",
-        "Unreadable, short": "\n".join(lines[:-1]),
-        "Unreadable, digits": RUTILE.replace("2 4", "2 " + "9" * 10_000),
-        "Unreadable, no mode": RUTILE.replace("Direct\n", ""),
-        "Unreadable, nan": RUTILE.replace("0.305", "nan"),
-        "Unreadable, element": RUTILE.replace("Ti O", "Xx O"),
-        "Unreadable, none of it": RUTILE.replace("2 4", "0 6"),
-        "NoSpecies": "\n".join([*lines[:5], *lines[6:], "0 0 0"]),
-        "InvalidSites": RUTILE.replace("0.305", "1e999"),
-        "InvalidCell": RUTILE.replace("1.0\n", "1e9\n"),
-        "InvalidCell, zero": RUTILE.replace("1.0\n", "0\n"),
-        "InvalidCell, infinite": RUTILE.replace("1.0\n", "1e300\n").replace("4.594", "1e300"),
-        "InvalidCell, flat": with_cell.format("1 0 0\n0 1 0\n1 1 0"),
-        "InvalidCell, flat volume": with_cell.format("1 0 0\n0 1 0\n1 1 0").replace("1.0", "-9", 1),
-        "LatticeMismatch, needle": with_cell.format("0.0001 0 0\n0 9999 0\n0 0 62.5"),
-        "LatticeMismatch, skewed": with_cell.format("4.594 0 0\n9999 1e-3 0\n0 0 9999"),
-        "CompositionMismatch": RUTILE.replace("Ti O", "Sn O"),
-    }  # fmt: skip
+HOSTILE = [
+    *((name, altered(changes)) for name, changes in POSCARS["wrong"]),
+    ("TooLarge", RUTILE + "# \n" * 300_000), ("Unreadable", ""), ("Unreadable", "[" * 100_000),
+    ("Unreadable", RUTILE.replace("2 4", "2 " + "9" * 10_000)),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", hostile())
-def test_hostile_structures_have_a_name(name):
-    assert verdict(RUTILE, hostile()[name])["error"] == name.partition(",")[0]
+@pytest.mark.parametrize(("name", "text"), HOSTILE)
+def test_hostile_structures_have_a_name(name, text):
+    assert verdict(RUTILE, text)["error"] == name
 
 
 @settings(max_examples=200, deadline=None)
