@@ -64,8 +64,7 @@ def objects():
 def drawn():
     """Code is wanted, and there is a picture."""
     picture = Image(PNG, "image/png", "one-pixel")
-    asked = Question("c0", "Count the pixels.", {"answer": "int"}, attachments=(picture,))
-    return Task([Sample(asked)])
+    return Task([Sample(Question("c0", "Count.", {"answer": "int"}, attachments=(picture,)))])
 
 
 REPLIES = {
@@ -171,15 +170,8 @@ def test_pictures_reach_a_model_that_writes_code(httpserver, tmp_path):
     endpoint = Endpoint(httpserver).play(code)
     assert main(command("drawn", endpoint.url, tmp_path / "run", "model.cache=false")) == 0
     words, picture = endpoint.bodies[0]["messages"][-1]["content"]
-    assert "Count the pixels." in words["text"]
+    assert "Count." in words["text"]
     assert picture["image_url"]["url"].startswith("data:image/png;base64,iVBOR")
-
-
-def test_without_a_judge_the_metric_is_unknown(httpserver, tmp_path):
-    endpoint = Endpoint(httpserver).play(answer("prose"))
-    assert main(command("prose", endpoint.url, tmp_path / "run")) == 0
-    found = summary(tmp_path / "run")
-    assert (found["metrics"][0]["sum"], found["metrics"][0]["total"]) == (0, 0)
 
 
 def test_a_limit_in_dollars_needs_the_price_of_the_judge_as_well(httpserver, tmp_path, capsys):
@@ -191,9 +183,12 @@ def test_a_limit_in_dollars_needs_the_price_of_the_judge_as_well(httpserver, tmp
     assert endpoint.bodies == []
 
 
-def test_a_judge_that_fails_is_no_wrong_answer(httpserver, tmp_path):
+def test_no_judge_is_unknown_and_one_that_fails_no_wrong_answer(httpserver, tmp_path):
     endpoint = Endpoint(httpserver).play(answer("prose"))
+    assert main(command("prose", endpoint.url, tmp_path / "run")) == 0
+    metric = summary(tmp_path / "run")["metrics"][0]
+    assert (metric["sum"], metric["total"]) == (0, 0)
     gone = [*judging("http://127.0.0.1:9/v1"), "judge.max_retries=0"]
-    assert main(command("prose", endpoint.url, tmp_path / "run", *gone)) == 1
-    found = summary(tmp_path / "run")
+    assert main(command("prose", endpoint.url, tmp_path / "gone", *gone)) == 1
+    found = summary(tmp_path / "gone")
     assert (found["infra"], found["answers"]) == (4, 0)

@@ -12,7 +12,10 @@ from experiments.benchmarks.mattools.published import (
 )
 from experiments.benchmarks.mattools.stdout_rules import read_literal
 from experiments.benchmarks.mattools.unit_tests import Opaque, by_table, revive, verdict
+from experiments.samples import data_of
 from sandbox.inside.tagged import decode, dumps
+
+TABLES = data_of(__file__, "published")
 
 
 @pytest.mark.parametrize(
@@ -43,28 +46,10 @@ def test_arrays_are_evaluated_and_restored_where_the_rule_says():
     assert isinstance(inside_tuple, str)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "{'a': np.float64(1.5)}",  # numpy 2
-        "Calculating...\n{'a': 1}",
-        "{'a': nan}",
-        # Only `np` and `Element` mean something inside an array.
-        "{'a': array([array([1, 2]), array([3])], dtype=object)}",
-        "{'a': array([1.], dtype=float32)}",
-        "{'a': array([Element Ga], dtype=object)}",
-        "{'a': array([1, 2}",
-        "{'a': Element Qq}",
-        "{'note': 'Element N at site 0'}",  # the placeholder breaks the string
-        "{'a': __import__('os').getcwd()}",
-    ],
-)
+@pytest.mark.parametrize("text", TABLES["unreadable"])
 def test_anything_else_is_unreadable(text):
     with pytest.raises((ValueError, SyntaxError)):
         read_literal(text)
-
-
-# --- typed data --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -87,34 +72,19 @@ def test_numpy_scalars_become_pythons_and_arrays_stay():
     assert array.shape == (2, 3)
 
 
-def test_no_class_that_an_answer_names_is_built():
+def test_a_forged_answer_builds_no_class_and_is_no_crash():
     forged = '{"a": {"$": "msonable", "class": "unittest.mock._ANY", "v": {}}}'
     found = revive(decode(forged))["a"]
     assert isinstance(found, Opaque)
     assert found != 1
-
-
-def test_a_forged_answer_is_an_exception_not_a_crash():
     forged = '{"a": {"$": "array", "dtype": "nope", "shape": [1], "raw": ""}}'
     found = verdict(lambda answer: "ok", forged)
     assert not found["ok"]
     assert found["exception"]
 
 
-# --- unit tests --------------------------------------------------------------------------------
-
-TABLE = [
-    {"name": "flag", "format": "bool", "expected": "True", "compare": "equal", "accepts": [],
-     "rtol": 1e-5, "atol": 1e-8},
-    {"name": "count", "format": "int", "expected": "2", "compare": "equal", "accepts": [],
-     "rtol": 1e-5, "atol": 1e-8},
-    {"name": "length", "format": "np.allclose", "expected": "[1.0, 2.0]", "compare": "allclose",
-     "accepts": ["list", "numpy.ndarray"], "rtol": 1e-3, "atol": 1e-8},
-]  # fmt: skip
-
-
 def judged(answer):
-    return verdict(by_table(TABLE), dumps(answer))
+    return verdict(by_table(TABLES["table"]), dumps(answer))
 
 
 def test_a_table_counts_one_error_per_fault():
@@ -129,15 +99,12 @@ def test_a_table_counts_one_error_per_fault():
     assert "ValueError" in judged(odd)["exception"]
 
 
-def test_a_mistake_in_a_table_is_no_fault_of_an_answer():
-    with pytest.raises(NameError):
-        by_table([TABLE[0] | {"expected": "true"}])
-
-
-def test_the_source_of_a_table_stands_for_it():
+def test_the_source_of_a_table_and_a_mistake_in_it_that_is_no_fault_of_an_answer():
     scope = {"by_table": by_table}
-    exec(table_test("test_x", TABLE), scope)
+    exec(table_test("test_x", TABLES["table"]), scope)
     assert scope["test_x"]({"flag": True, "count": 2, "length": [1.0, 2.0]}) == "ok"
+    with pytest.raises(NameError):
+        by_table([TABLES["table"][0] | {"expected": "true"}])
 
 
 def test_messages_belong_to_the_property_that_they_name():

@@ -10,9 +10,9 @@ import pytest
 from pymatgen.core import Lattice
 from scipy.spatial.transform import Rotation
 
-from experiments.benchmarks.atomworld.actions import ACTIONS, apply, parse
+from experiments.benchmarks.atomworld.actions import ACTIONS, parse
 from experiments.benchmarks.atomworld.benchmark import AtomWorldBenchmark
-from experiments.benchmarks.atomworld.crystal import PROTOTYPES, Crystal, CrystalError, read_cif
+from experiments.benchmarks.atomworld.crystal import PROTOTYPES, Crystal, read_cif
 from experiments.benchmarks.atomworld.generate import generate
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "atomworld"
@@ -27,16 +27,12 @@ def rows(name):
     return [json.loads(line) for line in (SHARED / name).read_text().splitlines()]
 
 
-def told(item):
-    return {name: value for name, value in item.given.items() if name != "ratio"}
-
-
 @published
 def test_published_targets_follow_from_the_sentences():
     for row in rows("actions_dev.jsonl"):
         action, given = parse(row["prompt"])
         assert action == row["action"]
-        found = apply(action, crystal_of(row["before"]), given, "published")
+        found = ACTIONS[action](crystal_of(row["before"]), given, "published")
         after = crystal_of(row["after"])
         assert found.species == after.species, row["id"]
         away = found.fractions - after.fractions
@@ -63,7 +59,8 @@ def test_the_parser_reads_every_sentence_that_it_should(wording):
         return
     assert {item.action for item in items} == set(ACTIONS)
     for item in items:
-        assert parse(item.sentence) == (item.action, told(item)), item.sentence
+        told = {name: value for name, value in item.given.items() if name != "ratio"}
+        assert parse(item.sentence) == (item.action, told), item.sentence
 
 
 IMAGES = np.array(list(itertools.product(range(-3, 4), repeat=3)))
@@ -146,6 +143,11 @@ def test_every_question_of_the_default_set_has_one_answer():
     assert [item.sentence for item in items if not agrees(item)] == []
     sizes = [len(item.before.species) for item in items]
     assert (min(sizes), max(sizes) <= 64, np.median(sizes) >= 10) == (8, True, True)
+    # Without that demand many have several.
+    items = generate(seed=1, items=100, unambiguous=False, sizes=())
+    found = Counter(item.action for item in items if not agrees(item))
+    assert set(found) == {"move_towards", "insert_between", "rotate_around"}
+    assert min(found.values()) > 60
 
 
 @pytest.mark.filterwarnings("ignore:Issues encountered")
@@ -166,7 +168,7 @@ def test_a_cif_is_read_as_it_was_written():
     assert found.species == item.before.species
     assert np.abs(found.fractions - item.before.fractions).max() < 1e-6
     for broken in ("", text.replace("_cell_length_a", "_x"), text.partition("loop_")[0]):
-        with pytest.raises(CrystalError):
+        with pytest.raises(ValueError, match="no readable cell"):
             read_cif(broken)
 
 
@@ -180,27 +182,17 @@ def test_published_data_keep_their_prompt_and_their_target(tmp_path):
     benchmark = AtomWorldBenchmark(source="published", path=str(tmp_path), actions=["move"])
     (sample,) = benchmark.load()
     prompt = sample.question.prompt
-    assert sample.question.id == "move-7"
+    assert (sample.question.id, sample.labels["frame"]) == ("move-7", "not stated")
     assert prompt.endswith(item.sentence)
     assert "indices of atoms start from 0" in prompt
-    assert "along x" not in prompt
-    assert sample.question.answer.instruction == ""
-    assert sample.labels["frame"] == "not stated"
+    assert "along x" not in prompt + sample.question.answer.instruction
     literal, given = (np.array(sample.target[t]["fractions"]) for t in ("literal", "published"))
     assert np.abs(literal - given).max() < 1e-3
-    # the words of the checkout go before ours
-    (tmp_path / "src" / "prompts").mkdir(parents=True)
-    (tmp_path / "src" / "prompts" / "a.py").write_text(
+    (tmp_path / "prompts").mkdir()  # the words of the checkout go before ours
+    (tmp_path / "prompts" / "a.py").write_text(
         "def prompt(input_cif, action_prompt, output_format='cif'):\n    parts = []\n"
         "    parts.append('Be {brief}.')\n    parts.append(f'In </{output_format}>: {input_cif}')\n"
         "    parts.append(f'Do: {action_prompt}')\n    return ' '.join(parts)\n"
     )
     (sample,) = benchmark.load()
     assert sample.question.prompt == f"Be {{brief}}. In </cif>: {row['input']} Do: {item.sentence}"
-
-
-def test_without_that_demand_many_questions_have_several():
-    items = generate(seed=1, items=100, unambiguous=False, sizes=())
-    found = Counter(item.action for item in items if not agrees(item))
-    assert set(found) == {"move_towards", "insert_between", "rotate_around"}
-    assert min(found.values()) > 60

@@ -8,7 +8,7 @@ import pytest
 
 from experiments.benchmarks.atomworld import family, grade
 from experiments.benchmarks.atomworld.benchmark import GRADER, StructureScorer
-from experiments.benchmarks.atomworld.crystal import PROTOTYPES, REMOVED, Crystal
+from experiments.benchmarks.atomworld.crystal import PROTOTYPES, Crystal
 from sandbox.base import Outcome, SandboxConfig
 from sandbox.factory import get_sandbox
 from tests.experiments.atomworld.test_actions import SHARED, published, rows
@@ -19,8 +19,8 @@ def cif(given):
 
 
 def judged(asked, answer):
-    rule = getattr(grade, asked.rule)
-    if asked.rule == "moved_points":
+    rule = getattr(grade, family.DATA[asked.family]["rule"])
+    if family.DATA[asked.family]["rule"] == "moved_points":
         return rule(asked.given, answer, "")
     return rule(asked.given, answer, f"<cif>{answer}</cif>")
 
@@ -31,9 +31,6 @@ def passed(said):
 
 def scaled(given, factor):
     return {**given, "cell": [*(factor * np.array(given["cell"][:3])), *given["cell"][3:]]}
-
-
-# PointWorld
 
 
 def test_points_move_as_the_sentence_says():
@@ -83,9 +80,6 @@ def test_recorded_points_are_right_where_the_rotation_is_done_once():
     assert [one["passed"] for one in found] == [True, True, True, False, True]
 
 
-# CIF-Repair
-
-
 def test_every_corruption_breaks_a_file_and_is_repaired_by_the_original():
     asked = family.ask("cif_repair", 2, len(family.CORRUPTIONS))
     assert len({one.labels["corruption"] for one in asked}) == 22
@@ -101,7 +95,7 @@ def test_the_removed_value_is_put_where_the_answer_wants_it():
     assert one.labels["corruption"] == "remove _cell_length_a"
     value = re.search(r"_cell_length_a +(\S+)", one.given["original"])[1]
     assert one.given["removed"] == value
-    tagged = f"_cell_length_a {REMOVED}\n_cell_length_b"
+    tagged = f"_cell_length_a {grade.REMOVED}\n_cell_length_b"
     answer = one.given["corrupted"].replace("_cell_length_b", tagged, 1)
     assert passed(judged(one, answer)) == (True, True)
 
@@ -121,9 +115,6 @@ def test_the_rebuilt_published_repairs():
         ours, removed = family.corrupted(original, one.labels["corruption"])
         assert ours.split() == one.given["corrupted"].split(), one.labels
         assert removed == one.given["removed"]
-
-
-# CIF-Gen
 
 
 def test_generated_prototypes_are_told_apart_and_lattice_constants_count():
@@ -148,13 +139,9 @@ def test_the_published_targets_of_generated_files():
 def test_the_published_matcher_takes_diamond_for_simple_cubic():
     kinds = {prototype.name: prototype for prototype in PROTOTYPES}
     right, wrong = (kinds[name].crystal(("C",), 1.54) for name in ("diamond", "sc"))
-    said = grade.generated(
-        {"target": right.plain()}, wrong.to_cif(), f"<cif>{wrong.to_cif()}</cif>"
-    )
+    text = wrong.to_cif()
+    said = grade.generated({"target": right.plain()}, text, f"<cif>{text}</cif>")
     assert passed(said) == (False, True)
-
-
-# StructProp
 
 
 def replaced(given, **changes):
@@ -168,7 +155,9 @@ async def test_the_bulk_modulus_of_an_answer_decides():
     async with get_sandbox(limits) as sandbox:
 
         async def said(asked, answer):
-            ran = await sandbox.call(GRADER, asked.rule, [asked.given, answer, ""], timeout=60)
+            ran = await sandbox.call(
+                GRADER, family.DATA[asked.family]["rule"], [asked.given, answer, ""], timeout=60
+            )
             assert ran.outcome is Outcome.OK, ran.error
             return ran.result["strict"]
 

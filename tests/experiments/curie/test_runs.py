@@ -9,35 +9,9 @@ from experiments.benchmarks.curie.benchmark import CurieBenchmark
 from experiments.run.__main__ import main
 from sandbox.factory import available
 from tests.endpoint import Endpoint, text, tool_calls
-from tests.experiments.curie.answers import perfect
-from tests.experiments.runs import asked, judging, metrics, openai, summary, trajectories
+from tests.experiments.runs import openai
 
 pytestmark = pytest.mark.skipif(not available(), reason="no isolating sandbox on this machine")
-
-
-@pytest.mark.long
-def test_a_judge_counts_apart_and_its_verdicts_are_kept(httpserver, tmp_path):
-    samples = CurieBenchmark(tasks=("mpv", "hfe")).load()[:2]
-
-    def play(body):
-        said = "\n".join(str(message["content"]) for message in body["messages"])
-        if "<judged>" not in said:
-            return text(next(perfect(s) for s in samples if s.question.prompt in asked(body)))
-        paired = '{"matches": [{"index": 0, "fields": {}}]}'
-        return text(paired if "Reference entry:" in said else "good")
-
-    endpoint = Endpoint(httpserver).play(play)
-    run = ["benchmark=curie", "limit=2", "benchmark.tasks=[mpv,hfe]", *openai(endpoint.url),
-           *judging(endpoint.url), f"out={tmp_path / 'run'}"]  # fmt: skip
-    assert main(run) == 0
-    found, shares = summary(tmp_path / "run"), metrics(tmp_path / "run")
-    entries = len(next(s for s in samples if s.labels["task"] == "mpv").target["gold"])
-    assert (found["calls"], found["judge_calls"]) == (2, entries + 2)
-    # The judge names entry 0 every time.
-    assert shares["llmsim"][0] == pytest.approx(1 / entries, abs=1e-6)
-    assert (shares["lmscore_word"], shares["lmscore"]) == ((2, 2), (0, 0))
-    verdicts = [verdict for each in trajectories(tmp_path / "run") for verdict in each["judged"]]
-    assert sum(bool(verdict["asked"]) for verdict in verdicts) == entries + 2
 
 
 def test_rag_retrieves_from_the_paper_and_nothing_else(httpserver, tmp_path):

@@ -4,9 +4,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from pymatgen.symmetry.groups import SpaceGroup
+from pymatgen.crystals.groups import SpaceGroup
 
-from experiments.benchmarks.qmbench import crystals, generate, grade, models, symmetry
+from experiments.benchmarks.qmbench import crystals, generate, grade
 from experiments.benchmarks.qmbench.benchmark import QMBenchmark, problem_of
 from experiments.benchmarks.qmbench.generate import TEMPLATES
 from tests.experiments.qmbench.test_grade import LIMITS
@@ -19,14 +19,20 @@ def samples():
     return {seed: QMBenchmark(seed=seed, items=4, mix="even").load() for seed in SEEDS}
 
 
-def test_every_template_and_the_four_types(samples):
+def test_every_template_once_and_a_seed_decides_everything(samples):
+    everything = [sample for made in samples.values() for sample in made]
     for made in samples.values():
-        assert len(made) == 4 * len(TEMPLATES)
-        assert len({sample.question.id for sample in made}) == len(made)
+        assert len(made) == 4 * len(TEMPLATES) == len({sample.question.id for sample in made})
         assert {sample.labels["type"] for sample in made} == {"choice", "number", "text", "poscar"}
         assert {sample.labels["template"] for sample in made} == set(TEMPLATES)
-    kinds = {s.question.id.rpartition("-")[0] for made in samples.values() for s in made}
+    kinds = {sample.question.id.rpartition("-")[0] for sample in everything}
     assert len(kinds) == sum(map(len, TEMPLATES.values()))
+    asked = {(s.question.prompt, *(p.key for p in s.question.attachments)) for s in everything}
+    assert len(asked) == len(everything)  # two seeds share nothing
+    again = QMBenchmark(seed=1, items=4, mix="even").load()
+    assert [(s.question, s.target) for s in again] == [(s.question, s.target) for s in samples[1]]
+    fewer = {s.question.prompt for s in QMBenchmark(seed=1, items=1, mix="even").load()}
+    assert fewer < {s.question.prompt for s in samples[1]}
 
 
 def test_guessing_a_number_gives_what_the_most_frequent_one_does(samples):
@@ -37,7 +43,7 @@ def test_guessing_a_number_gives_what_the_most_frequent_one_does(samples):
             assert problem.guess == generate._frequent(kind) > 0
         elif not problem.choices:
             assert problem.guess == 0
-    golds = [models.winding_number(np.random.default_rng([0, n]))[1] for n in range(60)]
+    golds = [generate.winding_number(np.random.default_rng([0, n]))[1] for n in range(60)]
     counts = Counter(gold["answer"]["value"] for gold in golds)
     assert generate._frequent("winding_number") == max(counts.values()) / 60 > 0.3
 
@@ -51,19 +57,6 @@ def test_the_mix_is_that_of_the_paper():
     assert found == generate.shares(3 * len(TEMPLATES), generate.PAPER)
     assert len({sample.question.prompt for sample in made}) == len(made)
     assert len(QMBenchmark(items=2, templates=["gap", "structure"]).load()) == 4
-
-
-def test_a_seed_decides_everything_and_two_share_nothing(samples):
-    again = QMBenchmark(seed=1, items=4, mix="even").load()
-    assert [s.question for s in again] == [s.question for s in samples[1]]
-    assert [s.target for s in again] == [s.target for s in samples[1]]
-    asked = [
-        (s.question.prompt, tuple(p.key for p in s.question.attachments))
-        for made in samples.values() for s in made
-    ]  # fmt: skip
-    assert len(set(asked)) == len(asked)
-    fewer = {s.question.prompt for s in QMBenchmark(seed=1, items=1, mix="even").load()}
-    assert fewer < {s.question.prompt for s in samples[1]}
 
 
 def test_pictures_are_shown_and_in_the_arm_tool_mounted(samples):
@@ -81,8 +74,8 @@ def test_pictures_are_shown_and_in_the_arm_tool_mounted(samples):
 
 
 def test_operations_are_those_of_pymatgen():
-    for number in symmetry.ORTHOGONAL:
-        ours = {tuple(turn.ravel()) for turn in symmetry.operations(number)[0]}
+    for number in crystals.ORTHOGONAL:
+        ours = {tuple(turn.ravel()) for turn in crystals.operations(number)[0]}
         group = SpaceGroup.from_int_number(number)
         theirs = {
             tuple(op.rotation_matrix.round().astype(int).ravel()) for op in group.symmetry_ops
@@ -99,7 +92,7 @@ INDEPENDENT = {1: 18, 3: 8, 6: 10, 16: 3, 25: 5, 75: 4, 81: 4, 89: 1, 99: 3, 111
 @pytest.mark.parametrize("number", INDEPENDENT)
 def test_tensors_have_as_many_components_as_the_tables_say(number):
     rng = np.random.default_rng(0)
-    found = np.array([symmetry.invariant(number, rng).ravel() for _ in range(40)])
+    found = np.array([crystals.invariant(number, rng).ravel() for _ in range(40)])
     assert np.linalg.matrix_rank(found, tol=1e-8) == INDEPENDENT[number]
 
 
@@ -118,7 +111,7 @@ def test_chern_numbers_follow_from_the_curvature():
         dx = (np.roll(h, -1, 1) - np.roll(h, 1, 1)) / 2
         dy = (np.roll(h, -1, 2) - np.roll(h, 1, 2)) / 2
         angle = (h * np.cross(dx, dy, axis=0)).sum(0) / np.linalg.norm(h, axis=0) ** 3
-        found = models.chern(p, q, v, t, m)
+        found = generate.chern(p, q, v, t, m)
         assert found == round(angle.sum() / (4 * np.pi))
         assert abs(found) == (p * q if abs(m) < 2 * t else 0)
 
@@ -127,7 +120,7 @@ def test_winding_numbers_count_roots_within_the_circle():
     rng = np.random.default_rng(6)
     for _ in range(30):
         given = {n: float(x) for n, x in zip((-1, 0, 1, 2), rng.uniform(-1.5, 1.5, 4), strict=True)}
-        number, nearest = models.winding(given)
+        number, nearest = generate.winding(given)
         if nearest > 0.05:
             roots = np.roots([given[2], given[1], given[0], given[-1]])
             assert number == (np.abs(roots) < 1).sum() - 1
@@ -135,11 +128,11 @@ def test_winding_numbers_count_roots_within_the_circle():
 
 def test_gaps_follow_from_formulas():
     for one, two, delta in ((1.0, 1.5, 0.0), (0.7, 0.7, 0.4), (2.0, 0.5, 0.3)):
-        gap = models.chain_gap([delta, -delta], [one, two], 1)
+        gap = generate.chain_gap([delta, -delta], [one, two], 1)
         assert gap == pytest.approx(2 * np.hypot(delta, one - two))
-    assert models.honeycomb_gap(0.3, [1, 1, 1]) == pytest.approx(0.6, rel=1e-6)
-    assert models.honeycomb_gap(0.3, [1, 1.5, 1.2]) == pytest.approx(0.6, rel=1e-6)
-    assert models.honeycomb_gap(0.3, [1, 2.5, 1.2]) == pytest.approx(2 * np.hypot(0.3, 0.3))
+    assert generate.honeycomb_gap(0.3, [1, 1, 1]) == pytest.approx(0.6, rel=1e-6)
+    assert generate.honeycomb_gap(0.3, [1, 1.5, 1.2]) == pytest.approx(0.6, rel=1e-6)
+    assert generate.honeycomb_gap(0.3, [1, 2.5, 1.2]) == pytest.approx(2 * np.hypot(0.3, 0.3))
 
 
 def test_a_drawn_gap_is_where_the_statements_say():
