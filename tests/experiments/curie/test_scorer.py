@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from agents.base import Step
+from agents.base import Step, Trajectory, Usage
 from experiments.benchmarks.curie import marks
 from experiments.benchmarks.curie.archive import NAMES
 from experiments.benchmarks.curie.benchmark import METRICS, CurieBenchmark, CurieScorer
@@ -14,9 +14,29 @@ from experiments.scorers.base import Tools
 from experiments.scorers.judge import Judge
 from tests.agents.scripted import client
 from tests.endpoint import Endpoint, message
-from tests.experiments.curie.answers import agreeing, answered, perfect
 from tests.experiments.runs import judge as judge_of
 from tests.experiments.test_store import row
+
+
+def answered(sample, reply, **more):
+    """A trajectory with a reply and nothing else."""
+    plain = {
+        "question_id": sample.question.id, "seed": 0, "code": None, "entry": None, "answer": reply,
+        "steps": (Step("model", {"reply": reply}),), "usage": Usage(calls=1),
+        "stop_reason": "answered", "format_status": "strict", "value": reply or None,
+    }  # fmt: skip
+    return Trajectory(**(plain | more))
+
+
+def agreeing(golds, found):
+    """What a judge of lists would say who takes most fields that are equal for the same entry."""
+    pairs = []
+    for number, gold in enumerate(golds):
+        for place, entry in enumerate(found):
+            fields = {key: gold[key] == entry.get(key) for key in gold}
+            if 2 * sum(fields.values()) > len(gold):
+                pairs.append(marks.Pair(number, place, fields))
+    return pairs
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +68,7 @@ def rules():
 
 def shuffled(sample):
     """An answer of the right form to another question of the task."""
-    return perfect(CurieBenchmark(tasks=(sample.target["task"],)).load()[1])
+    return CurieBenchmark(tasks=(sample.target["task"],)).load()[1].reference
 
 
 def test_the_overall_score_is_the_mean_over_ten_tasks(tmp_path):
@@ -89,7 +109,7 @@ async def test_what_does_not_fit_or_was_cut_is_zero_and_says_so(samples, tools):
     score = await CurieScorer().score(sample, long, tools)
     assert (score.values["context"], score.values["overall"]) == (1.0, 0.0)
     assert (score.artefacts["wrong_type"], score.passed) == ("context", {"answer": False})
-    reply = perfect(sample)
+    reply = sample.reference
     cut = answered(sample, reply, steps=(Step("model", {"reply": reply, "fault": "length"}),))
     score = await CurieScorer().score(sample, cut, with_judge(tools, rules()))
     assert (score.values["cut"], score.values["overall"], score.values["llmsim"]) == (1.0, 0.0, 0.0)
@@ -98,7 +118,7 @@ async def test_what_does_not_fit_or_was_cut_is_zero_and_says_so(samples, tools):
 
 async def test_without_a_judge_similarity_is_unknown_but_no_list_is_zero(samples, tools):
     sample = samples["dft_s"]
-    score = await CurieScorer().score(sample, answered(sample, perfect(sample)), tools)
+    score = await CurieScorer().score(sample, answered(sample, sample.reference), tools)
     assert score.values["llmsim"] is None
     assert "lmscore" not in score.values
     score = await CurieScorer().score(sample, answered(sample, "I found nothing."), tools)
@@ -151,7 +171,7 @@ async def test_lmscore_of_a_judge(samples, tools, httpserver, play, name, mark):
     judge = judge_of(endpoint)
     sample = samples["hfe"]
     score = await CurieScorer().score(
-        sample, answered(sample, perfect(sample)), with_judge(tools, judge)
+        sample, answered(sample, sample.reference), with_judge(tools, judge)
     )
     found = score.values[name]
     assert found == (None if mark is None else pytest.approx(mark, abs=5e-5))
@@ -165,7 +185,7 @@ async def test_lmscore_of_a_judge(samples, tools, httpserver, play, name, mark):
 async def test_a_perfect_answer_is_perfect_and_shown(samples, tools, task):
     sample = samples[task]
     judged = with_judge(tools, rules())
-    score = await CurieScorer().score(sample, answered(sample, perfect(sample)), judged)
+    score = await CurieScorer().score(sample, answered(sample, sample.reference), judged)
     assert score.passed == {"answer": True}, (score.values, score.reasons)
     if sample.target["listed"]:
         names = ("llmsim", "llmsim_precision", "llmsim_recall")

@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-from experiments.baselines import written
-from experiments.benchmarks.qmbench.benchmark import QMBenchmark
 from experiments.run.__main__ import main
 from tests.endpoint import Endpoint, text
 from tests.experiments.runs import asked, judging, openai, rows, summary
@@ -23,42 +21,22 @@ def _here(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
 
 
-def play(samples, replies):
-    """An endpoint that knows what to say to which prompt; judges give half of every point."""
-    by_prompt = {sample.question.prompt: sample for sample in samples}
-
-    def answer(body):
-        said = asked(body)
-        if "<judged>" in said:
-            most = [float(part.split('"')[0]) for part in said.split('most="')[1:]]
-            return text(json.dumps({"marks": [mark / 2 for mark in most]}))
-        sample = next(s for prompt, s in by_prompt.items() if prompt in said)
-        return text(replies(sample))
-
-    return answer
+def half(body):
+    """A judge that gives half of every point."""
+    most = [float(part.split('"')[0]) for part in asked(body).split('most="')[1:]]
+    return text(json.dumps({"marks": [mark / 2 for mark in most]}))
 
 
-def test_right_replies_with_a_judge_and_pictures(httpserver, tmp_path):
-    samples = QMBenchmark(mix="even", items=2).load()
-    endpoint = Endpoint(httpserver).play(
-        play(samples, lambda s: written(s.question.answer, s.reference))
-    )
-    keys = [
-        *openai(endpoint.url),
-        *judging(endpoint.url),
-        "benchmark.mix=even",
-        "benchmark.items=2",
-    ]
-    assert run(tmp_path / "out", *keys) == 0
-    found = rows(tmp_path / "out")
-    for row in found.values():
-        share = 0.5 if row["labels"]["type"] == "text" else 1.0
-        assert row["values"]["score"] == share, row
-        assert ("text_only" in row["values"]) == (
-            row["labels"]["template"] not in {"bands", "edges"}
-        )
+def test_right_answers_with_a_judge_and_pictures(httpserver, tmp_path):
+    endpoint = Endpoint(httpserver).play(half)
+    keys = ["system=oracle", "benchmark.mix=even", "benchmark.items=2"]
+    assert run(tmp_path / "out", *keys, *judging(endpoint.url)) == 0
+    for row in rows(tmp_path / "out").values():
+        template, share = row["labels"]["template"], row["values"]["score"]
+        assert share == (0.5 if row["labels"]["type"] == "text" else 1.0), row
+        assert ("text_only" in row["values"]) == (template not in {"bands", "edges"})
         drawn = list((tmp_path / "out" / "figures").glob(f"{row['question_id']}*"))
-        assert bool(drawn) == (row["labels"]["template"] in {"bands", "edges", "structure"})
+        assert bool(drawn) == (template in {"bands", "edges", "structure"})
     assert summary(tmp_path / "out")["judge_calls"] == 2
     assert len(list((tmp_path / "out" / "images").iterdir())) == 4
 
