@@ -60,15 +60,11 @@ _TOKEN = re.compile(
     r"(?P<name>1(?=\s*/)|[%Ω'\"]|[A-Za-zµÅ_]+(?:-[A-Za-z]{3,})?)"
     r"(?:\s*\^\s*(?P<raised>[-+]?\d{1,3})|(?P<direct>-?\d)(?![\d.]))?\s*(?P<close>\))?"
 )
-_BEHIND = "a and are as at but by for from in is it of on or so that the to with"
-_WORDS = frozenset(_BEHIND.split())
-_MATHEMATICS = "pi theta sqrt log exp sin cos tan alpha beta times over plus minus"
+_WORDS, _MATHEMATICS = _KNOWN["words"].split(), _KNOWN["mathematics"].split()
 _NAMES = frozenset(_KNOWN["units"].split())
 _ALIASES: Mapping[str, str] = {
     **_KNOWN["aliases"], **dict.fromkeys(_KNOWN["counted"].split(), "count"),
 }  # fmt: skip
-
-
 #: Names of pint with their powers.
 Unit = tuple[tuple[str, int], ...]
 
@@ -220,17 +216,14 @@ def _only(text: str) -> re.Match[str]:
         free.append(found)
         taken = found.end() + _unit_length(text[found.end() :])
     if len(free) > 1:
-        free = [one for one in free if not _of_a_word(text[one.end() :])] or free
+        words = (re.match(r"[A-Za-z]+", text[one.end() :]) for one in free)
+        known = [word is None or _pint_name(word[0]) is not None for word in words]
+        free = [one for one, is_known in zip(free, known, strict=True) if is_known] or free
     if not free:
         raise ReadingError("NoNumber")
     if len(free) > 1 or re.match(r"\s*[*^/+]\s*[\d(]", text[free[0].end() :]):
         raise ReadingError("SeveralNumbers")
     return free[0]
-
-
-def _of_a_word(rest: str) -> bool:
-    name = re.match(r"[A-Za-z]+", rest)
-    return name is not None and _pint_name(name[0]) is None
 
 
 def _unit_length(rest: str) -> int:
@@ -278,7 +271,7 @@ def _with_unit(number: Quantity, rest: str, asked: str) -> Quantity:
     following = _TOKEN.match(rest, _unit_length(rest))
     word = following["name"] if following else ""
     if following and not (word in _WORDS or (written and not following["by"])):
-        counted = len(word) > 2 and word.lower() not in _MATHEMATICS.split() and rest[:1] in " -"
+        counted = len(word) > 2 and word.lower() not in _MATHEMATICS and rest[:1] in " -"
         if written or asked or not counted:
             raise ReadingError("UnknownUnit")
     elif not (written or following) and re.match(r"\s*[^\s.,;:)?\"']", rest):

@@ -15,15 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.benchmarks.atomworld.actions import (
-    ACTIONS,
-    LAYER,
-    Wording,
-    change,
-    rotation,
-    sentence,
-    super_cell,
-)
+from experiments.benchmarks.atomworld.actions import ACTIONS, LAYER, Wording, rotation, sentence
 from experiments.benchmarks.atomworld.crystal import (
     DECIMALS,
     PROTOTYPES,
@@ -104,10 +96,10 @@ def structure(draw: random.Random, size: int) -> Crystal:
     while len(crystal.species) < max(4, size):
         shortest = 2 - int(np.argmin(np.round(crystal.cell[2::-1], 6)))  # of equals the last
         counts = [2 if axis == shortest else 1 for axis in range(3)]
-        crystal = super_cell(crystal, {"counts": counts}, "literal")
+        crystal = ACTIONS["super_cell"](crystal, {"counts": counts}, "literal")
     if len(set(crystal.species)) == 1:
         given = {"index": draw.randrange(len(crystal.species)), "symbol": COMMON[0]}
-        crystal = change(crystal, given, "literal")
+        crystal = ACTIONS["change"](crystal, given, "literal")
     lengths = [length * (1 + draw.uniform(-0.03, 0.03)) for length in crystal.cell[:3]]
     skewed = draw.random() < 0.5
     angles = [angle + (draw.uniform(-12, 12) if skewed else 0.0) for angle in crystal.cell[3:]]

@@ -172,7 +172,7 @@ def _paper(domain: str, folder: Folder, truth: Folder, known: Mapping[str, str])
 def published_prompt(path: str | None, name: str) -> str | None:
     """One of the authors' prompts, from their checkout; ``None`` where it is not there."""
     root = Path(path or "").expanduser()
-    found = sorted(root.rglob(f"{name}.txt")) if path and root.is_dir() else []
+    found = sorted(root.rglob(f"{name}.txt")) if path and name and root.is_dir() else []
     return found[0].read_text(encoding="utf-8") if found else None
 
 

@@ -16,19 +16,8 @@ import yaml
 from agents.answer_formats import CODE, Text
 from agents.base import Document, Question, Trajectory
 from agents.models import FAULTS
-from experiments.benchmarks.curie import marks
-from experiments.benchmarks.curie.archive import (
-    NAMES,
-    SAMPLES,
-    Paper,
-    Task,
-    Variant,
-    gold_of,
-    published_prompt,
-    read_archive,
-    tasks,
-    without_origin,
-)
+from experiments.benchmarks.curie import archive, marks
+from experiments.benchmarks.curie.archive import Paper, Task, Variant
 from experiments.benchmarks.curie.marks import PROMPTS
 from experiments.benchmarks.release import ReleaseError
 from experiments.samples import Sample, kept
@@ -57,8 +46,8 @@ class CurieBenchmark:
 
     def __post_init__(self) -> None:
         for task in self.tasks:
-            if task not in NAMES:
-                raise ReleaseError(f"tasks={task}: choose of {', '.join(NAMES)}")
+            if task not in archive.NAMES:
+                raise ReleaseError(f"tasks={task}: choose of {', '.join(archive.NAMES)}")
         if self.prompts == "published" and (self.source, self.arm) != ("published", "direct"):
             raise ReleaseError("prompts=published belongs to source=published arm=direct")
 
@@ -69,15 +58,17 @@ class CurieBenchmark:
 
     def load(self) -> list[Sample]:
         """All questions, paper by paper over the tasks, so that a limit covers every task."""
-        wanted = [task for task in tasks(self.mpv) if not self.tasks or task.name in self.tasks]
-        path = SAMPLES if self.source == "samples" else self.path
-        papers = {domain: list(read_archive(path, domain))
+        wanted = [
+            task for task in archive.tasks(self.mpv) if not self.tasks or task.name in self.tasks
+        ]
+        path = archive.SAMPLES if self.source == "samples" else self.path
+        papers = {domain: list(archive.read_archive(path, domain))
                   for domain in dict.fromkeys(task.domain for task in wanted)}  # fmt: skip
         queues = [[(task, paper) for paper in papers[task.domain]] for task in wanted]
         return [self._sample(*pair) for pairs in zip_longest(*queues) for pair in pairs if pair]
 
     def _sample(self, task: Task, paper: Paper) -> Sample:
-        right = gold_of(task, paper.record, self.mpv)
+        right = archive.gold_of(task, paper.record, self.mpv)
         clean = _reference(task, right)
         return Sample(
             self._question(task, paper),
@@ -85,8 +76,8 @@ class CurieBenchmark:
             labels={"task": task.name, **paper.labels},
             target={
                 "task": task.name, "form": task.form, "listed": task.listed, "gold": right,
-                "clean": clean, "record": without_origin(paper.record), "ask": task.ask,
-                "eval": published_prompt(self.path, task.eval_file) if task.eval_file else None,
+                "clean": clean, "record": archive.without_origin(paper.record), "ask": task.ask,
+                "eval": archive.published_prompt(self.path, task.eval_file),
             },
             cluster=f"{paper.domain}/{paper.id}",
             unavailable=paper.missing or (None if right is not None else
@@ -105,7 +96,7 @@ class CurieBenchmark:
             prompt = PROMPTS["tool"].format(file=PAPER, what=what, ask=task.ask)
         elif self.prompts == "published":
             file, shown = task.prompt_file, ()
-            authors = published_prompt(self.path, file)
+            authors = archive.published_prompt(self.path, file)
             if authors is None:
                 raise ReleaseError(f"prompts=published: no {file}.txt below path={self.path}")
             prompt = authors.replace("{{text}}", paper.text)

@@ -1,22 +1,127 @@
-"""The benchmark ``omnimatbench``: a few samples, or the published questions from a release."""
+"""The benchmark ``omnimatbench``: a few samples, or the questions of the published release.
+
+A release is a checkout or a zip; the samples that ship have its layout.
+"""
 
 from __future__ import annotations
 
 import json
 import random
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from agents.answer_formats import CODE, AnswerFormat, Letters, Text
-from agents.base import Document, Question
-from experiments.benchmarks.omnimatbench import published
-from experiments.benchmarks.omnimatbench.published import Entry
+from agents.base import Document, Image, Question
 from experiments.benchmarks.omnimatbench.scorer import OmniMatScorer, Prose, Split
 from experiments.benchmarks.omnimatbench.slots import Slots, empty, flat, read
-from experiments.benchmarks.release import ReleaseError
+from experiments.benchmarks.release import ReleaseError, entries, find, listed, picture
 from experiments.samples import Sample, data_of, kept
+
+SAMPLES = Path(__file__).with_name("samples")
+MAX_IMAGE = 20_000_000  # bytes
+_PICTURES = ("png", "jpg", "jpeg", "webp", "gif")
+
+_ENDINGS = {"cal": "_Cal_with_final_answers.jsonl", "qa": "_QA_rubric.json"}
+_GOLDS = {"cal": "final_answer_list", "qa": "key_points"}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One question and its gold: nested slots, or key points (``text``, ``weight``) and prose.
+
+    ``erratum``: its gold is known to be wrong; ``missing`` is why it cannot be asked.
+    """
+
+    name: str
+    split: str
+    subfield: str
+    text: str
+    slots: Sequence[Any] = ()
+    points: Sequence[Mapping[str, Any]] = ()
+    answer: str = ""
+    formulas: Sequence[str] = ()
+    images: tuple[Image, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    cluster: str = ""
+    erratum: bool = False
+    missing: str | None = None
+
+
+def read_release(path: str | Path | None, split: str) -> list[Entry]:
+    """All questions of a split (``cal``, ``qa``), subfield by subfield."""
+    root = find(path, {"cal", "qa"}, "RELEASE (a checkout of OmniMatBench or a zip)") / split
+    if not root.is_dir():
+        raise ReleaseError(f"{path}: has no folder {split}/")
+    keys = {"id", "type", "question", _GOLDS[split]}
+    found = [
+        _entry(split, folder, inner, row)
+        for folder in listed(root) if folder.is_dir()
+        for inner in (listed(folder) if split == "cal" else [folder]) if inner.is_dir()
+        for file in listed(inner) if file.name.endswith(_ENDINGS[split])
+        for row in entries(file, keys)
+    ]  # fmt: skip
+    if not found:
+        raise ReleaseError(f"{path}: no question in {split}/")
+    return found
+
+
+def _entry(split: str, folder: Any, inner: Any, row: Mapping[str, Any]) -> Entry:
+    name = f"{split}-{folder.name}-{row['id']}"
+    images, missing = _images(inner, row)
+    entry = Entry(
+        name, split, str(row["type"]), str(row["question"]), images=images, missing=missing,
+        cluster=str(row.get("source_name") or name),
+        labels={label: str(row[f"{label}_type"]) for label in ("task", "source")
+                if row.get(f"{label}_type")},
+    )  # fmt: skip
+    if split == "qa":
+        return replace(entry, points=_points(name, row), answer=str(row.get("answer") or ""))
+    slots = row["final_answer_list"]
+    if not isinstance(slots, list) or not flat(slots):
+        raise ReleaseError(f"{name}: final_answer_list is not a list of slots")
+    return replace(
+        entry, slots=slots, formulas=[str(point) for point in row.get("key_points") or ()],
+        erratum=_erratum(split, folder.name, str(row["id"])),
+    )  # fmt: skip
+
+
+def _points(name: str, row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    weights = row.get("scoring_weights") or {}
+    try:
+        return [
+            {"text": str(point["description"]), "weight": float(weights[str(point["id"])])}
+            for point in row["key_points"]
+        ]
+    except (KeyError, TypeError, ValueError) as error:
+        raise ReleaseError(
+            f"{name}: a key point lacks its description or weight ({error})"
+        ) from error
+
+
+def _images(folder: Any, row: Mapping[str, Any]) -> tuple[tuple[Image, ...], str | None]:
+    """Pictures by name without ending; `multimodal` is wrong in places, ``image_url`` counts."""
+    found = []
+    for name in filter(None, map(str.strip, str(row.get("image_url") or "").split(","))):
+        stem = re.sub(rf"(?i)\.(?:{'|'.join(_PICTURES)})$", "", name.rpartition("/")[2])
+        files = [folder / "images" / f"{stem}.{ending}"
+                 for each in _PICTURES for ending in (each, each.upper())]  # fmt: skip
+        file = next((file for file in files if file.is_file()), None)
+        if file is None:
+            return (), f"its picture {stem} is not in images/"
+        found.append(picture(file))
+        if len(found[-1].data) > MAX_IMAGE:
+            return (), f"its picture {stem} has {len(found[-1].data)} bytes"
+    return tuple(found), None
+
+
+def _erratum(split: str, number: str, entry: str) -> bool:
+    digits = re.search(r"\d+$", entry)
+    known = {(e["split"], e["number"], e["id"]) for e in data_of(__file__, "errata")}
+    return digits is not None and (split, number[:2], int(digits[0])) in known
+
 
 LETTERS = "ABCD"
 _TOKEN = re.compile(r"[a-z0-9]+")
@@ -91,17 +196,17 @@ class OmniMatBenchmark:
     def load(self) -> list[Sample]:
         """All questions, subfield by subfield."""
         splits = ("cal", "qa") if self.split == "all" else (self.split,)
-        path = published.SAMPLES if self.source == "samples" else self.path
-        entries = [entry for split in splits for entry in published.entries(path, split)]
-        known = {entry.subfield for entry in entries}
+        path = SAMPLES if self.source == "samples" else self.path
+        every = [entry for split in splits for entry in read_release(path, split)]
+        known = {entry.subfield for entry in every}
         for subfield in self.subset:
             if subfield not in known:
                 raise ReleaseError(f"subset: no {subfield}; there are {', '.join(sorted(known))}")
-        pool = list(dict.fromkeys(line for entry in entries for line in entry.formulas))
-        chosen = [entry for entry in entries if not self.subset or entry.subfield in self.subset]
-        return [self._sample(entry, entries, pool) for entry in chosen]
+        pool = list(dict.fromkeys(line for entry in every for line in entry.formulas))
+        chosen = [entry for entry in every if not self.subset or entry.subfield in self.subset]
+        return [self._sample(entry, every, pool) for entry in chosen]
 
-    def _sample(self, entry: Entry, entries: Sequence[Entry], pool: Sequence[str]) -> Sample:
+    def _sample(self, entry: Entry, every: Sequence[Entry], pool: Sequence[str]) -> Sample:
         labels = {
             "area": entry.subfield, "group": _GROUPS.get(entry.subfield, "-"),
             "split": entry.split, "kind": _kind(entry), **entry.labels,
@@ -111,7 +216,7 @@ class OmniMatBenchmark:
             right: Any = entry.answer or None
             target: dict[str, Any] = {"points": list(entry.points), "answer": entry.answer}
         else:
-            question, golds = self._calculation(entry, entries, pool)
+            question, golds = self._calculation(entry, every, pool)
             right = golds[0] if self.arm == "choose" else golds
             target = {"slots": golds, "erratum": entry.erratum}
         return Sample(
@@ -120,13 +225,13 @@ class OmniMatBenchmark:
         )  # fmt: skip
 
     def _calculation(
-        self, entry: Entry, entries: Sequence[Entry], pool: Sequence[str]
+        self, entry: Entry, every: Sequence[Entry], pool: Sequence[str]
     ) -> tuple[Question, list[Any]]:
         parts, golds = [entry.text], list(entry.slots)
         shape = empty(golds)
         form: AnswerFormat = Slots(shape)
         told = _PROMPTS["told"].get(self.arm)
-        by_letter, letter = sets(entry, entries, self.seed) if told and entry.formulas else ({}, "")
+        by_letter, letter = sets(entry, every, self.seed) if told and entry.formulas else ({}, "")
         shown = {
             "formula": section(entry.formulas),
             "retrieval": section(found(entry, pool, self.k) if letter else (), "found"),

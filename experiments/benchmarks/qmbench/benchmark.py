@@ -19,7 +19,6 @@ from agents.answer_formats import (
     Text,
 )
 from agents.base import Image, Question, Trajectory
-from agents.drawing import structure_svg
 from docgen.reading import spoken
 from experiments.benchmarks.qmbench.generate import PAPER, TEMPLATES, generate
 from experiments.benchmarks.qmbench.problem import (
@@ -189,7 +188,6 @@ class Verdict:
     reason: str = ""
     marks: Mapping[str, float] = field(default_factory=dict)
     full: dict[str, bool] = field(default_factory=dict)
-    figures: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -231,7 +229,7 @@ class ProblemScorer:
             passed=passed,
             reasons={part: reason for part, right in (passed or {}).items() if not right},
             artefacts={"error": "" if verdict.share == 1.0 else reason},
-            figures={**pictures(sample.question), **verdict.figures},
+            figures=pictures(sample.question),
             execution=answer.execution,
         )
 
@@ -310,27 +308,9 @@ async def _structure(wanted: Poscar, text: str, tools: Tools) -> Verdict:
     said = await grade(tools, GRADER, "grade_poscar", wanted.poscar, text, limits, timeout=TIMEOUT)
     if said is None:
         return Verdict(0.0, "TooExpensive")
-    if said["gold"] is None:
-        raise ProblemError(f"its own answer cannot be read: {said['error']}")
+    if said["fault"]:
+        raise ProblemError(f"its own answer cannot be read: {said['fault']}")
     reason = said["error"] or ""
     if said["worst"] is not None:
         reason += f": a site is {said['worst']:.2f} Å from its place"
-    return Verdict(float(said["passed"]), reason, figures=figures(said, wanted.site))
-
-
-def figures(said: Mapping[str, Any], site: float) -> dict[str, str]:
-    """The gold beside the answer: mapped onto the gold's cell where it fits, else as it is.
-
-    Rings are around sites that are farther from their place than they may be.
-    """
-    gold, answer, mapped = said["gold"], said["answer"], said["mapped"]
-    known: dict[str, tuple[Any, list[int]]] = {"gold": (gold, [])}
-    if mapped is not None:
-        far = [n for n, away in enumerate(said["away"]) if away > site]
-        known["answer, mapped onto the gold's cell"] = ({**gold, "fractions": mapped}, far)
-    elif answer is not None:
-        known["answer, in its own cell"] = (answer, [])
-    return {
-        title: structure_svg(marked=far, title=title, **structure)
-        for title, (structure, far) in known.items()
-    }
+    return Verdict(float(said["error"] is None), reason)

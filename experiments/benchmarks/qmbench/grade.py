@@ -37,14 +37,6 @@ class Crystal:
     species: tuple[str, ...]
     fractions: Any
 
-    def plain(self) -> dict[str, Any]:
-        """As it leaves the sandbox."""
-        return {
-            "cell": self.matrix.tolist(),
-            "species": list(self.species),
-            "fractions": self.fractions.tolist(),
-        }
-
 
 def read_poscar(text: str) -> Crystal:
     """Read a POSCAR of VASP 5 or later.
@@ -114,7 +106,7 @@ def _numbers(line: str, least: int, most: int = 0) -> list[float]:
     return values if len(values) == most else values[:least]
 
 
-def best_mapping(gold: Crystal, answer: Crystal, cell: Lattice, limits: dict[str, float]) -> Any:
+def best_mapping(gold: Crystal, answer: Crystal, limits: dict[str, float]) -> Any:
     """Displacements of the first mapping within the limit, else of the best that is nearly."""
     if Counter(gold.species) != Counter(answer.species):
         raise WrongError("CompositionMismatch")
@@ -122,7 +114,7 @@ def best_mapping(gold: Crystal, answer: Crystal, cell: Lattice, limits: dict[str
     rarest = min(Counter(gold.species).items(), key=lambda item: (item[1], item[0]))[0]
     best, worst = None, np.inf
     mapped_cells = 0
-    for fractions in bases(answer, cell, limits):
+    for fractions in bases(answer, Lattice(gold.matrix), limits):
         mapped_cells += 1
         for candidate in gold.fractions[kinds == rarest]:
             moved = fractions + (candidate - fractions[given == rarest][0])
@@ -177,23 +169,17 @@ def assign(gold: Crystal, moved: Any, kinds: Any, given: Any, within: float) -> 
 def grade_poscar(gold: str, answer: str, limits: dict[str, float]) -> dict[str, Any]:
     """Judge one POSCAR; ``limits`` are ``length`` (relative), ``angle`` (degrees), ``site`` (Å).
 
-    Beside the verdict (``passed``, ``error``) are, to be drawn, ``gold`` (``None``: it is the one
-    at fault) and ``answer`` (where it was read); and of the best mapping of the answer onto the
-    gold, in its order, how far (Å) each site is ``away`` from its place, the ``worst`` of them,
-    and the answer's fractions in the gold's cell (``mapped``).
+    ``error`` is the name of the verdict (``None``: right), ``worst`` how far (Å) the worst site is
+    from its place in the best mapping, where there is one; ``fault`` what is wrong with the gold.
     """
-    names = ("error", "worst", "gold", "answer", "away", "mapped")
-    said: dict[str, Any] = {"passed": False, **dict.fromkeys(names)}
+    said: dict[str, Any] = {"error": None, "worst": None, "fault": None}
     try:
         right = read_poscar(gold)
-        said["gold"] = right.plain()
-        given = read_poscar(answer)
-        said["answer"] = given.plain()
-        found = best_mapping(right, given, Lattice(right.matrix), limits)
+    except WrongError as error:
+        return said | {"fault": str(error)}
+    try:
+        found = best_mapping(right, read_poscar(answer), limits)
     except WrongError as error:
         return said | {"error": str(error)}
-    away = np.linalg.norm(found @ right.matrix, axis=1)
-    said |= {"worst": float(away.max()), "away": away.tolist()}
-    said["mapped"] = (right.fractions + found).tolist()
-    said["passed"] = said["worst"] <= limits["site"]
-    return said | {"error": None if said["passed"] else "SiteMismatch"}
+    worst = float(np.linalg.norm(found @ right.matrix, axis=1).max())
+    return said | {"error": None if worst <= limits["site"] else "SiteMismatch", "worst": worst}

@@ -34,7 +34,7 @@ STRUCTURES = {
 
 
 def verdict(gold, answer):
-    return grade.grade_poscar(gold, answer, LIMITS)
+    return grade.grade_poscar(gold, answer, LIMITS)["error"]
 
 
 def text_of(crystal):
@@ -48,7 +48,7 @@ def test_published_structures():
     wrong = [
         case["id"]
         for case in cases
-        if verdict(case["ground_truth"], case["answer"])["passed"] != bool(case["expected"])
+        if (verdict(case["ground_truth"], case["answer"]) is None) != bool(case["expected"])
     ]
     assert (len(cases), wrong) == (18, [])  # fmt: skip
 
@@ -124,8 +124,7 @@ def changed(text, *, scale=(1, 1, 1), gamma=0.0, moved=0.0, repeat=False):
     ],
 )
 def test_tolerances_are_absolute(name, change, error):
-    said = verdict(STRUCTURES[name], changed(STRUCTURES[name], **change))
-    assert (said["error"], said["passed"]) == (error, error is None)
+    assert verdict(STRUCTURES[name], changed(STRUCTURES[name], **change)) == error
 
 
 BASES = [np.eye(3, dtype=int)]
@@ -160,8 +159,8 @@ def views(draw, names):
 @given(views(list(STRUCTURES)))
 def test_another_view_is_the_same_structure(view):
     name, crystal = view
-    said = verdict(STRUCTURES[name], text_of(crystal))
-    assert (said["error"], said["passed"]) == (None, True)
+    said = grade.grade_poscar(STRUCTURES[name], text_of(crystal), LIMITS)
+    assert said["error"] is None
     assert said["worst"] < 1e-5
 
 
@@ -173,13 +172,12 @@ def test_a_moved_site_is_another_structure(view, index, direction, length):
     index %= len(crystal.species)
     step = rotation(direction) @ [length, 0, 0]
     crystal.fractions[index] += step @ np.linalg.inv(crystal.matrix)
-    said = verdict(STRUCTURES[name], text_of(crystal))
-    assert (said["passed"], said["error"]) == (False, "SiteMismatch")
+    assert verdict(STRUCTURES[name], text_of(crystal)) == "SiteMismatch"
 
 
 def test_one_atom_in_its_cell_can_be_anywhere():
     gold = "x\n1.0\n3 0 0\n0 3 0\n0 0 3\nPo\n1\nDirect\n0 0 0\n"
-    assert verdict(gold, gold.replace("\n0 0 0\n", "\n0.3 0.1 0.9\n"))["passed"]
+    assert verdict(gold, gold.replace("\n0 0 0\n", "\n0.3 0.1 0.9\n")) is None
 
 
 def altered(changes):
@@ -192,19 +190,19 @@ def altered(changes):
 
 @pytest.mark.parametrize("changes", POSCARS["right"])
 def test_notations_of_a_poscar(changes):
-    assert verdict(RUTILE, altered(changes))["passed"]
+    assert verdict(RUTILE, altered(changes)) is None
 
 
 def test_cartesian_positions_are_scaled_with_the_cell():
     crystal = grade.read_poscar(RUTILE)
     sites = "\n".join(" ".join(map(str, row)) for row in crystal.fractions @ crystal.matrix)
     plain = RUTILE.partition("Direct")[0]
-    assert verdict(RUTILE, f"{plain}Cartesian\n{sites}\n")["passed"]
+    assert verdict(RUTILE, f"{plain}Cartesian\n{sites}\n") is None
     sites = "\n".join(" ".join(map(str, row / 2)) for row in crystal.fractions @ crystal.matrix)
     half = f"x\n{{}}\n2.297 0 0\n0 2.297 0\n0 0 1.4795\nTi O\n2 4\nKartesisch\n{sites}\n"
     for scale in ("2.0", "-62.449209724", "2 2 2"):
-        assert verdict(RUTILE, half.format(scale))["passed"]
-    assert verdict(RUTILE, half.format("1.0"))["error"] == "LatticeMismatch"
+        assert verdict(RUTILE, half.format(scale)) is None
+    assert verdict(RUTILE, half.format("1.0")) == "LatticeMismatch"
 
 
 HOSTILE = [
@@ -216,7 +214,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize(("name", "text"), HOSTILE)
 def test_hostile_structures_have_a_name(name, text):
-    assert verdict(RUTILE, text)["error"] == name
+    assert verdict(RUTILE, text) == name
 
 
 @settings(max_examples=200, deadline=None)
@@ -224,7 +222,7 @@ def test_hostile_structures_have_a_name(name, text):
 def test_any_text_ends_with_a_verdict(junk, line):
     lines = RUTILE.splitlines()
     said = verdict(RUTILE, "\n".join([*lines[:line], junk, *lines[line + 1 :]]))
-    assert said["passed"] == (said["error"] is None)
+    assert said is None or said.isalpha()
     json.dumps(said, allow_nan=False)
 
 
@@ -235,4 +233,4 @@ def test_a_supercell_with_many_mappings_is_judged_soon():
     cell.translate_sites(range(len(cell)), [0.11, 0.22, 0.33])
     cell.translate_sites([3], [0.03, 0, 0])
     moved = poscar_of(cell)
-    assert verdict(gold, moved)["error"] == "SiteMismatch"
+    assert verdict(gold, moved) == "SiteMismatch"

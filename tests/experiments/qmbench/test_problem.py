@@ -116,7 +116,7 @@ def test_right_answers_with_a_judge_and_pictures(httpserver, tmp_path, monkeypat
         assert share == (0.5 if row["labels"]["type"] == "text" else 1.0), row
         assert ("text_only" in row["values"]) == (template not in {"bands", "edges"})
         drawn = list((tmp_path / "out" / "figures").glob(f"{row['question_id']}*"))
-        assert bool(drawn) == (template in {"bands", "edges", "structure"})
+        assert bool(drawn) == (template in {"bands", "edges"})
     assert summary(tmp_path / "out")["judge_calls"] == 2
     assert len(list((tmp_path / "out" / "images").iterdir())) == 4
 
