@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from pymatgen.crystals.groups import SpaceGroup
+from pymatgen.symmetry.groups import SpaceGroup
 
 from experiments.benchmarks.qmbench import crystals, generate
 from experiments.benchmarks.qmbench.benchmark import QMBenchmark, problem_of
