@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -16,49 +17,13 @@ from tests.endpoint import Endpoint, text
 from tests.experiments import runs
 from tests.experiments.runs import judging, metrics, openai, rows
 
-PNG = bytes.fromhex(
-    "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
-    "1f15c4890000000d49444154789c6360000002000001e221bc330000000049454e44ae426082"
-)
-QA = {
-    "id": 1, "type": "Materials Physics", "source_type": "book", "task_type": "explain",
-    "source_name": "a book", "source_location": "p. 1", "multimodal": False,
-    "image_url": "one, two", "question": "Why is $\\alpha$ < 1?", "answer": "Because.",
-    "key_points": [{"id": "k1", "description": "it is small"},
-                   {"id": "k2", "description": "it is \\frac{1}{2}"}],
-    "scoring_weights": {"k1": 0.4, "k2": 0.6},
-}  # fmt: skip
-
-
-def cal(number, answers, **more):
-    form = [["" for _ in group] if isinstance(group, list) else "" for group in answers]
-    return {
-        "id": number, "type": "Materials Science and Engineering", "source_name": "a book",
-        "question": f"What is {number}?", "image_url": None, "final_answer_format": form,
-        "final_answer_list": answers, "key_points": [f"y = {number} x"], **more,
-    }  # fmt: skip
-
-
-CAL = [
-    cal(1, [["1.5 \\times 10^{4}"], ["\\tau = \\frac{Gb}{D}"]]),
-    cal(2, ["12.30", "Yes"], image_url="gone"),
-    cal(17, ["2.87", "0.96"]),
-]
+RELEASE = Path(__file__).with_name("release")  # a made-up one
+ROW = json.loads(next(RELEASE.rglob("*.jsonl")).read_text().splitlines()[0])
 
 
 @pytest.fixture
 def release(tmp_path):
-    root = tmp_path / "OmniMatBench-main"
-    qa = root / "qa" / "03"
-    (qa / "images").mkdir(parents=True)
-    (qa / "03_Materials_Physics_QA_rubric.json").write_text(json.dumps([QA]))
-    for name in ("one.png", "two.PNG"):
-        (qa / "images" / name).write_bytes(PNG)
-    folder = root / "cal" / "01" / "01_Materials_Science_Cal"
-    folder.mkdir(parents=True)
-    lines = "\n".join(map(json.dumps, CAL))
-    (folder / "01_Materials_Science_Cal_with_final_answers.jsonl").write_text(lines + "\n")
-    return root
+    return shutil.copytree(RELEASE, tmp_path / "OmniMatBench-main")
 
 
 def load(path, **options):
@@ -68,7 +33,7 @@ def load(path, **options):
 def test_rows_become_questions(release):
     one, two, three = load(release)
     assert [s.question.id for s in (one, two, three)] == ["cal-01-1", "cal-01-2", "cal-01-17"]
-    assert one.target == {"slots": CAL[0]["final_answer_list"], "erratum": False}
+    assert one.target == {"slots": ROW["final_answer_list"], "erratum": False}
     assert one.cluster == "a book"
     assert (one.labels["area"], one.labels["group"]) == ("Materials Science and Engineering", "FMS")
     assert one.question.answer.shape == [[""], [""]]
@@ -92,7 +57,7 @@ def test_rows_become_questions(release):
         (lambda root: _rows(root).write_bytes(b"\xff"), "cannot be read"),
         (lambda root: _rows(root).write_text("3"), "jsonl:1: an entry lacks"),
         (lambda root: _rows(root).write_text('{"id": 1}'), "jsonl:1: an entry lacks"),
-        (lambda root: _rows(root).write_text(json.dumps(CAL[0] | {"final_answer_list": "5"})),
+        (lambda root: _rows(root).write_text(json.dumps(ROW | {"final_answer_list": "5"})),
          "cal-01-1: final_answer_list"),
         (lambda root: _rows(root).write_text(""), "no question in cal/"),
     ],
@@ -111,7 +76,8 @@ def _rows(root):
     {"scoring_weights": {"k1": 0.4}}, {"key_points": [{"id": "k1"}]},
 ])  # fmt: skip
 def test_a_broken_rubric_is_one_line(release, changes):
-    next(release.rglob("*rubric.json")).write_text(json.dumps([QA | changes]))
+    file = next(release.rglob("*rubric.json"))
+    file.write_text(json.dumps([json.loads(file.read_text())[0] | changes]))
     with pytest.raises(ReleaseError, match="qa-03-1: a key point lacks"):
         load(release, split="qa")
 
