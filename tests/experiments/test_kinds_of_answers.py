@@ -18,11 +18,7 @@ from tests.endpoint import Endpoint, text
 from tests.experiments.runs import asked, judging, rows, summary, trajectories
 
 ROOT = Path(__file__).parents[2]
-#: The smallest PNG there is.
-PNG = bytes.fromhex(
-    "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
-    "1f15c4890000000d49444154789c6360000002000001e221bc330000000049454e44ae426082"
-)
+PNG = next((ROOT / "tests" / "experiments").rglob("release/**/one.png")).read_bytes()
 
 
 @dataclass(frozen=True)
@@ -44,21 +40,26 @@ class Judged:
         return Score("ok", {"quality": float(good)}, {"prose": good})
 
 
+def task(letter, asked, form, target, *scoring, attachments=()):
+    """Four questions of a kind."""
+    return Task([Sample(Question(f"{letter}{n}", f"{asked} {n}.", answer=form,
+                                 attachments=attachments), target=target(n))
+                 for n in range(4)], *scoring)  # fmt: skip
+
+
 def prose():
-    return Task([Sample(Question(f"p{n}", f"Explain {n}.", answer=Text()), target=str(n))
-                 for n in range(4)], Judged())  # fmt: skip
+    return task("p", "Explain", Text(), str, Judged())
 
 
 def pictures():
-    picture = Image(PNG, "image/png", "one-pixel")
-    return Task([Sample(Question(f"i{n}", f"Picture {n}?", answer=Number(), attachments=(picture,)),
-                        target=float(n)) for n in range(4)])  # fmt: skip
+    return task(
+        "i", "Picture", Number(), float, attachments=(Image(PNG, "image/png", "one-pixel"),)
+    )
 
 
 def objects():
     shape = {"formula": "text", "atoms": 1}
-    return Task([Sample(Question(f"o{n}", f"Describe {n}.", answer=Json(shape)),
-                        target={"formula": f"X{n}", "atoms": n}) for n in range(4)])  # fmt: skip
+    return task("o", "Describe", Json(shape), lambda n: {"formula": f"X{n}", "atoms": n})
 
 
 def drawn():

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal
 
 from agents.answer_formats import CODE, AnswerFormat, Block, File
@@ -24,7 +22,6 @@ from experiments.scorers.grading import given, grade
 FILE = "structure.cif"
 RESULT = File("result.cif")
 TEXTS: Mapping[str, Any] = data_of(__file__)
-_PROMPTS = "prompts/*.py"
 
 
 @dataclass(frozen=True)
@@ -65,11 +62,10 @@ class AtomWorldBenchmark:
             return [self._asked(one) for one in ask(self.family, self.seed, self.items)]
         if self.source == "published":
             data = find(self.path, {"data"}, "CHECKOUT of AtomWorldBench, the authors' repository")
-            folder, authors = data / "data" / "simple", _authors_prompt(self.path)
+            folder = data / "data" / "simple"
             keys = {"problem_id", "action_prompt", "input", "output"}
             return [
-                self._sample(f"{action}-{row['problem_id']}", _published(action, row), "",
-                             row["input"], authors)
+                self._sample(f"{action}-{row['problem_id']}", _published(action, row), "", row["input"])
                 for action in self.actions or ACTIONS
                 for row in entries(folder / f"{TEXTS['files'][action]}.json", keys)[: self.items]
             ]  # fmt: skip
@@ -79,10 +75,9 @@ class AtomWorldBenchmark:
             structures=self.structures,
         )  # fmt: skip
         return [
-            self._sample(f"{item.action}-{item.number:03d}", item, FRAME, item.before.to_cif(),
-                         TEXTS["direct"])
+            self._sample(f"{item.action}-{item.number:03d}", item, FRAME, item.before.to_cif())
             for item in made
-        ]  # fmt: skip
+        ]
 
     def _asked(self, asked: Asked) -> Sample:
         points = asked.form is POINTS
@@ -112,11 +107,12 @@ class AtomWorldBenchmark:
         kind = "list" if form is POINTS else "str"
         return Question(name, prompt, {"answer": kind}, mounts, search, CODE)
 
-    def _sample(self, name: str, item: Item, frame: str, cif: str, direct: str) -> Sample:
+    def _sample(self, name: str, item: Item, frame: str, cif: str) -> Sample:
         inline = f"\n<cif>\n{cif}</cif>\n" if self.arm == "tool_inline" else ""
-        text = direct if self.arm == "direct" else TEXTS[self.arm.partition("_")[0]]
+        way = self.arm.partition("_")[0]
+        text = TEXTS["authors" if way == "direct" and not frame else way]
         prompt = text.format(frame=frame, cif=cif, sentence=item.sentence, inline=inline).strip()
-        form = Block("cif", instructed=direct == TEXTS["direct"])
+        form = Block("cif", instructed=bool(frame))
         target = {name: getattr(item, name).plain() for name in ("before", "literal", "published")}
         return Sample(
             self._question(name, prompt, item.sentence, cif, form),
@@ -135,34 +131,6 @@ def _published(action: str, row: Mapping[str, Any]) -> Item:
         raise ReleaseError(f"{TEXTS['files'][action]} {row['problem_id']}: {error}") from error
     structure = str(row.get("mp_id", row["problem_id"]))
     return Item(action, structure, 0, before, {}, row["action_prompt"], literal, after)
-
-
-def _authors_prompt(path: str | None) -> str:
-    """The prompt of the authors' checkout, read and never run, with our names of its places."""
-    for file in sorted(Path(path or "").expanduser().rglob(_PROMPTS)) if path else ():
-        parts: list[str] = []
-        try:
-            tree = ast.parse(file.read_text(encoding="utf-8", errors="replace"))
-        except SyntaxError as error:
-            raise ReleaseError(f"{file} is no Python ({error})") from error
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "append":
-                parts += [_template(argument) for argument in node.args[:1]]
-        prompt = " ".join(parts).replace("{output_format}", "cif")
-        prompt = prompt.replace("{input_cif}", "{cif}").replace("{action_prompt}", "{sentence}")
-        if "{cif}" in prompt and "{sentence}" in prompt and "</cif>" in prompt:
-            return prompt
-    return str(TEXTS["authors"])
-
-
-def _template(node: ast.expr) -> str:
-    """A text or an f-string; what it puts in is left as ``{name}``."""
-    if isinstance(node, ast.JoinedStr):
-        return "".join(map(_template, node.values))
-    if isinstance(node, ast.FormattedValue):
-        return f"{{{ast.unparse(node.value)}}}"
-    constant = str(node.value) if isinstance(node, ast.Constant) else ""
-    return constant.replace("{", "{{").replace("}", "}}")
 
 
 def _labels(item: Item) -> dict[str, str]:

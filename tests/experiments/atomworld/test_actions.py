@@ -188,11 +188,3 @@ def test_published_data_keep_their_prompt_and_their_target(tmp_path):
     assert "along x" not in prompt + sample.question.answer.instruction
     literal, given = (np.array(sample.target[t]["fractions"]) for t in ("literal", "published"))
     assert np.abs(literal - given).max() < 1e-3
-    (tmp_path / "prompts").mkdir()  # the words of the checkout go before ours
-    (tmp_path / "prompts" / "a.py").write_text(
-        "def prompt(input_cif, action_prompt, output_format='cif'):\n    parts = []\n"
-        "    parts.append('Be {brief}.')\n    parts.append(f'In </{output_format}>: {input_cif}')\n"
-        "    parts.append(f'Do: {action_prompt}')\n    return ' '.join(parts)\n"
-    )
-    (sample,) = benchmark.load()
-    assert sample.question.prompt == f"Be {{brief}}. In </cif>: {row['input']} Do: {item.sentence}"

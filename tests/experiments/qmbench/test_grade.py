@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 RUTILE = (HERE / "problems" / "rutile.vasp").read_text()
 #: Lowest symmetry, so that only the identity maps it onto itself.
 TRICLINIC = (HERE / "triclinic.vasp").read_text()
-POSCARS = data_of(__file__, "poscars")
+TABLES = data_of(__file__, "tables")
 STRUCTURES = {
     "rutile": RUTILE,
     "triclinic": TRICLINIC,
@@ -70,21 +70,7 @@ def test_published_scores():
 
 
 @pytest.mark.parametrize(
-    ("reply", "value", "status"),
-    [
-        ("<answer>1.1 eV</answer>", "1.1 eV", "strict"),
-        ("So <answer>The gap is 1.1 eV</answer>", "The gap is 1.1 eV", "repaired"),
-        ("<answer>\n```\n9\n```\n</answer>", "9", "strict"),
-        ("<answer>9</answer> as asked between `<answer>` and `</answer>`", "9", "strict"),
-        ("<answer>8</answer> no: <answer>9</answer>", "9", "strict"),
-        ("1 + 8\n\nFinal answer: 9", "9", "repaired"),
-        ("**Final answer:** 1.1 eV\n", "1.1 eV", "repaired"),
-        ("It is $\\boxed{9}$ for n = 4", "\\boxed{9}$ for n = 4", "repaired"),
-        ("9", "9", "repaired"),
-        ("<think>7</think>9 k-points", "9 k-points", "repaired"),
-        ("x" * 400 + " 9", None, None),
-        ("I do not know", None, None),
-    ],
+    ("reply", "value", "status"), [*TABLES["stated"], ("x" * 400 + " 9", None, None)]
 )
 def test_where_a_number_is_stated(reply, value, status):
     found = Stated().read(reply)
@@ -110,19 +96,7 @@ def changed(text, *, scale=(1, 1, 1), gamma=0.0, moved=0.0, repeat=False):
 
 
 @pytest.mark.parametrize("name", ["rutile", "slab"])
-@pytest.mark.parametrize(
-    ("change", "error"),
-    [
-        ({}, None),
-        ({"scale": (1.04, 1, 1)}, None),
-        ({"scale": (1.06, 1.06, 1)}, "LatticeMismatch"),
-        ({"gamma": 0.8}, None),
-        ({"gamma": 1.3}, "LatticeMismatch"),
-        ({"moved": 0.05}, None),
-        ({"moved": 0.3}, "SiteMismatch"),
-        ({"repeat": True}, "CompositionMismatch"),
-    ],
-)
+@pytest.mark.parametrize(("change", "error"), TABLES["tolerances"])
 def test_tolerances_are_absolute(name, change, error):
     assert verdict(STRUCTURES[name], changed(STRUCTURES[name], **change)) == error
 
@@ -188,7 +162,7 @@ def altered(changes):
     return text
 
 
-@pytest.mark.parametrize("changes", POSCARS["right"])
+@pytest.mark.parametrize("changes", TABLES["right"])
 def test_notations_of_a_poscar(changes):
     assert verdict(RUTILE, altered(changes)) is None
 
@@ -206,7 +180,7 @@ def test_cartesian_positions_are_scaled_with_the_cell():
 
 
 HOSTILE = [
-    *((name, altered(changes)) for name, changes in POSCARS["wrong"]),
+    *((name, altered(changes)) for name, changes in TABLES["wrong"]),
     ("TooLarge", RUTILE + "# \n" * 300_000), ("Unreadable", ""), ("Unreadable", "[" * 100_000),
     ("Unreadable", RUTILE.replace("2 4", "2 " + "9" * 10_000)),
 ]  # fmt: skip
