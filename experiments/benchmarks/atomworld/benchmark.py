@@ -65,7 +65,8 @@ class AtomWorldBenchmark:
             folder = data / "data" / "simple"
             keys = {"problem_id", "action_prompt", "input", "output"}
             return [
-                self._sample(f"{action}-{row['problem_id']}", _published(action, row), "", row["input"])
+                self._sample(f"{action}-{row['problem_id']}", _published(action, row), "",
+                             row["input"])
                 for action in self.actions or ACTIONS
                 for row in entries(folder / f"{TEXTS['files'][action]}.json", keys)[: self.items]
             ]  # fmt: skip
