@@ -224,10 +224,10 @@ class StructureScorer:
     def _figures(self, target: Mapping[str, Any], answer: Any) -> Mapping[str, str]:
         if "rule" not in target:
             return pictures(before=target["before"], target=target[self.target], answer=answer)
+        if target["rule"] not in {"generated", "changed"}:
+            return {}
         given = target["given"]
-        drawn = target["rule"] in {"generated", "changed"}
-        known = pictures(before=given.get("before"), target=given.get("target"), answer=answer)
-        return known if drawn else {}
+        return pictures(before=given.get("before"), target=given.get("target"), answer=answer)
 
 
 def _flag(verdict: Mapping[str, Any] | None) -> float | None:
