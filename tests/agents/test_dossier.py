@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,10 @@ from hypothesis import strategies as st
 
 from agents.toolbox.library import Documents
 from agents.toolbox.links import Links
+from docgen.replies import structure
 
-TEXTS: dict[str, tuple[str, str, str]] = yaml.safe_load(
-    (Path(__file__).parents[1] / "data" / "scattered.yaml").read_text()
-)
+DATA = yaml.safe_load((Path(__file__).parents[1] / "data" / "scattered.yaml").read_text())
+TEXTS: dict[str, tuple[str, str, str]] = DATA["scattered"]
 
 
 def links(texts: dict[str, tuple[str, str, str]]) -> Links:
@@ -74,6 +75,23 @@ def test_what_is_known_is_followed_but_not_said_again():
     assert "ochre" in closure.text
 
 
+def test_a_term_leads_to_its_current_definition_and_inputs_to_theirs():
+    library = Documents(
+        [(f"{name}\n{text}", {"qualname": name, "kind": text.split("kind: ")[1].split()[0],
+                              "signature": text.partition("signature: ")[2].partition("\n")[0],
+                              **structure(text)})
+         for name, text in DATA["terms"].items()],
+        {},
+    )  # fmt: skip
+    lines = library.resolve("slip barrier of the outer layers")
+    assert [line.name for line in lines] == ["lab.core.slip_new", "lab.core.slip_old"]
+    assert [bool(line.deprecated) for line in lines] == [False, True]
+    assert "use slip_new" in lines[1].deprecated
+    closure = Links(library, ("lab",)).closure(["lab.core.slip_new"], {})
+    assert closure.names == ("lab.core.slip_new", "lab.tables.cage_hold")
+    assert closure.open == ()
+
+
 @given(st.text(max_size=2000), st.text(max_size=200))
 def test_hostile_documents_and_questions_are_read(text: str, term: str):
     found = links(
@@ -81,3 +99,18 @@ def test_hostile_documents_and_questions_are_read(text: str, term: str):
     )
     assert set(found.closure(["lab.a", term], {}).names) <= {"lab.a", "lab.b"}
     assert set(found.mentioned(term)) <= {"lab.a", "lab.b"}
+
+
+def test_hostile_documents_and_terms_take_linear_time():
+    started = time.monotonic()
+    for part in ("deprecated. ", "`a.", "## ", "(", "a" * 50 + " ", ". use "):
+        text = "kind: function\n---\n## What it does\n" + part * (100_000 // len(part))
+        library = Documents(
+            [(text, {"qualname": "a.b", "kind": "function", **structure(text)})] * 2, {}
+        )
+        library.contents()
+        library.resolve(part * 1000)
+        Links(library, ("a",)).closure(["a.b"], {})
+        library.search(part * 1000)
+        library.near(part * 1000)
+    assert time.monotonic() - started < 60

@@ -2,8 +2,10 @@
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +13,9 @@ from agents.models import Message, ModelError, build_model
 from agents.models.calls import MAX_ARGUMENTS, read_calls
 from tests.endpoint import Endpoint, config, message, refusing, status, text, tool_calls
 
+IN_TEXT = yaml.safe_load((Path(__file__).parents[1] / "data" / "tool_calls.yaml").read_text())[
+    "in_text"
+]
 MESSAGES: list[Message] = [Message("user", "hello")]
 
 
@@ -149,24 +154,10 @@ async def test_a_conversation_in_text(httpserver):
     assert not any("tools" in body for body in endpoint.bodies)
 
 
-@pytest.mark.parametrize(
-    ("said", "calls"),
-    [
-        ("no call", []),
-        ('```json\n{"name": "search", "arguments": {}}\n```', [("search", True)]),
-        ('```json\n{"name": "other", "arguments": {}}\n```', []),
-        ('```json\n{"a": 1}\n```', []),
-        ("```python\nprint(1)\n```", []),
-        ("```tool\nnot json\n```", [("", False)]),
-        ('```tool\n{"name": "other", "arguments": {}}\n```', [("other", True)]),
-        ('```tool\n{"name": "search", "arguments": {}}', [("search", True)]),  # not closed
-        ('<tool_call>{"name": "run", "arguments": {"code": "1"}}</tool_call>', [("run", True)]),
-        ('<think>```tool\n{"name": "run"}\n```</think>done', []),
-    ],
-)
+@pytest.mark.parametrize(("said", "calls"), IN_TEXT)
 def test_calls_in_text(said, calls):
     found = read_calls(said, TOOLS)[1]
-    assert [(call.name, call.error is None) for call in found] == calls
+    assert [[call.name, call.error is None] for call in found] == calls
 
 
 @given(st.text(alphabet='`tol\n{}[]"-:<>/_cal ', max_size=300))

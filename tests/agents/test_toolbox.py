@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -17,10 +16,7 @@ from hypothesis import strategies as st
 
 from agents.toolbox import Toolbox
 from agents.toolbox.box import Run
-from agents.toolbox.library import Documents
-from agents.toolbox.links import Links
 from agents.toolbox.texts import PAGE, Mistake, page_of
-from docgen.replies import structure
 from retrieval.base import Retriever
 from sandbox.base import Execution, Mount, Sandbox
 
@@ -91,30 +87,16 @@ async def test_a_wrong_call_is_a_result_that_says_what_to_do(
     assert box.answered is None
 
 
-RUN = """\
-def half(x):
-    part = x / 2
-    return part
-
-def f():
-    whole = 7
-    try:
-        {}["key"]
-    except KeyError:
-        print("printed")
-    return {"a": half(whole), "o": None}
-"""
-
-
 async def test_run_shows_result_output_caught_exceptions_and_variables(box: Toolbox):
-    text = await call(box, "run", code=RUN, entry="f", show=["whole", "part", "absent"])
+    code = CALLS["programs"]["caught"]
+    text = await call(box, "run", code=code, entry="f", show=["whole", "part", "absent"])
     said = ("outcome: ok", "'a': 3.5 (float)", "whole = 7 (int)\npart = 3.5 (float)",
             "line 8: KeyError: 'key'", "stdout:\nprinted")  # fmt: skip
     assert [each for each in said if each not in text] == []
     assert "absent" not in text
     assert "stderr" not in text
     assert box.succeeded is not None
-    assert (box.succeeded.code, box.succeeded.entry) == (RUN, "f")
+    assert (box.succeeded.code, box.succeeded.entry) == (code, "f")
     code = "def f():\n    x = 1\n    return x / 0"
     failing = await call(box, "run", code=code, entry="f", show=["x"])
     said = ("outcome: exception", "ZeroDivisionError", "x = 1 (int)")
@@ -158,26 +140,8 @@ async def test_long_output_is_paged_without_a_second_run(box: Toolbox, live_sand
     assert again == pages[1]
 
 
-DOCS = """\
-import docs
-def f():
-    ewald = "pymatgen.core.ewald.EwaldSummation"
-    names = [line.name for line in docs.contents("pymatgen.core.ewald") if line.kind == "class"]
-    return {
-        "names": ewald in names,
-        "signature": "signature: Ewald" in docs.lookup(names[0]),
-        "part": "Lattice with the specified" in docs.lookup("Lattice.from_parameters", "Returns"),
-        "nothing": docs.lookup("no.such.name") is None,
-        "found": "ewald" in docs.search("ewald summation", 3)[0].name.lower(),
-        "grep": len(docs.grep("Ewald.*energy")) > 1,
-        "near": docs.near("EwaldSumation")[0] == ewald,
-        "defined": docs.resolve("ewald summation")[0].name == ewald,
-    }
-"""
-
-
 async def test_code_reads_the_same_documents(box: Toolbox):
-    text = await call(box, "run", code=DOCS, entry="f")
+    text = await call(box, "run", code=CALLS["programs"]["documents"], entry="f")
     assert text.count("True (bool)") == 8, text
 
 
@@ -197,43 +161,6 @@ async def test_the_documents_are_read_only_and_an_input_of_their_name_wins(
     assert "`docs`" not in json.dumps(own.schemas())
 
 
-DEPRECATED = """\
-kind: function
-signature: {name}(structure: Structure, grip: float) -> float
----
-## What it does
-The slip barrier of the outer layers. {more}
-
-## Parameters
-grip (float): The hold of the anion cage after quenching of the same structure, in meV.
-"""
-INVENTED = {
-    "lab.core.slip_old": DEPRECATED.format(
-        name="slip_old", more="Deprecated: use slip_new instead."
-    ),
-    "lab.core.slip_new": DEPRECATED.format(name="slip_new", more="Positive inwards."),
-    "lab.tables.cage_hold": "kind: constant\nvalue: 3.5\n---\n## What it does\n"
-    "The hold of the anion cage after quenching, in eV.\n",
-}
-
-
-def test_a_term_leads_to_its_current_definition_and_inputs_to_theirs():
-    library = Documents(
-        [(f"{name}\n{text}", {"qualname": name, "kind": text.split("kind: ")[1].split()[0],
-                              "signature": text.partition("signature: ")[2].partition("\n")[0],
-                              **structure(text)})
-         for name, text in INVENTED.items()],
-        {},
-    )  # fmt: skip
-    lines = library.resolve("slip barrier of the outer layers")
-    assert [line.name for line in lines] == ["lab.core.slip_new", "lab.core.slip_old"]
-    assert [bool(line.deprecated) for line in lines] == [False, True]
-    assert "use slip_new" in lines[1].deprecated
-    closure = Links(library, ("lab",)).closure(["lab.core.slip_new"], {})
-    assert closure.names == ("lab.core.slip_new", "lab.tables.cage_hold")
-    assert closure.open == ()
-
-
 @given(st.text(max_size=30_000), st.integers(1, 4))
 def test_pages_hold_all_of_a_text(text: str, page: int):
     with pytest.raises(Mistake, match="no page 1000000 of") as refusal:
@@ -243,18 +170,3 @@ def test_pages_hold_all_of_a_text(text: str, page: int):
              for n in range(1, number + 1)]  # fmt: skip
     assert len(pages[min(page, number) - 1]) <= PAGE
     assert "".join(pages) == text
-
-
-def test_hostile_documents_and_terms_take_linear_time():
-    started = time.monotonic()
-    for part in ("deprecated. ", "`a.", "## ", "(", "a" * 50 + " ", ". use "):
-        text = "kind: function\n---\n## What it does\n" + part * (100_000 // len(part))
-        library = Documents(
-            [(text, {"qualname": "a.b", "kind": "function", **structure(text)})] * 2, {}
-        )
-        library.contents()
-        library.resolve(part * 1000)
-        Links(library, ("a",)).closure(["a.b"], {})
-        library.search(part * 1000)
-        library.near(part * 1000)
-    assert time.monotonic() - started < 60
