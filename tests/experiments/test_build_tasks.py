@@ -185,27 +185,6 @@ def test_a_reason_is_shown_as_it_is_and_does_not_drive_the_terminal(capsys) -> N
 
 # --- docs/your-own-library.md, followed literally -------------------------------------------------
 
-#: Tests that make no question, and why.
-BAD = {
-    "test_wrong_gold": "the test is wrong: it expects 0.6778",
-    "test_nothing_is_lost": "vacuous, the answer 'zero' passes",
-    "test_varieties_present": "it differs between hash seeds",
-    "test_height_is_kept": "appears in the text",
-    "test_every_variety_bears": "inside a block (for)",
-}
-#: Questions, and what their prompts hold: masks, a fixture and a `setUp`.
-GOOD = {
-    "picking_picking_days": "[MASK_1](hillside, pickers=2)",
-    "trees_annual_yield": "",
-    "trees_annual_yield_2": "",
-    "trees_crown_volume": "",
-    "trees_pollination_gaps": "orchard = Orchard(trees",
-    "trees_positions": "",
-    "trees_total": "",
-    "trees_unknown_variety": "",
-    "trees_yields_by_variety": "hillside.[MASK_1](lost=0.1)",
-}
-
 
 def follow(guide: Path, folder: Path) -> None:
     """Run every command of a guide as it stands; ``mine/`` is a temporary folder."""
@@ -233,13 +212,14 @@ def test_the_guide_makes_proved_questions_of_sound_tests_and_runs_them(tmp_path:
     for row in map(json.loads, (tmp_path / "tasks/rejected.jsonl").read_text().splitlines()):
         name = row["test"].rpartition(":")[2]
         reasons[name] = f"{reasons.get(name, '')}{row['reason']}\n"
-    assert set(reasons) == set(BAD)
-    assert not [name for name, why in BAD.items() if why not in reasons[name]]
+    bad, good = DATA["rejected of the guide"], DATA["questions of the guide"]
+    assert set(reasons) == set(bad)
+    assert not [name for name, why in bad.items() if why not in reasons[name]]
     tasks = {task.question.id: task for task in FolderBenchmark(tmp_path / "tasks").load()}
-    assert set(tasks) == set(GOOD)
+    assert set(tasks) == set(good)
     golds = {}
     for name, task in tasks.items():
-        assert GOOD[name] in task.question.prompt
+        assert good[name] in task.question.prompt
         assert "[MASK_1]" in task.question.prompt
         for prop in task.properties:
             golds[name, prop.name] = value = json.loads(prop.expected)

@@ -22,7 +22,6 @@ needs_sandbox = pytest.mark.skipif(
     bubblewrap.problem() is not None, reason=str(bubblewrap.problem())
 )
 DATA = yaml.safe_load(Path(__file__).parents[1].joinpath("data/questions.yaml").read_text())
-VOLUME, ORDERING = DATA["spec"]["properties"]
 REFERENCE = DATA["reference"]
 
 
@@ -77,22 +76,7 @@ def test_the_levels_share_everything_but_their_text(tmp_path):
     assert "3.61" not in scaffold
 
 
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        ({"area": "Lattice theory"}, "area: "),
-        ({"goal": None, "scaffold": None}, "write a scaffold or a goal"),
-        ({"scafold": "x" * 50, "scaffold": None}, "scafold: no such key; did you mean scaffold?"),
-        ({"properties": []}, "properties: "),
-        ({"properties": [VOLUME] * 2}, "same name"),
-        ({"properties": [VOLUME | {"name": "cellVolume"}]}, "properties.0.name"),
-        ({"properties": [VOLUME | {"format": "array"}]}, "properties.0.format"),
-        ({"properties": [VOLUME | {"compare": "equal"}]}, "close"),
-        ({"properties": [VOLUME | {"rtol": 0.1}]}, "properties.0.rtol"),
-        ({"properties": [VOLUME | {"colour": "red"}]}, "properties.0.colour"),
-        ({"properties": [ORDERING | {"choices": ["FM", "AFM"]}]}, "choices"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "told"), DATA["wrong"])
 def test_a_wrong_key_or_value_is_named_with_its_file(tmp_path, changes, told):
     folder = write_question(tmp_path, **changes)
     with pytest.raises(QuestionError) as caught:

@@ -50,20 +50,7 @@ def own_recording(path, **changed):
 # --- reading -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("path", "found"),
-    [
-        ("test_cell", "test_cell"),
-        ("/root/x/question_segments/pymatgen_analysis_defects/test_cell/question.txt", "test_cell"),
-        ("segments/test_cell.txt", "test_cell"),
-        (r"C:\q\test_cell\new_unit_test.py", "test_cell"),
-        ("segments/TEST_CELL/question.txt", "test_cell"),
-        ("test_cell/test_Vacancy/question.txt", "test_Vacancy"),
-        (" test_vacancy ", "test_vacancy"),
-        ("x/TEST_VACANCY/question.txt", "TEST_VACANCY"),  # could be two: a stranger
-        ("x/test_other/question.txt", "test_other"),
-    ],
-)
+@pytest.mark.parametrize(("path", "found"), CASES["paths"].items())
 def test_paths_of_questions(path, found):
     assert question_of(path, ["test_cell", "test_vacancy", "test_Vacancy"]) == found
 
@@ -119,19 +106,9 @@ def test_a_line_that_is_no_generation_is_named(tmp_path, content, said):
 # --- the paper ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("folder", "key"),
-    [
-        ("src/pure_agent_test/round2/gpt-4o", RunKey("single", "gpt-4o", "none", 2)),
-        ("RAG_agent_test/round1/gemini_method2", RunKey("rag", "gemini", "official_doc", 1)),
-        ("mtr_rag_test/round1/gpt-4o-08-06_1", RunKey("reflect", "gpt-4o-08-06", "code", 1)),
-        ("mtr_rag_test/gpt-4o_4", None),  # no round
-        ("RAG_agent_test/round1/gpt-4o", None),  # no corpus
-        ("somewhere/round1/gpt-4o_method4", None),  # no system
-    ],
-)
+@pytest.mark.parametrize(("folder", "key"), CASES["folders"].items())
 def test_folders_that_name_a_run(folder, key):
-    assert key_of_folder(Path("/data") / folder) == key
+    assert key_of_folder(Path("/data") / folder) == (key and RunKey(*key))
 
 
 @pytest.mark.skipif(not PUBLISHED.is_file(), reason="the published tables are not here")

@@ -32,18 +32,7 @@ from tests.experiments.invented.interpreter import Interpreter
 
 BROAD = {"size": 300, "depth": 4, "breadth": 20, "questions": 20}
 ROOT = Path(__file__).parents[3]
-DIGEST = f"""
-import hashlib, sys, types
-# The package itself imports libraries that are compiled for one version.
-package = sys.modules["experiments.benchmarks"] = types.ModuleType("experiments.benchmarks")
-package.__path__ = [{str(ROOT / "experiments" / "benchmarks")!r}]
-from experiments.benchmarks.invented.draw import Knobs
-from experiments.benchmarks.invented.world import generate
-
-for depth, gap in ((3, 0), (8, 2)):
-    made = generate(Knobs(size=120, depth=depth, gap=gap))
-    print(hashlib.sha256(repr((made.files, made.bare, made.questions)).encode()).hexdigest())
-"""
+SOURCES = yaml.safe_load((ROOT / "tests" / "data" / "invented.yaml").read_text(encoding="utf-8"))
 
 
 @cache
@@ -56,9 +45,8 @@ def _digest(python, hash_seed):
     # PyYAML and Jinja work on any version without their compiled parts.
     path = os.pathsep.join([str(ROOT), *(str(Path(p).parents[1]) for p in (yaml.__file__,))])
     variables = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": hash_seed}
-    done = subprocess.run(
-        [python, "-c", DIGEST], env=variables, capture_output=True, text=True, check=True
-    )
+    command = [python, "-c", SOURCES["digest"], str(ROOT / "experiments" / "benchmarks")]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
 
