@@ -96,14 +96,6 @@ class ReferenceGold:
         found = {f.name: json.loads(path.read_text("utf-8")) for f, path in kept.items()}
         return {name: names for name, names in found.items() if names}
 
-    def secrets(self) -> Mapping[str, str]:
-        """Reference code, golds, and the texts of the questions."""
-        found = {f"{name}/prompt": text for name, text in self._prompts.items()}
-        for folder in self._folders:
-            found[f"{folder.name}/reference"] = _reference(folder)
-            found[f"{folder.name}/gold"] = (folder / "gold.json").read_text(encoding="utf-8")
-        return found
-
     async def _traced(self, folders: Sequence[Path]) -> dict[str, list[str]]:
         config = SandboxConfig(env=self.environment, workers=2, timeout=_TIMEOUT)
         async with get_sandbox(config) as sandbox:

@@ -154,12 +154,14 @@ def test_a_replay_agrees_resumes_and_explains(tmp_path, capsys):
     assert all(path.read_bytes() == kept[path] for path in results[1:])
     # What was found is a recording with outcomes: gold for retrieval needs no other.
     with pytest.raises(MatToolsError, match=r"recorded="):
-        MatToolsBenchmark(str(tmp_path / "data")).gold().secrets()
+        list(MatToolsBenchmark(str(tmp_path / "data")).gold().right_answers())
     outcomes = read_recorded(tmp_path / "out" / "outcomes.jsonl", ["test_cell"])
     assert [row.outcome.split()[0] for row in outcomes] == [one for _, one in FUNCTIONS.values()]
     right = MatToolsBenchmark(str(tmp_path / "data")).gold(tmp_path / "out" / "outcomes.jsonl")
-    found = [text for name, text in right.secrets().items() if "/answer" in name]
-    assert found == [FUNCTIONS["right"][0], FUNCTIONS["input files"][0]]
+    assert [row["code"] for row in right.right_answers()] == [
+        FUNCTIONS["right"][0],
+        FUNCTIONS["input files"][0],
+    ]
 
 
 def test_the_benchmark_states_how_long_a_function_may_take():

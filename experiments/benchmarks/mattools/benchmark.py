@@ -187,7 +187,7 @@ class MatToolsGold:
         folder = environments.site_packages(self.environment)
         usage = CodeResolver(read_sources(self.packages, folder))
         used: dict[str, list[dict[str, str]]] = defaultdict(list)  # by each right answer
-        for row in self._right():
+        for row in self.right_answers():
             used[row["task"]].append(public_symbols(usage.symbols(row["code"])))
         found = {}
         for sample, answers in used.items():
@@ -196,14 +196,8 @@ class MatToolsGold:
             found[sample] = {n: kinds[n] for n in sorted(counts) if 2 * counts[n] >= len(answers)}
         return {sample: names for sample, names in found.items() if names}
 
-    def secrets(self) -> Mapping[str, str]:
-        """Verification code, and the recorded right answers."""
-        found = {f"{sample.question.id}/test": sample.target for sample in self.samples}
-        for number, row in enumerate(self._right()):
-            found[f"{row['task']}/answer {number}"] = row["code"]
-        return found
-
-    def _right(self) -> Iterator[dict[str, Any]]:
+    def right_answers(self) -> Iterator[dict[str, Any]]:
+        """The recorded ones."""
         if not self.recorded.is_file():
             raise MatToolsError(
                 f"{self.recorded}: not found; without recorded answers and their outcomes the gold "
