@@ -94,8 +94,9 @@ async def learn(options: Options, say: Callable[[str], None]) -> tuple[Learnt, L
         raise
     env = str(target / "env")
     await asyncio.to_thread(environments.build, env, say=say)
-    packages = import_names(distribution, environments.site_packages(env))
-    library = _read(packages, env)
+    site = environments.site_packages(env)
+    packages = import_names(distribution, site)
+    library = read_library(packages, site).public()
     retriever = await build_retriever("llm_doc", packages, env, Choice())
     assert isinstance(retriever, CorpusRetriever)
     tests = _tests(options.tests, project)
@@ -111,7 +112,7 @@ async def learn(options: Options, say: Callable[[str], None]) -> tuple[Learnt, L
         symbols=len(retriever.corpus.documents),
         unread=(
             *(f"{path}: {why}" for path, why in library.unreadable.items()),
-            *_compiled(packages, environments.site_packages(env)),
+            *_compiled(packages, site),
         ),
     )
     found.save()
@@ -168,10 +169,6 @@ def _compiled(packages: Sequence[str], folder: Path) -> list[str]:
     return [f"compiled modules: {', '.join(names)}"] if found else []
 
 
-def _read(packages: Sequence[str], env: str) -> Library:
-    return read_library(packages, environments.site_packages(env)).public()
-
-
 def _tests(given: str | None, project: Path | None) -> Path | None:
     """Unit tests to make questions of, where there are any."""
     if given is not None:
@@ -210,7 +207,8 @@ async def _examples(library: Library, env: str) -> dict[str, str]:
 def _drift(options: Options) -> int:
     assert options.check is not None
     found = libraries.learnt(options.name or options.library)
-    lines = drift(_read(found.packages, found.env), options.check)
+    site = environments.site_packages(found.env)
+    lines = drift(read_library(found.packages, site).public(), options.check)
     versions = ", ".join(f"{name} {version}" for name, version in found.versions.items())
     print("\n".join(lines) or f"nothing has changed: {options.check} is what {versions} has")
     return 1 if lines else 0

@@ -43,7 +43,6 @@ _KEPT = ("seed", "code", "entry", "answer", "value", "stop_reason", "format_stat
 _EXECUTED = ("payload", "stdout", "stderr", "error", "seconds", "cpu_seconds", "tier")
 _JUDGED = ("outcome", "values", "passed", "reasons")
 
-
 #: The model under test, and the judge.
 Models = tuple[ModelClient, ModelClient | None]
 
