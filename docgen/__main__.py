@@ -16,7 +16,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Annotated
 
@@ -68,16 +68,12 @@ def write_output(out: Path, library: Library, texts: Mapping[str, Text]) -> None
     """One line per finished symbol, with where it comes from; replaces ``out`` at once."""
     rows = (
         {
-            "qualname": name,
+            **asdict(texts[name]),
             "kind": symbol.kind,
             "package": symbol.package,
             "version": symbol.version,
             "path": symbol.path,
             "lines": [symbol.first_line, symbol.last_line],
-            "source_hash": texts[name].source_hash,
-            "prompt": texts[name].prompt,
-            "writer": texts[name].writer,
-            "date": texts[name].date,
             "text": render_document(render_facts(symbol), render_text(texts[name])),
         }
         for name, symbol in library.symbols.items()

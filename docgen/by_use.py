@@ -11,8 +11,6 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from collections import Counter
-from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +19,7 @@ from typing import Annotated, Any
 from pydantic import Field, PositiveInt
 
 from docgen.chat import open_writer
-from docgen.check import Checker, RunOptions, code_of
+from docgen.check import Checker, RunOptions, code_of, table
 from docgen.facts import Content, contents, render_document, render_facts
 from docgen.library import read_library
 from docgen.reading import spoken
@@ -46,8 +44,6 @@ from sandbox.environments import cache_folder, site_packages
 
 INSTRUCTIONS = (Path(__file__).parent / "instructions/use.md").read_text(encoding="utf-8")
 CALLED = frozenset({"function", "method", "classmethod", "staticmethod", "class"})
-#: From worst to best: no script; raises; wants what it does not make; another type than declared.
-ORDER = ("none", "fails", "inputs", "type", "runs")
 
 
 class Options(RunOptions):
@@ -102,24 +98,6 @@ async def use(shown: Shown, model: Chat, checker: Checker) -> dict[str, Any]:
     return {**names, **found, "code": code}
 
 
-def table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Verdicts per writer, then what does not run, worst first."""
-    lines = []
-    for writer in sorted({row["writer"] for row in rows}):
-        mine = [row for row in rows if row["writer"] == writer]
-        counts = Counter(row["verdict"] for row in mine)
-        untold = sum(row["verdict"] == "runs" and not row["declared"] for row in mine)
-        lines.append(
-            f"{writer}: {len(mine)} documents used: {counts['runs']} calls run and return what is "
-            f"declared ({untold} declare nothing), {counts['type']} return another type, "
-            f"{counts['inputs']} ask for what they do not make, {counts['fails']} fail, "
-            f"{counts['none']} are none"
-        )
-    worst = sorted(rows, key=lambda row: (ORDER.index(row["verdict"]), row["qualname"]))
-    told = (row for row in worst if row["verdict"] != "runs")
-    return "\n".join([*lines, *(f"{r['verdict']}: {r['qualname']}: {r['error']}" for r in told)])
-
-
 async def _action(options: Options) -> int:
     library = read_library(options.package, site_packages(options.env)).public()
     shown = documents(library, options.content)
@@ -161,7 +139,11 @@ async def _action(options: Options) -> int:
                 progress.advance()
 
             await asyncio.gather(*map(ask, missing))
-        print(table([known[key] for one in shown if (key := one.key(model)) in known]))
+        rows = [known[key] for one in shown if (key := one.key(model)) in known]
+        for writer in sorted({row["writer"] for row in rows}):
+            mine = (row for row in rows if row["writer"] == writer)
+            told = ((row["verdict"], row["qualname"], row["error"]) for row in mine)
+            print(table(f"calls from documents by {writer}", told))
     for line in lost:
         print(f"not answered: {line}")
     return 1 if lost else 0

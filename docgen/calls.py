@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
-from docgen.definitions import Class, Constant, Function, Module, last_part, read_module
+from docgen.definitions import Class, Constant, Function, Module, read_module
 from docgen.names import Definition, Names, arguments, receiver
 from docgen.sources import SourceFile
 from docgen.symbols import Kind
@@ -59,8 +59,8 @@ def references(
             if isinstance(holder, Class):
                 above = (c.constants.get(node.attr) for c in names.mro(holder))
                 found = next(filter(None, above), None)
-            elif isinstance(holder, Module):
-                found = names.in_module(holder, node.attr)
+            else:
+                found = names.inside(holder, node.attr)
         if isinstance(found, Constant) and found.node not in nodes:
             constants.setdefault(found.qualname, found)
     return constants, outside
@@ -113,35 +113,24 @@ class _Scope:
 
     def resolve(self, node: ast.expr) -> Definition | None:
         """What a name or attribute stands for in this body."""
-        if isinstance(node, ast.Name):
-            return self._name(node.id)
-        if isinstance(node, ast.Attribute):
-            return self._member(node)
-        return None
-
-    def _name(self, name: str) -> Definition | None:
-        if name == "cls":
-            return self.function.owner
-        if name in self.locals:
-            return None
-        if name in self.imports:
-            return self.imports[name]
-        return self.names.in_module(self.function.module, name)
-
-    def _member(self, node: ast.Attribute) -> Definition | None:
-        if isinstance(node.value, ast.Call) and last_part(node.value) == "super":
-            owner = self.function.owner
-            ancestors = self.names.mro(owner)[1:] if owner is not None else []
-            return next(
-                (c.functions[node.attr] for c in ancestors if node.attr in c.functions), None
-            )
-        holder = self.infer(node.value) or self.resolve(node.value)
-        if isinstance(holder, Class):
-            return self.names.member(holder, node.attr)
-        if isinstance(holder, Module):
-            return self.names.in_module(holder, node.attr)
-        if holder is None and not self._is_local(node.value):
-            return self.names.expression(node, self.function.module)
+        match node:
+            case ast.Name(id="cls"):
+                return self.function.owner
+            case ast.Name(id=name) if name in self.locals:
+                return None
+            case ast.Name(id=name) if name in self.imports:
+                return self.imports[name]
+            case ast.Name(id=name):
+                return self.names.in_module(self.function.module, name)
+            case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=attr):
+                owner = self.function.owner
+                above = self.names.mro(owner)[1:] if owner is not None else []
+                return next((c.functions[attr] for c in above if attr in c.functions), None)
+            case ast.Attribute(value=value, attr=attr):
+                holder = self.infer(value) or self.resolve(value)
+                if holder is None and not self._is_local(value):
+                    return self.names.expression(node, self.function.module)
+                return self.names.inside(holder, attr)
         return None
 
     def infer(self, node: ast.expr) -> Class | None:
@@ -168,25 +157,20 @@ class _Scope:
         if isinstance(target, Function) and target.role == "property":
             return self._returned(target, node)
         owner = self.infer(node.value) if target is None else None
-        return self._attribute(owner, node.attr) if owner is not None else None
+        for cls in self.names.mro(owner) if owner is not None else ():
+            attributes = self.names.attributes(cls)
+            if node.attr in attributes:
+                return self.names.annotation(attributes[node.attr], cls)
+        return None
 
     def _returned(self, function: Function, callee: ast.expr) -> Class | None:
         """Class of the return annotation; ``Self`` is the receiver's class."""
         returns = function.node.returns
         if isinstance(returns, ast.Name) and returns.id == "Self":
-            if isinstance(callee, ast.Attribute):
-                holder = self.infer(callee.value) or self.resolve(callee.value)
-                if isinstance(holder, Class):
-                    return holder
-            return function.owner
+            on = callee.value if isinstance(callee, ast.Attribute) else None
+            holder = on and (self.infer(on) or self.resolve(on))
+            return holder if isinstance(holder, Class) else function.owner
         return self.names.annotation(returns, function)
-
-    def _attribute(self, owner: Class, attr: str) -> Class | None:
-        for cls in self.names.mro(owner):
-            attributes = self.names.attributes(cls)
-            if attr in attributes:
-                return self.names.annotation(attributes[attr], cls)
-        return None
 
     def _is_local(self, node: ast.expr) -> bool:
         while isinstance(node, ast.Attribute):
@@ -217,12 +201,9 @@ class CodeResolver:
         module = read_module(source)
         self._names.modules[_MODULE] = module
         try:
-            found: dict[str, None] = {}
-            for function in self._functions(module):
-                for name in used_symbols(function, self._names):
-                    found.setdefault(_without_constructor(name))
-            for name in self._named(module):
-                found.setdefault(name)
+            functions = self._functions(module)
+            used = [name for one in functions for name in used_symbols(one, self._names)]
+            found = dict.fromkeys([*map(_without_constructor, used), *self._named(module)])
         finally:
             del self._names.modules[_MODULE]
         return {n: self._kind(n) for n in found if not n.startswith(f"{_MODULE}.")}
@@ -233,12 +214,10 @@ class CodeResolver:
         Names as ``__module__`` and ``__qualname__`` give them, also of functions inside others
         (which are no symbols).
         """
-        found: dict[str, Kind] = {}
-        for name in names:
-            definition = self._names.path(_without_constructor(name))
-            if isinstance(definition, Class | Function):
-                found[definition.qualname] = self._kind(definition.qualname)
-        return found
+        found = (self._names.path(_without_constructor(name)) for name in names)
+        return {
+            f.qualname: self._kind(f.qualname) for f in found if isinstance(f, Class | Function)
+        }
 
     def _kind(self, name: str) -> Kind:
         definition = self._names.path(name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -137,16 +137,23 @@ async def check_texts(texts: Iterable[Text], checker: Checker) -> dict[str, Chec
     return dict(zip(documents, done, strict=True))
 
 
-def table(results: Mapping[str, Checked]) -> str:
-    """How many examples run, and which fail why."""
-    counts = Counter(checked.verdict for checked in results.values())
-    head = (
-        f"{len(results)} documents: {counts['runs']} examples run as they stand, "
-        f"{counts['inputs']} use names, files or packages that they do not make, "
-        f"{counts['fails']} fail, {counts['none']} have no code"
-    )
-    failed = ((name, one.error) for name, one in results.items() if one.verdict == "fails")
-    return "\n".join([head, *(f"fails: {name}: {error}" for name, error in failed)])
+#: What each verdict means, from worst to best.
+WORDS = {
+    "none": "have no code",
+    "fails": "fail",
+    "inputs": "use names, files or packages that they do not make",
+    "type": "return another type than declared",
+    "runs": "run as they stand",
+}
+
+
+def table(what: str, found: Iterable[tuple[str, str, str]]) -> str:
+    """How often each verdict was given, then name and reason of what does not run, worst first."""
+    rows = sorted(found, key=lambda row: ([*WORDS].index(row[0]), row[1]))
+    counts = Counter(verdict for verdict, _, _ in rows)
+    head = ", ".join(f"{counts[one]} {WORDS[one]}" for one in reversed(WORDS) if counts[one])
+    told = (f"{verdict}: {name}: {why}" for verdict, name, why in rows if verdict != "runs")
+    return "\n".join([f"{len(rows)} {what}: {head}", *told])
 
 
 async def _action(options: Options) -> int:
@@ -166,7 +173,7 @@ async def _action(options: Options) -> int:
         )
     async with options.checker(options.concurrency) as checker:
         results = await check_texts(found.values(), checker)
-    print(table(results))
+    print(table("examples", ((c.verdict, name, c.error) for name, c in results.items())))
     for distribution, version in library.versions.items():
         texts = [
             replace(found[name], example=checked.verdict, source_hash=source_hash(symbol))

@@ -101,10 +101,15 @@ class _Scope:
 
 @dataclass
 class Class(Defined, _Scope):
-    """A class; ``constants`` are the names that its body assigns, ``fields`` the annotated ones."""
+    """A class; ``constants`` are the names that its body assigns."""
 
     node: ast.ClassDef
-    fields: dict[str, ast.AnnAssign] = field(default_factory=dict)
+
+    @cached_property
+    def fields(self) -> dict[str, ast.AnnAssign]:
+        """Annotated names of the body."""
+        nodes = {name: constant.node for name, constant in self.constants.items()}
+        return {name: node for name, node in nodes.items() if isinstance(node, ast.AnnAssign)}
 
     @property
     def generated_constructor(self) -> bool:
@@ -165,7 +170,8 @@ def read_module(source: SourceFile) -> Module:
             _bind(module, node)
         elif isinstance(node, ast.Assign):
             _alias(module, node)
-    if module.all is not None and _mentions(tree, "__all__") > 1:
+    named = (isinstance(node, ast.Name) and node.id == "__all__" for node in ast.walk(tree))
+    if module.all is not None and sum(named) > 1:
         module.all = None  # it is changed later on
     if "__getattr__" not in module.functions:  # with it, such names are usually loaded lazily
         module.typing_only = frozenset(_typing_only(tree))
@@ -194,10 +200,6 @@ def _typing_only(tree: ast.Module) -> Iterator[str]:
             for inner in statements(node.body):
                 if isinstance(inner, ast.Import | ast.ImportFrom):
                     yield from (item.asname or item.name for item in inner.names)
-
-
-def _mentions(tree: ast.Module, name: str) -> int:
-    return sum(isinstance(node, ast.Name) and node.id == name for node in ast.walk(tree))
 
 
 def statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
@@ -244,10 +246,7 @@ def _fill(
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                 if isinstance(target, ast.Name):
                     told = _told(node, after, module.lines)
-                    constant = Constant(target.id, node, module, owner, told)
-                    scope.constants[target.id] = constant
-                    if isinstance(scope, Class) and isinstance(node, ast.AnnAssign):
-                        scope.fields[target.id] = node
+                    scope.constants[target.id] = Constant(target.id, node, module, owner, told)
 
 
 def _told(node: ast.stmt, after: ast.stmt, lines: Sequence[str]) -> str:
@@ -273,13 +272,12 @@ def _function(module: Module, owner: Class | None, node: FunctionNode) -> Functi
     if {"overload", "setter", "deleter"} & names:
         return None
     role: Role = "function" if owner is None else "method"
-    if owner is not None:
-        if any(name.endswith("property") for name in names):  # cached, lazy, a library's own
-            role = "property"
-        elif "classmethod" in names:
-            role = "classmethod"
-        elif "staticmethod" in names:
-            role = "staticmethod"
+    if owner is not None and any(name.endswith("property") for name in names):
+        role = "property"  # cached, lazy, a library's own
+    elif owner is not None and "classmethod" in names:
+        role = "classmethod"
+    elif owner is not None and "staticmethod" in names:
+        role = "staticmethod"
     modifiers = {
         role: role in {"classmethod", "staticmethod"},
         "abstract": {"abstractmethod", "abstractproperty"} & names,

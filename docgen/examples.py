@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,7 +21,7 @@ from pydantic import Field, PositiveInt
 
 from docgen.calls import CodeResolver
 from docgen.chat import open_writer
-from docgen.check import Checked, Checker, RunOptions, code_of
+from docgen.check import Checked, Checker, RunOptions, code_of, table
 from docgen.library import build_library
 from docgen.programs import collect, script
 from docgen.prompts import Prompter, batches, documentation_order
@@ -260,23 +259,12 @@ async def _action(options: Options) -> int:
             gallery = options.gallery.read_text(encoding="utf-8")
             writer = ExampleWriter(library, model, checker, known, gallery, options.attempts)
             lost = await writer.all(names, checkpoint, options.concurrency)
-    print(summary(best(checkpoint.texts(), names), len(names)))
+    texts = best(checkpoint.texts(), names)
+    told = ((t.example or "none", name, t.text.splitlines()[-1]) for name, t in texts.items())
+    print(table(f"examples of {len(names)} symbols", told))
     for line in lost:
         print(f"not answered: {line}")
     return 1 if lost else 0
-
-
-def summary(found: Mapping[str, Text], wanted: int) -> str:
-    """How many examples run, and what the others lack."""
-    texts = list(found.values())
-    counts = Counter(text.example for text in texts)
-    head = (
-        f"{wanted} symbols: {counts['runs']} examples run, {counts['inputs']} need inputs of a "
-        f"user, {counts['fails']} fail, {wanted - len(texts) + counts['none']} have none"
-    )
-    told = (t for t in texts if t.example != "runs")
-    lines = (f"{t.example}: {t.qualname}: {t.text.rstrip().splitlines()[-1]}" for t in told)
-    return "\n".join([head, *lines])
 
 
 main = Command(

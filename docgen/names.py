@@ -10,7 +10,6 @@ from docgen.definitions import Class, Constant, Function, Module, last_part
 Definition = Module | Class | Function | Constant
 _Seen = dict[tuple[str, str], Definition | None]
 """What one search has found so far: (module, name) -> definition."""
-_MAX_HOPS = 20  # re-exports followed before a path counts as unresolvable (import cycles)
 
 
 class Names:
@@ -31,56 +30,48 @@ class Names:
             self.classes[cls.qualname] = cls
             self._add(cls)
 
-    def path(self, dotted: str, hops: int = 0, seen: _Seen | None = None) -> Definition | None:
+    def path(self, dotted: str, seen: _Seen | None = None) -> Definition | None:
         """What an import path stands for, following re-exports."""
-        if hops > _MAX_HOPS:
-            return None
-        seen = {} if seen is None else seen
         direct = self.modules.get(dotted) or self.classes.get(dotted) or self.functions.get(dotted)
-        if direct is not None:
-            return direct
         parent, _, name = dotted.rpartition(".")
-        if not parent:
-            return None
-        owner = self.path(parent, hops + 1, seen)
-        if isinstance(owner, Module):
-            return self.in_module(owner, name, hops + 1, seen)
-        if isinstance(owner, Class):
-            return self.member(owner, name)
-        return None
+        if direct is not None or not parent:
+            return direct
+        seen = {} if seen is None else seen
+        return self.inside(self.path(parent, seen), name, seen)
 
-    def in_module(
-        self, module: Module, name: str, hops: int = 0, seen: _Seen | None = None
+    def inside(
+        self, owner: Definition | None, name: str, seen: _Seen | None = None
     ) -> Definition | None:
+        """What ``owner.name`` means, of a module or class."""
+        if isinstance(owner, Module):
+            return self.in_module(owner, name, seen)
+        return self.member(owner, name) if isinstance(owner, Class) else None
+
+    def in_module(self, module: Module, name: str, seen: _Seen | None = None) -> Definition | None:
         """What a bare name means at the top level of ``module``."""
         own = module.classes.get(name) or module.functions.get(name)
         if own is not None:
             return own
         seen = {} if seen is None else seen
-        if (module.name, name) in seen:  # modules that import each other are searched once
-            return seen[module.name, name]
-        seen[module.name, name] = None
-        found = self._imported(module, name, hops, seen)
-        if found is None and module.source.is_package:
-            found = self.modules.get(f"{module.name}.{name}")
-        found = found or module.constants.get(name)
-        seen[module.name, name] = found
-        return found
+        if (module.name, name) not in seen:  # modules that import each other are searched once
+            seen[module.name, name] = None
+            found = self._imported(module, name, seen)
+            if found is None and module.source.is_package:
+                found = self.modules.get(f"{module.name}.{name}")
+            seen[module.name, name] = found or module.constants.get(name)
+        return seen[module.name, name]
 
-    def _imported(self, module: Module, name: str, hops: int, seen: _Seen) -> Definition | None:
+    def _imported(self, module: Module, name: str, seen: _Seen) -> Definition | None:
         """What an import statement of ``module`` binds ``name`` to."""
         bound = module.bindings.get(name)
         if bound is not None and bound != f"{module.name}.{name}":
-            found = self.path(bound, hops + 1, seen)
+            found = self.path(bound, seen)
             if found is not None:
                 return found
-        for star in module.stars:
-            target = self.modules.get(star)
-            if target is not None and hops <= _MAX_HOPS and target.star_exports(name):
-                found = self.in_module(target, name, hops + 1, seen)
-                if found is not None:
-                    return found
-        return None
+        stars = (self.modules.get(star) for star in module.stars)
+        offering = (one for one in stars if one is not None and one.star_exports(name))
+        starred = (self.in_module(target, name, seen) for target in offering)
+        return next((one for one in starred if one is not None), None)
 
     def expression(self, node: ast.expr, module: Module) -> Definition | None:
         """What a name or dotted expression means at the top level of ``module``."""
@@ -89,12 +80,9 @@ class Names:
                 return self.in_module(module, name)
             case ast.Attribute(value=value, attr=attr):
                 owner = self.expression(value, module)
-                if isinstance(owner, Module):
-                    return self.in_module(owner, attr)
-                if isinstance(owner, Class):
-                    return self.member(owner, attr)
-                dotted = _dotted(node, module)
-                return self.path(dotted) if dotted else None
+                if isinstance(owner, Module | Class):
+                    return self.inside(owner, attr)
+                return self.path(_dotted(node, module))
             case ast.Subscript(value=value):
                 return self.expression(value, module)
         return None
@@ -134,8 +122,7 @@ class Names:
     def member(self, cls: Class, name: str) -> Function | Class | None:
         """The method, property or inner class that ``cls.name`` finds."""
         for owner in self.mro(cls):
-            found = owner.functions.get(name) or owner.classes.get(name)
-            if found is not None:
+            if found := owner.functions.get(name) or owner.classes.get(name):
                 return found
         return None
 

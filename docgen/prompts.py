@@ -63,8 +63,9 @@ class Prompter:
     def _sections(self, name: str, texts: Mapping[str, Text], shown: set[str]) -> dict[str, str]:
         symbol, known = self._library.symbols[name], self._library.symbols
         bases = [base for base in symbol.bases if base in known]
-        callees = [n for n in symbol.calls if n in known and n not in bases]
-        members = [m.qualname for m in symbol.members if m.qualname in known]
+        members = [m.qualname for m in symbol.members]
+        used = members if symbol.kind == "module" else symbol.calls
+        callees = [n for n in used if n in known and n not in bases]
         own = _without_docstrings(symbol.source)
         return {
             "symbol": symbol.qualname,
@@ -75,11 +76,7 @@ class Prompter:
             "context": _cut("\n".join(_new(symbol.context, shown)), _CONTEXT),
             "bases": "\n".join(_new(self._bases(bases, symbol, texts), shown)),
             "overrides": "\n".join(self._overrides(symbol, texts)),
-            "callees": (
-                self._members(members, texts)
-                if symbol.kind == "module"
-                else self._callees(callees, symbol, texts)
-            ),
+            "callees": self._callees(callees, symbol, texts),
             "callers": "\n".join(self._calls(symbol)),
         }
 
@@ -124,21 +121,20 @@ class Prompter:
             found += [n for n in self._subclasses.get(name, ()) if n not in found]
         return found
 
-    def _members(self, names: Sequence[str], texts: Mapping[str, Text]) -> str:
-        lines = []
-        for name in names:
-            symbol = self._library.symbols[name]
-            summary = summary_of(texts[name].text) if name in texts else symbol.docstring
-            told = short(first_sentence(summary), _TEXT)
-            lines.append(f"{symbol.name} [{symbol.kind}] — {told}")
-        return _cut("\n".join(lines), _MEMBERS)
-
     def _callees(self, names: Sequence[str], symbol: Symbol, texts: Mapping[str, Text]) -> str:
+        """What a module holds, or what a body uses with what that returns and raises."""
+        if symbol.kind == "module":
+            members = ((self._library.symbols[name], self._about(name, texts)) for name in names)
+            lines = [f"{m.name} [{m.kind}] — {first_sentence(about)}" for m, about in members]
+            return _cut("\n".join(lines), _MEMBERS)
         more = ("Returns", "Raises")
         lines = [self._told(name, symbol, texts, more) for name in names[:_RELATED]]
-        if len(names) > _RELATED:
-            lines.append(f"and {len(names) - _RELATED} more")
-        return "\n".join(lines)
+        return "\n".join([*lines, *_more(names, _RELATED)])
+
+    def _about(self, name: str, texts: Mapping[str, Text]) -> str:
+        """What was written about a symbol in a sentence, else what its docstring says."""
+        written = summary_of(texts[name].text) if name in texts else ""
+        return short(written or first_sentence(self._library.symbols[name].docstring), _TEXT)
 
     def _told(
         self, name: str, user: Symbol, texts: Mapping[str, Text], more: Sequence[str] = ()
@@ -146,7 +142,7 @@ class Prompter:
         """One line about a symbol: how it is called, and what was written about it."""
         symbol = self._library.symbols[name]
         text = texts[name].text if name in texts else ""
-        told = [short(summary_of(text) or first_sentence(symbol.docstring), _TEXT)]
+        told = [self._about(name, texts)]
         bodies = ((title, first_paragraph(section_of(text, title))) for title in more)
         told += [f"{title}: {short(body, _TEXT)}" for title, body in bodies if body]
         return f"{seen_from(user, symbol)}{_arguments(symbol)} [{symbol.kind}] — {' '.join(told)}"
@@ -160,8 +156,7 @@ class Prompter:
             lines = _without_docstrings(caller.source).splitlines()[1:]
             line = next((li.strip() for li in lines if named.search(li)), "")
             yield f"{seen_from(symbol, caller)} — {short(line, _LINE)}"
-        if len(callers) > _CALLERS:
-            yield f"and {len(callers) - _CALLERS} more"
+        yield from _more(callers, _CALLERS)
 
 
 def _facts(symbol: Symbol) -> str:
@@ -210,6 +205,10 @@ def _without_docstrings(source: str) -> str:
         for number in range(first.lineno, first.end_lineno or first.lineno):
             lines[number] = None
     return "\n".join(line for line in lines if line is not None)
+
+
+def _more(names: Sequence[str], shown: int) -> list[str]:
+    return [f"and {len(names) - shown} more"] if len(names) > shown else []
 
 
 def _new(parts: Iterable[str], shown: set[str]) -> Iterator[str]:

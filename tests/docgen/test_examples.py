@@ -197,8 +197,8 @@ def test_check_runs_examples_of_changed_symbols_again(
     write_texts(file, [*made, needs])
     assert check(["package=six", f"file={file}", "examples=true", f"out={out}"]) == 0
     printed = capsys.readouterr().out
-    assert "3 documents: 1 examples run as they stand, 1 use names" in printed
-    assert "1 fail, 0 have no code\nfails: six.ensure_text: TypeError: " in printed
+    assert "3 examples: 1 run as they stand, 1 use names, files" in printed
+    assert ", 1 fail\nfails: six.ensure_text: TypeError: " in printed
     found = {text.qualname: text for text in read_texts(out)}
     assert [t.example for t in found.values()] == ["inputs", "runs", "fails"]
     assert all(text.source_hash != "old" for text in found.values())
