@@ -27,7 +27,7 @@ from agents.models import ContextError, Fault, Message, ModelClient, ModelError,
 from agents.models.calls import plain_message
 from matsmith.core.errors import ActionableError
 from retrieval.base import MAP, QuestionRetriever, RetrievalError, Retriever
-from retrieval.budget import shorten
+from retrieval.prompting import shorten
 from sandbox.base import Execution, Mount, Sandbox, SandboxError
 
 ROOT = Path(__file__).resolve().parents[1]

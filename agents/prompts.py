@@ -21,7 +21,7 @@ from agents.answer_formats import CODE
 from agents.base import Image, Question
 from agents.models import Message
 from docgen.reading import spoken
-from retrieval.rerank import request, summary
+from retrieval.prompting import request, summary
 
 TEXTS: Mapping[str, str] = yaml.safe_load(
     Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")

@@ -205,23 +205,19 @@ async def open_retriever(
     if config.retrieval.source == "none":
         return None
     # Their libraries (Chroma, LightRAG, scikit-learn) take seconds to import: not for --help.
-    from indexes.embedding import EmbeddingError, build_embedding  # noqa: PLC0415
-    from retrieval.factory import get_retriever  # noqa: PLC0415
+    from indexes.embedding import build_embedding  # noqa: PLC0415
+    from retrieval.factory import RetrieverFactory  # noqa: PLC0415
 
-    try:
-        embedding = build_embedding(config.embedding.model_dump())
-    except EmbeddingError as error:
-        raise UsageError(str(error)) from error
-    return await get_retriever(
-        config.retrieval,
+    return await RetrieverFactory(
+        settings=config.retrieval,
         packages=packages,
         site_packages=environments.site_packages(limits.env),
         writer=writer,
-        embedding=embedding,
+        embedding=build_embedding(config.embedding.model_dump()),
         cache=environments.cache_folder(),
         progress=True,
         open_sandbox=partial(_sandbox, limits),
-    )
+    ).make()
 
 
 def open_client(

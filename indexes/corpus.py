@@ -1,4 +1,4 @@
-"""A corpus: the documents of one source over some packages, cached with a manifest."""
+"""A corpus: the documents of one source over some packages, cached; and where its indexes lie."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,16 +19,10 @@ from typing import Any
 from filelock import AsyncFileLock, FileLock, Timeout
 from langchain_core.documents import Document
 
-from matsmith.core.errors import ActionableError
-
 _log = logging.getLogger(__name__)
 
-FORMAT = 5  # of the files below; another number is stale
-_DOCUMENTS, _MANIFEST = "documents.jsonl", "manifest.json"
-
-
-class CorpusError(ActionableError):
-    """A corpus cannot be built or read; says what to do next."""
+_DOCUMENTS, _MANIFEST, _STAMP = "documents.jsonl", "manifest.json", "stamp.json"
+_RELATIONS = re.compile(r"^## Relations\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 
 
 @cache
@@ -60,7 +54,7 @@ class Manifest:
         What else decides the documents (chunk size, embedding, ...).
     code
         SHA-256 of our own code that makes documents: facts that are read or laid out in another
-        way are other documents.
+        way, or stored so, are other documents.
     documents, documents_digest
         Number of documents, and SHA-256 of the file that holds them.
     writers, examples
@@ -78,7 +72,6 @@ class Manifest:
     documents_digest: str = ""
     writers: Mapping[str, int] = field(default_factory=dict)
     examples: Mapping[str, int] = field(default_factory=dict)
-    format: int = FORMAT
     code: str = field(default_factory=code_digest)
 
     def same_recipe(self, other: Manifest) -> list[str]:
@@ -90,7 +83,7 @@ class Manifest:
                 reasons.append(f"{package} {old or 'absent'} -> {new or 'absent'}")
         if not reasons and self.sources_digest != other.sources_digest:
             reasons.append("source files changed")
-        names = ("format", "source", "packages", "writer", "settings", "code")
+        names = ("source", "packages", "writer", "settings", "code")
         reasons += [f"{n} changed" for n in names if getattr(self, n) != getattr(other, n)]
         return reasons
 
@@ -155,21 +148,17 @@ def write_corpus(
         for d in documents
     ]
     payload = "".join(f"{line}\n" for line in lines).encode("utf-8", errors="backslashreplace")
-    finished = Manifest(
-        **{
-            **_fields(manifest),
-            "documents": len(documents),
-            "documents_digest": hashlib.sha256(payload).hexdigest(),
-            "writers": _counted(documents, "writer"),
-            "examples": _counted(documents, "example"),
-        }
+    finished = replace(
+        manifest,
+        documents=len(documents),
+        documents_digest=hashlib.sha256(payload).hexdigest(),
+        writers=_counted(documents, "writer"),
+        examples=_counted(documents, "example"),
     )
+    about = {"manifest": asdict(finished), "aliases": dict(aliases)}
     with replaced_folder(folder) as fresh:
         (fresh / _DOCUMENTS).write_bytes(payload)
-        (fresh / _MANIFEST).write_text(
-            json.dumps({"manifest": _fields(finished), "aliases": dict(aliases)}, indent=1),
-            encoding="utf-8",
-        )
+        (fresh / _MANIFEST).write_text(json.dumps(about, indent=1), encoding="utf-8")
     return Corpus(finished, list(documents), dict(aliases), folder)
 
 
@@ -231,6 +220,44 @@ async def building_together(folder: Path) -> AsyncIterator[None]:
         yield
 
 
+def index_place(corpus: Corpus, name: str, form: int, **more: str) -> tuple[Path, str]:
+    """Where an index of a corpus lies, beside it, and the stamp of what it is made of.
+
+    ``form`` is raised when the same documents are indexed in another way.
+    """
+    folder = corpus.folder.parent.parent / "indexes" / f"{corpus.folder.name}-{_slug(name, 80)}"
+    return folder, json.dumps(
+        {"format": form, "documents": corpus.manifest.documents_digest, **more}
+    )
+
+
+def stamped(folder: Path, stamp: str) -> bool:
+    """Whether an index is there, and made of just this."""
+    path = folder / _STAMP
+    return path.is_file() and path.read_bytes() == stamp.encode()
+
+
+def put_stamp(folder: Path, stamp: str) -> None:
+    """Say what an index is made of."""
+    (folder / _STAMP).write_bytes(stamp.encode())
+
+
+def start_over(folder: Path) -> None:
+    """An empty folder; an index that did not match its corpus is removed."""
+    if folder.exists():
+        _log.warning("index %s does not match its corpus: rebuilding it", folder)
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+
+
+def indexed_texts(corpus: Corpus) -> list[str]:
+    """What is indexed of each document: its text without the names of related symbols.
+
+    A document that lists its callers is otherwise found for what they do.
+    """
+    return [_RELATIONS.sub("", document.page_content) for document in corpus.documents]
+
+
 def _read_manifest(path: Path) -> tuple[Manifest, dict[str, str]]:
     content = json.loads(path.read_text(encoding="utf-8"))
     fields = dict(content["manifest"])
@@ -251,11 +278,5 @@ def _counted(documents: Sequence[Document], key: str) -> dict[str, int]:
     return dict(sorted(Counter(str(value) for value in values if value is not None).items()))
 
 
-def _fields(manifest: Manifest) -> dict[str, Any]:
-    fields = asdict(manifest)
-    fields["versions"], fields["settings"] = dict(manifest.versions), dict(manifest.settings)
-    return fields
-
-
-def _slug(text: str) -> str:
-    return re.sub(r"[^A-Za-z0-9.]+", "-", text)[:40].strip("-")
+def _slug(text: str, most: int = 40) -> str:
+    return re.sub(r"[^A-Za-z0-9.]+", "-", text)[:most].strip("-")

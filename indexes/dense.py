@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,67 +11,70 @@ import chromadb
 import numpy as np
 from chromadb.config import Settings
 from langchain_chroma import Chroma
-from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
 
-from indexes.corpus import Corpus, building_together
-from indexes.embedding import EmbeddingError, embedding_name
-from indexes.store import index_folder, indexed_texts, stamp_of, start_over
+from indexes import RetrievalError
+from indexes.corpus import (
+    Corpus,
+    building_together,
+    index_place,
+    indexed_texts,
+    put_stamp,
+    stamped,
+    start_over,
+)
+from indexes.embedding import Embedding
 from matsmith.core.progress import meter
 
 _COLLECTION = "documents"
 _BATCH = 64
 _CHARACTERS = 20_000  # of a text that are embedded: endpoints refuse more than 8192 tokens
-FORMAT = 1
+_DEPTH = 100  # documents that get a score
+_FORMAT = 1
 
 
 class DenseIndex:
     """Cosine similarity of embeddings, in Chroma through ``langchain-chroma``."""
 
-    def __init__(self, folder: Path, ids: Sequence[str], embedding: Embeddings) -> None:
+    def __init__(self, folder: Path, ids: Sequence[str], embedding: Embedding) -> None:
         self._client = _client(folder)
         self._store = Chroma(collection_name=_COLLECTION, client=self._client)
         self._position = {name: i for i, name in enumerate(ids)}
         self._embedding = embedding
 
-    async def scores(self, query: str, depth: int) -> NDArray[np.float32]:
-        """Cosine similarity of the ``depth`` nearest, zero for others; shape ``(documents,)``."""
+    async def scores(self, query: str) -> NDArray[np.float32]:
+        """Cosine similarity of the 100 nearest, zero for others; shape ``(documents,)``."""
         try:
-            vector = await self._embedding.aembed_query(query[:_CHARACTERS])
+            (vector,) = await self._embedding.embed([query[:_CHARACTERS]])
         except Exception as error:
-            raise EmbeddingError(f"embedding the query failed: {error}") from error
+            raise RetrievalError(f"embedding the query failed: {error}") from error
         scores: NDArray[np.float32] = np.zeros(len(self._position), dtype=np.float32)
         if any(vector):
             found = await asyncio.to_thread(
                 self._store.similarity_search_by_vector_with_relevance_scores,
                 vector,
-                min(depth, len(self._position)),
+                min(_DEPTH, len(self._position)),
             )
             for document, distance in found:
                 scores[self._position[str(document.id)]] = max(0.0, 1.0 - distance)
         return scores
 
 
-async def dense_index(corpus: Corpus, embedding: Embeddings, *, show_progress: bool) -> DenseIndex:
+async def dense_index(corpus: Corpus, embedding: Embedding, *, show_progress: bool) -> DenseIndex:
     """The dense index of a corpus. An interrupted build resumes where it stopped."""
-    name = embedding_name(embedding)
-    folder = index_folder(corpus, "".join(c if c.isalnum() or c in ".-" else "-" for c in name))
-    stamp: dict[str, Any] = {
-        "format": FORMAT,
-        "documents": corpus.manifest.documents_digest,
-        "embedding": name,
-    }
+    name = embedding.name
+    folder, stamp = index_place(corpus, name, _FORMAT, embedding=name)
     ids = [str(document.metadata["id"]) for document in corpus.documents]
     async with building_together(folder):
-        if stamp_of(folder) != stamp:
+        if not stamped(folder, stamp):
             start_over(folder)
-            (folder / "stamp.json").write_text(json.dumps(stamp))
+            put_stamp(folder, stamp)
         await _fill(folder, corpus, ids, embedding, show_progress=show_progress)
     return DenseIndex(folder, ids, embedding)
 
 
 async def _fill(
-    folder: Path, corpus: Corpus, ids: Sequence[str], embedding: Embeddings, *, show_progress: bool
+    folder: Path, corpus: Corpus, ids: Sequence[str], embedding: Embedding, *, show_progress: bool
 ) -> None:
     """Add what the collection does not hold yet."""
     collection = _client(folder).get_or_create_collection(
@@ -85,9 +87,9 @@ async def _fill(
         for start in range(0, len(missing), _BATCH):
             batch = missing[start : start + _BATCH]
             try:
-                vectors = await embedding.aembed_documents([texts[i][:_CHARACTERS] for i in batch])
+                vectors = await embedding.embed([texts[i][:_CHARACTERS] for i in batch])
             except Exception as error:
-                raise EmbeddingError(
+                raise RetrievalError(
                     f"embedding documents failed: {error}; {len(ids) - len(missing) + start} of "
                     f"{len(ids)} are kept; the same command resumes"
                 ) from error

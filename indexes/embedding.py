@@ -2,46 +2,32 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import math
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
-from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    FiniteFloat,
-    PositiveFloat,
-    PositiveInt,
-    ValidationError,
-)
+from pydantic import BaseModel, FiniteFloat, PositiveFloat, PositiveInt, ValidationError
 
 from indexes.tokens import tokens
 from matsmith.core.endpoint import OPENAI, Endpoint, tried
-from matsmith.core.errors import ActionableError, EndpointError
+from matsmith.core.errors import EndpointError, UsageError
+from matsmith.core.faults import describe
 
 DIMENSIONS = 1024  # of hashed vectors
 
 
-class EmbeddingError(ActionableError):
-    """An embedding cannot be made or failed; says what to do next."""
-
-
-class EmbeddingConfig(BaseModel):
+class EmbeddingConfig(BaseModel, extra="forbid", frozen=True):
     """Content of ``conf/embedding/<name>.yaml``.
 
     ``none``: no vectors; ``hashing``: :class:`HashingEmbedding`; ``openai``: any OpenAI-compatible
     endpoint, whose key comes from OPENAI_API_KEY.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = "none"
     provider: Literal["none", "hashing", "openai"] = "none"
@@ -52,41 +38,49 @@ class EmbeddingConfig(BaseModel):
     batch: PositiveInt = 64
 
 
-def build_embedding(config: Mapping[str, Any]) -> Embeddings | None:
+class Embedding(Protocol):
+    """Makes vectors; ``name`` is part of the key of what is built with them."""
+
+    name: str
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector per text; raises whatever its provider raises when it fails."""
+        ...
+
+
+def build_embedding(config: Mapping[str, Any]) -> Embedding | None:
     """An embedding from ``conf/embedding/<name>.yaml``; ``None`` for ``embedding=none``."""
     try:
         checked = EmbeddingConfig.model_validate(dict(config))
     except ValidationError as error:
-        mistake = error.errors()[0]
-        where = ".".join(map(str, mistake["loc"]))
-        raise EmbeddingError(f"embedding.{where}: {mistake['msg']}") from None
+        raise UsageError(describe(error, EmbeddingConfig, prefix="embedding.")) from None
     if checked.provider == "none":
         return None
     if checked.provider == "hashing":
         return HashingEmbedding(checked.dimensions or DIMENSIONS)
     key = os.environ.get("OPENAI_API_KEY")
     if not key and checked.base_url is None:
-        raise EmbeddingError(
+        raise UsageError(
             "embedding=openai needs OPENAI_API_KEY, or embedding.base_url of a local endpoint"
         )
     return EndpointEmbedding(checked, key)
 
 
-class EndpointEmbedding(Embeddings):
+class EndpointEmbedding:
     """Vectors of an OpenAI-compatible endpoint."""
 
     def __init__(self, config: EmbeddingConfig, key: str | None) -> None:
-        self.model, self.dimensions = config.name, config.dimensions
+        self.name = "-".join(map(str, filter(None, [config.name, config.dimensions])))
         self._config, self._key = config, key
 
-    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """One vector per text; raises `EndpointError` when there are none to be had."""
         config, found = self._config, list[list[float]]()
         given = config.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
         endpoint = Endpoint(given, "/embeddings", self._key)
         try:
             for start in range(0, len(texts), config.batch):
-                batch = texts[start : start + config.batch]
+                batch = list(texts[start : start + config.batch])
                 body: dict[str, Any] = {"model": config.name, "input": batch}
                 body |= {"dimensions": config.dimensions} if config.dimensions else {}
 
@@ -101,18 +95,6 @@ class EndpointEmbedding(Embeddings):
             await endpoint.close()
         return found
 
-    async def aembed_query(self, text: str) -> list[float]:
-        """The vector of one text."""
-        return (await self.aembed_documents([text]))[0]
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """One vector per text, outside of an event loop."""
-        return asyncio.run(self.aembed_documents(texts))
-
-    def embed_query(self, text: str) -> list[float]:
-        """The vector of one text, outside of an event loop."""
-        return self.embed_documents([text])[0]
-
 
 class _Vector(BaseModel):
     index: int = 0
@@ -123,15 +105,7 @@ class _Vectors(BaseModel):
     data: list[_Vector]
 
 
-def embedding_name(embedding: Embeddings) -> str:
-    """Name of an embedding, as part of the key of what is built with it."""
-    model = getattr(embedding, "model", None)
-    dimensions = getattr(embedding, "dimensions", None)
-    parts = [str(model) if model else type(embedding).__name__]
-    return "-".join(parts + ([str(dimensions)] if dimensions else []))
-
-
-class HashingEmbedding(Embeddings):
+class HashingEmbedding:
     """Feature hashing of identifier-aware tokens with damped counts and unit length.
 
     Each token goes to four of the dimensions with a sign, both given by its hash. No training,
@@ -140,13 +114,13 @@ class HashingEmbedding(Embeddings):
 
     def __init__(self, dimensions: int = DIMENSIONS) -> None:
         self.dimensions = dimensions
+        self.name = f"HashingEmbedding-{dimensions}"
 
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """One vector of unit length per text (zeros where a text has no token)."""
-        return [self.embed_query(text) for text in texts]
+        return [self._vector(text) for text in texts]
 
-    def embed_query(self, text: str) -> list[float]:
-        """The vector of one text."""
+    def _vector(self, text: str) -> list[float]:
         vector: NDArray[np.float64] = np.zeros(self.dimensions)
         for token, count in Counter(tokens(text)).items():
             weight = (1 + math.log(count)) * math.sqrt(len(token))  # long tokens tell more

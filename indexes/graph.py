@@ -5,29 +5,26 @@ Built from the symbol graph without any model call.
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from langchain_core.documents import Document
-from langchain_core.embeddings import Embeddings
 from lightrag import LightRAG, QueryParam
 from lightrag.utils import EmbeddingFunc, Tokenizer
 from numpy.typing import NDArray
 
 from docgen.replies import first_paragraph
-from indexes.corpus import Corpus, CorpusError, building_together
-from indexes.embedding import EmbeddingError, embedding_name
-from indexes.store import index_folder, stamp_of, start_over
+from indexes import RetrievalError
+from indexes.corpus import Corpus, building_together, index_place, put_stamp, stamped, start_over
+from indexes.embedding import Embedding
 
 for _chatty in ("lightrag", "nano-vectordb"):  # what a reply lacks is counted by us
     logging.getLogger(_chatty).setLevel(logging.ERROR)
-FORMAT = 2
+_FORMAT = 2
 GraphMode = Literal["local", "global", "hybrid", "mix", "naive"]
 
 _DESCRIPTION = 600  # characters of the description of a symbol
@@ -54,15 +51,8 @@ class ByteTokenizer:
         return b"".join(parts).decode("utf-8", errors="replace")
 
 
-@dataclass(frozen=True)
-class Found:
-    """What a graph query returned, best first: qualified names of documents.
-
-    Attributes
-    ----------
-    entities, related, chunks
-        Symbols found as entities, as ends of relations, and as the sources of text chunks.
-    """
+class Found(NamedTuple):
+    """Symbols found as entities, as ends of relations, as sources of text chunks; best first."""
 
     entities: tuple[str, ...]
     related: tuple[str, ...]
@@ -80,7 +70,7 @@ class GraphIndex:
         """Ask the graph; no answer is generated.
 
         The keywords that LightRAG would ask a model for are the identifiers of the query (low
-        level) and the query itself (high level). Whatever fails is a `CorpusError`.
+        level) and the query itself (high level). Whatever fails is a `RetrievalError`.
         """
         identifiers = list(dict.fromkeys(_IDENTIFIER.findall(query)))
         param = QueryParam(
@@ -97,7 +87,7 @@ class GraphIndex:
         try:
             answer = await self._rag.aquery_data(query, param)
         except Exception as error:
-            raise CorpusError(f"the graph query failed: {error}") from error
+            raise RetrievalError(f"the graph query failed: {error}") from error
         data = answer.get("data") or {}
         relations = data.get("relationships", [])
         return Found(
@@ -114,43 +104,40 @@ class GraphIndex:
         return tuple(dict.fromkeys(name for name in found if name in self._names))
 
 
-async def graph_index(corpus: Corpus, embedding: Embeddings) -> GraphIndex:
+async def graph_index(corpus: Corpus, embedding: Embedding) -> GraphIndex:
     """The graph of a corpus, loaded when it fits, else built.
 
-    A broken build (`CorpusError`, or `EmbeddingError`) is never left behind.
+    A broken build (`RetrievalError`) is never left behind.
     """
-    name = embedding_name(embedding)
-    folder = index_folder(corpus, f"graph-symbols-{name}")
-    stamp = {
-        "format": FORMAT,
-        "documents": corpus.manifest.documents_digest,
-        "embedding": name,
-    }
+    name = embedding.name
+    folder, stamp = index_place(corpus, f"graph-symbols-{name}", _FORMAT, embedding=name)
     async with building_together(folder):
-        if stamp_of(folder) != stamp:
+        if not stamped(folder, stamp):
             content = symbol_graph(corpus.documents)
             if not content["entities"]:
-                raise CorpusError(f"the graph of {corpus.folder.name} has no nodes: no documents")
+                raise RetrievalError(
+                    f"the graph of {corpus.folder.name} has no nodes: no documents"
+                )
             start_over(folder)
             rag = await _open(folder, embedding)
             try:
                 await rag.ainsert_custom_kg(content)
             except Exception as error:
-                raise CorpusError(f"building the graph failed: {error}") from error
+                raise RetrievalError(f"building the graph failed: {error}") from error
             finally:
                 await rag.finalize_storages()
-            (folder / "stamp.json").write_text(json.dumps(stamp))
+            put_stamp(folder, stamp)
         return GraphIndex(await _open(folder, embedding), corpus)
 
 
-async def _open(folder: Path, embedding: Embeddings) -> LightRAG:
+async def _open(folder: Path, embedding: Embedding) -> LightRAG:
     try:
-        size = len(await embedding.aembed_query("dimension"))
+        size = len((await embedding.embed(["dimension"]))[0])
     except Exception as error:
-        raise EmbeddingError(f"embedding failed: {error}") from error
+        raise RetrievalError(f"embedding failed: {error}") from error
 
     async def embed(texts: list[str]) -> NDArray[np.float32]:
-        return np.asarray(await embedding.aembed_documents(texts), dtype=np.float32)
+        return np.asarray(await embedding.embed(texts), dtype=np.float32)
 
     rag = LightRAG(
         working_dir=str(folder),
@@ -225,4 +212,4 @@ def _short(qualname: str) -> str:
 
 
 async def _no_completion(*_: Any, **__: Any) -> str:
-    raise CorpusError("a graph that is built must not need a model")
+    raise RetrievalError("a graph that is built must not need a model")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,9 +12,38 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from indexes.corpus import (
+    Corpus,
+    building,
+    index_place,
+    indexed_texts,
+    put_stamp,
+    replaced_folder,
+    stamped,
+)
 from indexes.tokens import tokens
 
-Scores = NDArray[np.float32]
+_log = logging.getLogger(__name__)
+_FORMAT = 2  # of the indexed texts and tokens
+
+
+def lexical_index(corpus: Corpus) -> TfidfIndex:
+    """The lexical index of a corpus, loaded when it fits, else built and stored."""
+    folder, stamp = index_place(corpus, "tfidf", _FORMAT)
+    with building(folder):
+        if folder.exists():
+            reason = "the corpus has changed"
+            if stamped(folder, stamp):
+                try:
+                    return TfidfIndex.load(folder)
+                except (OSError, ValueError, KeyError, TypeError) as error:
+                    reason = f"damaged: {error}"
+            _log.warning("index %s is out of date (%s): rebuilding it", folder, reason)
+        index = TfidfIndex.build(indexed_texts(corpus))
+        with replaced_folder(folder) as fresh:
+            index.save(fresh)
+            put_stamp(fresh, stamp)
+        return index
 
 
 class TfidfIndex:
@@ -49,7 +79,7 @@ class TfidfIndex:
         np.save(folder / "tfidf-idf.npy", self._vectorizer.idf_, allow_pickle=False)
         sp.save_npz(folder / "tfidf-matrix.npz", self._matrix)
 
-    def scores(self, query: str) -> Scores:
+    async def scores(self, query: str) -> NDArray[np.float32]:
         """Cosine with every text, shape ``(texts,)``, in [0, 1]."""
         vector = self._vectorizer.transform([query])
         return np.asarray((self._matrix @ vector.T).toarray().ravel(), dtype=np.float32)

@@ -3,7 +3,7 @@
 One document per symbol: signature, members (inherited ones and those made at run time, which no
 syntax tree shows) and the docstring as it is after import. The importing is done in the sandbox
 by ``indexes.introspection``, which is mounted there; what comes back is checked like any data of
-a stranger.
+a stranger, every field of it capped.
 """
 
 from __future__ import annotations
@@ -11,22 +11,23 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from langchain_core.documents import Document
-from pydantic import ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from docgen.docstrings import first_sentence
 from docgen.facts import render_document, render_facts
 from docgen.sources import SourceFile, distribution_versions, is_test, read_sources, sources_digest
-from docgen.symbols import Member, Symbol
-from indexes.corpus import Corpus, CorpusError, Made, Manifest, stored_together
-from indexes.live_pages import PAGES, LiveSymbol, Page
+from docgen.symbols import Kind, Member, MemberKind, Symbol
+from indexes import RetrievalError
+from indexes.corpus import Corpus, Made, Manifest, stored_together
 from indexes.llm_doc import symbol_metadata
-from matsmith.core.progress import meter
+from matsmith.core.progress import Progressing, meter
 from sandbox.base import Mount, Outcome, Sandbox
 from sandbox.environments import STAMP
 
@@ -40,6 +41,67 @@ _LIBRARY = "library"  # where a folder that is not an environment is shown insid
 
 OpenSandbox = Callable[[], AbstractAsyncContextManager[Sandbox]]
 """Starts a sandbox whose environment holds the packages; called only when one is needed."""
+
+
+_Name = Annotated[str, Field(max_length=500)]
+_Line = Annotated[str, Field(max_length=6_000)]
+
+
+class _Strict(BaseModel, extra="forbid", frozen=True): ...
+
+
+class LiveMember(_Strict):
+    """A row of a member list."""
+
+    name: _Name
+    kind: MemberKind
+    signature: _Line
+    text: _Line
+    qualname: _Name
+    origin: _Name
+
+
+class LiveSymbol(_Strict):
+    """A symbol; ``elsewhere`` lists what a class inherits from other libraries."""
+
+    qualname: _Name
+    kind: Kind
+    signature: _Line = ""
+    docstring: Annotated[str, Field(max_length=50_000)] = ""
+    lines: tuple[int, int] = (0, 0)
+    modifiers: tuple[_Name, ...] = ()
+    bases: tuple[_Name, ...] = ()
+    types: tuple[_Name, ...] = ()
+    returns: _Name = ""
+    members: tuple[LiveMember, ...] = ()
+    elsewhere: Mapping[_Name, tuple[_Name, ...]] = {}
+
+
+class Page(_Strict):
+    """What one module offers, or why it cannot be imported.
+
+    Attributes
+    ----------
+    digest
+        SHA-256 of the file that was imported.
+    exports
+        Name -> qualified name of what is defined elsewhere.
+    origins
+        Class of another library -> its distribution, version and file.
+    problems
+        Objects that raise when they are looked at.
+    """
+
+    module: _Name
+    error: Annotated[str, Field(max_length=2_000)] | None
+    digest: _Name = ""
+    symbols: tuple[LiveSymbol, ...] = ()
+    exports: Mapping[_Name, _Name] = {}
+    origins: Mapping[_Name, tuple[_Name, _Name, _Name]] = {}
+    problems: tuple[_Line, ...] = ()
+
+
+_PAGES = TypeAdapter(tuple[Page, ...])
 
 
 @dataclass(frozen=True)
@@ -68,7 +130,7 @@ async def live_corpus(
     folder
         The ``site-packages`` of the sandbox's environment; or any other folder that holds the
         packages, which is then shown to the sandbox. That the sandbox imports something else
-        than it holds is a `CorpusError`.
+        than it holds is a `RetrievalError`.
     """
     sources = read_sources(packages, folder)
     modules = list(_modules(packages, folder, sources))
@@ -78,18 +140,15 @@ async def live_corpus(
         versions=distribution_versions(sources),
         sources_digest=sources_digest(sources),
         writer=None,
-        settings={"probe": _probe_digest(), "compiled": _digest(m.digest for m in modules)},
+        settings={"compiled": _digest(m.digest for m in modules)},
     )
 
     async def make() -> Made:
         installed = len(folder.parents) > 2 and (folder.parents[2] / STAMP).is_file()
         mounts = [] if installed else _mounts(packages, folder)
-        pages: list[Page] = []
         with meter("Looking at the libraries", len(modules), show=show_progress) as progress:
             async with open_sandbox() as sandbox:
-                async for part in _read(sandbox, modules, packages, mounts):
-                    pages += part
-                    progress.advance(len(part))
+                pages = await _read(sandbox, modules, packages, mounts, progress)
         return _documents(pages, {m.name: m for m in modules})
 
     return await stored_together(cache, wanted, make)
@@ -125,19 +184,24 @@ def _mounts(packages: Sequence[str], folder: Path) -> list[Mount]:
 
 
 async def _read(
-    sandbox: Sandbox, modules: Sequence[_Module], packages: Sequence[str], mounts: Sequence[Mount]
-) -> AsyncIterator[Sequence[Page]]:
+    sandbox: Sandbox,
+    modules: Sequence[_Module],
+    packages: Sequence[str],
+    mounts: Sequence[Mount],
+    progress: Progressing,
+) -> list[Page]:
     slots = asyncio.Semaphore(_AT_ONCE)
 
     async def one(part: Sequence[_Module]) -> Sequence[Page]:
         async with slots:
-            return await _pages(sandbox, part, packages, mounts)
+            found = await _pages(sandbox, part, packages, mounts)
+        progress.advance(len(part))
+        return found
 
     parts = [modules[i : i + PAGE] for i in range(0, len(modules), PAGE)]
     tasks = [asyncio.create_task(one(part)) for part in parts]
     try:
-        for task in tasks:
-            yield await task
+        return [page for task in tasks for page in await task]
     finally:
         for task in tasks:
             task.cancel()
@@ -154,7 +218,7 @@ async def _pages(
         "import sys\nsys.path.insert(0, '.')\nfrom introspection.reader import pages\n"
         f"def look():\n    return pages({names!r}, {list(packages)!r}, {path!r})\n"
     )
-    shown = [Mount(PROBE / f"{n}.py", f"introspection/{n}.py") for n in _PROBE_FILES]
+    shown = [Mount(path, f"introspection/{path.name}") for path in sorted(PROBE.glob("*.py"))]
     execution = await sandbox.run(code, "look", timeout=TIMEOUT, mounts=[*shown, *mounts])
     if execution.outcome is Outcome.OK:
         return _checked(execution.result, modules)
@@ -170,19 +234,19 @@ async def _pages(
 def _checked(result: object, modules: Sequence[_Module]) -> Sequence[Page]:
     """The pages of exactly these modules, imported from exactly these files."""
     try:
-        pages = PAGES.validate_python(result)
+        pages = _PAGES.validate_python(result)
     except ValidationError as error:
         mistake = error.errors()[0]
         where = ".".join(str(part) for part in mistake["loc"])
-        raise CorpusError(
+        raise RetrievalError(
             f"introspection of {modules[0].name} to {modules[-1].name} sent something else "
             f"({where}: {mistake['msg']})"
         ) from None
     if [page.module for page in pages] != [module.name for module in modules]:
-        raise CorpusError(f"introspection of {modules[0].name} sent pages of other modules")
+        raise RetrievalError(f"introspection of {modules[0].name} sent pages of other modules")
     for page, module in zip(pages, modules, strict=True):
         if page.error is None and page.digest != module.digest:
-            raise CorpusError(
+            raise RetrievalError(
                 f"the sandbox imports another {module.name} than {module.path}: give the folder "
                 "of the environment that the sandbox uses"
             )
@@ -337,13 +401,6 @@ def _public(qualname: str) -> bool:
 
 def _only(names: set[str]) -> str | None:
     return next(iter(names)) if len(names) == 1 else None
-
-
-_PROBE_FILES = tuple(sorted(path.stem for path in PROBE.glob("*.py")))
-
-
-def _probe_digest() -> str:
-    return _digest((PROBE / f"{name}.py").read_text(encoding="utf-8") for name in _PROBE_FILES)
 
 
 def _digest(parts: Iterable[str]) -> str:

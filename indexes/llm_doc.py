@@ -22,7 +22,6 @@ from docgen.symbols import Library, Symbol
 from docgen.texts import (
     EXAMPLES,
     SHIPPED,
-    VERSION,
     Checkpoint,
     Text,
     examples,
@@ -32,7 +31,8 @@ from docgen.texts import (
     text_files,
 )
 from docgen.writer import WriteOptions, WriteReport, write_documentation
-from indexes.corpus import Corpus, CorpusError, Made, Manifest, stored_together
+from indexes import RetrievalError
+from indexes.corpus import Corpus, Made, Manifest, stored_together
 
 _log = logging.getLogger(__name__)
 _LISTED = 5  # names that a message shows
@@ -70,7 +70,7 @@ async def llm_doc_corpus(
 
     Raises
     ------
-    SourceError, TextsError, CorpusError
+    SourceError, TextsError, RetrievalError
         When a package is missing, a file of texts is damaged, or the model did not document every
         symbol.
     """
@@ -78,7 +78,7 @@ async def llm_doc_corpus(
     versions = distribution_versions(sources)
     files = text_files(versions, [SHIPPED, cache / "written"]) if writer.shipped else []
     tried = text_files(versions, [EXAMPLES, cache / "examples"])
-    settings = {"prompt": VERSION, "written": files_digest(files)}
+    settings = {"written": files_digest(files)}
     if writer.content != "written":
         settings |= {"content": writer.content, "examples": files_digest(tried)}
     wanted = Manifest(
@@ -94,37 +94,25 @@ async def llm_doc_corpus(
         if show_progress:
             _log.info("reading the source of %s", ", ".join(packages))
         library = build_library(sources).public()
-        given = _prewritten(library, files, writer.name)
-        written: Mapping[str, Text] = given
+        written = _prewritten(library, files, writer.name)
         if writer.model is not None:
-            written = await _written(library, writer, given, cache, packages, show_progress)
+            checkpoint = Checkpoint(checkpoint_path(cache, packages, writer.name))
+            report = await write_documentation(
+                library,
+                writer.model,
+                checkpoint=checkpoint,
+                options=writer.options,
+                given=written,
+                show_progress=show_progress,
+            )
+            _demand_complete(report, checkpoint.path)
+            written = report.texts
         ran = {} if writer.content == "written" else examples(library, tried)
         texts = contents(writer.content, library, written, ran)
-        return symbol_documents(library, texts, corpus="llm_doc"), library.aliases
+        documents = [_document(each, texts[name]) for name, each in library.symbols.items()]
+        return documents, library.aliases
 
     return await stored_together(cache, wanted, make)
-
-
-async def _written(  # noqa: PLR0917 -- all of it is needed
-    library: Library,
-    writer: Writer,
-    given: Mapping[str, Text],
-    cache: Path,
-    packages: Sequence[str],
-    show_progress: bool,
-) -> Mapping[str, Text]:
-    assert writer.model is not None
-    checkpoint = Checkpoint(checkpoint_path(cache, packages, writer.name))
-    report = await write_documentation(
-        library,
-        writer.model,
-        checkpoint=checkpoint,
-        options=writer.options,
-        given=given,
-        show_progress=show_progress,
-    )
-    _demand_complete(report, checkpoint.path)
-    return report.texts
 
 
 def _prewritten(library: Library, files: Sequence[Path], writer: str) -> Mapping[str, Text]:
@@ -147,17 +135,12 @@ def checkpoint_path(cache: Path, packages: Sequence[str], writer: str) -> Path:
     return cache / "corpora" / "written" / f"{name}.jsonl"
 
 
-def symbol_documents(library: Library, texts: Mapping[str, Text], *, corpus: str) -> list[Document]:
-    """One document per symbol."""
-    return [_document(symbol, texts[name], corpus) for name, symbol in library.symbols.items()]
-
-
-def _document(symbol: Symbol, text: Text, corpus: str) -> Document:
+def _document(symbol: Symbol, text: Text) -> Document:
     content = render_text(text)
     return Document(
         page_content=render_document(render_facts(symbol), content),
         metadata={
-            **symbol_metadata(symbol, corpus, content),
+            **symbol_metadata(symbol, "llm_doc", content),
             "writer": text.writer,
             "written": text.date,
             "prompt": text.prompt,
@@ -195,7 +178,7 @@ def _demand_complete(report: WriteReport, checkpoint: Path) -> None:
         return
     missing = len(report.failed) + len(report.blocked) + len(report.pending)
     name, reason = next(iter(report.failed.items()), ("", report.stopped or ""))
-    raise CorpusError(
+    raise RetrievalError(
         f"{missing} symbols are not documented: {len(report.failed)} failed, "
         f"{len(report.blocked)} build on those, {len(report.pending)} were not reached"
         + (f" ({report.stopped})" if report.stopped else "")

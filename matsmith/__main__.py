@@ -35,7 +35,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Documents": {
         "docs": ("docgen.__main__:main", "Write, check and share documentation of a library."),
-        "index": ("retrieval.build:main", "Build corpora, and the indexes of their retrievers."),
+        "index": ("retrieval.evaluate:index", "Build corpora and their indexes."),
         "evaluate": ("retrieval.evaluate:main", "How well documents are found."),
     },
     "Questions": {

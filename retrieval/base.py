@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from matsmith.core.errors import ActionableError
+from indexes import RetrievalError
 
 if TYPE_CHECKING:  # slow to import
     from langchain_core.documents import Document
 
+__all__ = ["MAP", "QuestionRetriever", "RetrievalError", "Retriever"]
+
 MAP = "index"  # kind of the map of a library: it has a budget of its own and is never shortened
-
-
-class RetrievalError(ActionableError):
-    """A retriever could not answer (index missing, endpoint down); says what to do next."""
 
 
 class Retriever(Protocol):

@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from pydantic import (
     BaseModel,
-    ConfigDict,
     Field,
     NonNegativeFloat,
     NonNegativeInt,
@@ -18,21 +17,19 @@ from pydantic import (
 )
 
 from docgen.facts import Content
+from indexes import RetrievalError
+from matsmith.core.faults import describe
 from matsmith.core.targets import checked, load, parameters
-from retrieval.base import RetrievalError
 
 Source = Literal["none", "llm_doc", "llm_doc_semantic", "official_doc", "code", "live", "class"]
 Mode = Literal["lexical", "dense", "hybrid", "graph"]
 
 
-class RetrievalConfigError(RetrievalError):
-    """A key or value of the retrieval configuration is wrong; names it and the choices."""
+class _Group(BaseModel, extra="forbid", frozen=True): ...
 
 
-class WriterConfig(BaseModel):
+class WriterConfig(_Group):
     """How missing documentation is written (sources ``llm_doc`` and ``llm_doc_semantic``)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     concurrency: PositiveInt = Field(8, description="requests in flight")
     attempts: PositiveInt = Field(3, description="tries per symbol")
@@ -44,7 +41,7 @@ class WriterConfig(BaseModel):
 SMALL_PACKAGE = 5000
 
 
-class Evidence(BaseModel):
+class Evidence(_Group):
     """Weights of what the structure of a library adds to scores; zero switches a kind off.
 
     A class gains ``members`` of the score of its best own method, ``types`` of that of each of the
@@ -55,8 +52,6 @@ class Evidence(BaseModel):
     score times the logarithm of how rare the package is in the corpus.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     members: NonNegativeFloat = Field(0.75, description="from its best method to a class")
     functions: NonNegativeFloat = Field(0.5, description="for module-level functions")
     types: NonNegativeFloat = Field(0.15, description="from a symbol to its parameters' classes")
@@ -65,17 +60,15 @@ class Evidence(BaseModel):
     packages: NonNegativeFloat = Field(0.2, description="for what is in a package it names")
 
 
-class GraphConfig(BaseModel):
+class GraphConfig(_Group):
     """How the knowledge graph is asked (``mode: graph``)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     mode: Literal["local", "global", "hybrid", "mix", "naive"] = Field(
         "mix", description="LightRAG's query mode"
     )
 
 
-class RetrievalConfig(BaseModel):
+class RetrievalConfig(_Group):
     """One retriever.
 
     Attributes
@@ -110,8 +103,6 @@ class RetrievalConfig(BaseModel):
         For ``class``: further parameters of the function, or those of the constructor. All keys
         that are none of these here belong to it.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     source: Source = "none"
@@ -153,23 +144,9 @@ def _injected(source: object) -> int:
     return 0 if inspect.isclass(source) else 2
 
 
-def read_config(config: Mapping[str, Any] | RetrievalConfig) -> RetrievalConfig:
-    """Validate a configuration; the error has one line per mistake, with the valid choices."""
-    if isinstance(config, RetrievalConfig):
-        return config
+def read_config(values: Mapping[str, Any]) -> RetrievalConfig:
+    """Validate a configuration; a `RetrievalError` names the key and the choices."""
     try:
-        return RetrievalConfig.model_validate(dict(config))
+        return RetrievalConfig.model_validate(dict(values))
     except ValidationError as error:
-        lines = [_explain(dict(mistake)) for mistake in error.errors()]
-        raise RetrievalConfigError("\n".join(lines)) from None
-
-
-def _explain(mistake: Mapping[str, Any]) -> str:
-    location = [str(part) for part in mistake["loc"]]
-    key = ".".join(["retrieval", *location])
-    if mistake["type"] == "extra_forbidden":
-        model = getattr(
-            RetrievalConfig.model_fields.get(location[0]), "annotation", RetrievalConfig
-        )
-        return f"{key}: no such key; valid keys: {', '.join(model.model_fields)}"
-    return f"{key}: {mistake['msg']} (got {mistake['input']!r})"
+        raise RetrievalError(describe(error, RetrievalConfig, prefix="retrieval.")) from None

@@ -13,34 +13,48 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
+from langchain_core.documents import Document
 from pydantic import BaseModel, ConfigDict, Field
 
 from docgen.chat import open_writer
 from docgen.sources import SourceError
-from indexes.embedding import EmbeddingError, build_embedding
+from indexes.embedding import build_embedding
 from matsmith.core.command import Command, Commas, Group
 from matsmith.core.errors import UsageError
 from matsmith.core.progress import meter
-from retrieval.base import RetrievalError, Retriever
-from retrieval.budget import fit
-from retrieval.factory import get_retriever
+from retrieval.base import Retriever
+from retrieval.config import read_config
+from retrieval.factory import RetrieverFactory
 from retrieval.gold import FileGold, GoldSource, Kinds, Query, benchmark_sources, queries
 from retrieval.linking import covered
-from retrieval.measures import bootstrap, paired, recall, reciprocal_rank, share
-from retrieval.retriever import CorpusRetriever, NamesInQuery
-from retrieval.tables import NAMES, Recalled, markdown, put
+from retrieval.measures import (
+    NAMES,
+    Recalled,
+    bootstrap,
+    markdown,
+    paired,
+    put,
+    recall,
+    reciprocal_rank,
+    share,
+)
+from retrieval.prompting import fit
+from retrieval.retriever import CorpusRetriever
 from sandbox.base import SandboxConfig
 from sandbox.environments import cache_folder, site_packages
 from sandbox.factory import get_sandbox
 
 PACKAGES = ("pymatgen", "matminer", "robocrys", "phonopy")
 _DEPTH = 60  # documents looked at for a budget of tokens
+Search = Callable[[str, int], Awaitable[Sequence[Document]]]
+"""At most so many documents for a query, best first."""
 
 
 class Choice(BaseModel):
@@ -89,77 +103,80 @@ class Options(Choice):
     )
 
 
-@dataclass
-class Measured:
-    """One value per query."""
-
-    hidden: dict[int, list[int]]
-    hidden_names: list[int]
-    recall: dict[int, list[float]]
-    within: dict[int, list[float]]
-    rank: list[float] = field(default_factory=list)
-
-
-async def evaluate(retriever: Retriever, asked: Sequence[Query], options: Options) -> Measured:
-    """Ask every query once and measure what was found."""
+async def measure(
+    questions: str, choice: str, search: Search, asked: Sequence[Query], options: Options
+) -> tuple[Recalled, list[float]]:
+    """What a retriever finds, and its recall of the smallest k, query by query."""
     depth = max([*options.k, *([_DEPTH] if options.tokens else [])])
-    measured = Measured(
-        {k: [] for k in options.k},
-        [len(query.hidden(options.kinds)) for query in asked],
-        {k: [] for k in options.k},
-        {t: [] for t in options.tokens},
-    )
-    with meter(retriever.name, len(asked), show=True) as progress:
+    gold = [query.wanted(options.kinds) for query in asked]
+    hidden = [query.hidden(options.kinds) for query in asked]
+    documents = []
+    with meter(choice, len(asked), show=True) as progress:
         for query in asked:
-            documents = await retriever.search(query.text, k=depth)
-            found = [frozenset(covered(document)) for document in documents]
-            gold = query.wanted(options.kinds)
-            hidden = query.hidden(options.kinds)
-            for k in options.k:
-                measured.recall[k].append(recall(found, gold, k))
-                measured.hidden[k].append(len(hidden.intersection(frozenset().union(*found[:k]))))
-            for budget in options.tokens:
-                fitting = len(fit(documents, query.text, budget))
-                measured.within[budget].append(recall(found, gold, fitting))
-            measured.rank.append(reciprocal_rank(found[: max(options.k)], gold))
+            documents.append(await search(query.text, depth))
             progress.advance()
-    return measured
+    found = [[frozenset(covered(one)) for one in each] for each in documents]
+
+    def recalled(first: Sequence[int]) -> list[float]:
+        """Recall of so many documents of each query."""
+        return [recall(f, g, k) for f, g, k in zip(found, gold, first, strict=True)]
+
+    def fitting(tokens: int) -> list[int]:
+        return [len(fit(d, q.text, tokens)) for d, q in zip(documents, asked, strict=True)]
+
+    def seen(k: int) -> list[int]:
+        both = zip(hidden, found, strict=True)
+        return [len(names.intersection(frozenset().union(*f[:k]))) for names, f in both]
+
+    by_k = {k: recalled([k] * len(asked)) for k in options.k}
+    ranks = [reciprocal_rank(f[: max(options.k)], g) for f, g in zip(found, gold, strict=True)]
+    row = Recalled(
+        questions=questions,
+        retriever=choice,
+        queries=len(asked),
+        hidden={k: share(seen(k), [len(names) for names in hidden]) for k in options.k},
+        recall={k: bootstrap(values) for k, values in by_k.items()},
+        within={t: bootstrap(recalled(fitting(t))) for t in options.tokens},
+        mrr=bootstrap(ranks),
+        difference=None,
+    )
+    return row, by_k[min(options.k)]
 
 
 async def table(
     name: str, asked: Sequence[Query], source: GoldSource, options: Options
 ) -> list[Recalled]:
-    """All retrievers on one set of questions."""
-    smallest = min(options.k)
+    """All retrievers on one set of questions; last, what lists the names that stand in them."""
+    searches: dict[str, Search] = {}
+    for choice in options.retrieval.names:
+        retriever = await build(choice, source.packages, source.environment, options)
+        searches[choice] = _search(retriever)
+        if isinstance(retriever, CorpusRetriever):
+            searches.setdefault(NAMES, _names(retriever))
+    searches |= {NAMES: searches.pop(NAMES)} if NAMES in searches else {}
     rows: list[Recalled] = []
-    reference: list[float] | None = None
-    names: Retriever | None = None
-    for choice in (*options.retrieval.names, NAMES):
-        retriever = (
-            names
-            if choice == NAMES
-            else await build(choice, source.packages, source.environment, options)
-        )
-        if retriever is None:
-            continue
-        if names is None and isinstance(retriever, CorpusRetriever):
-            names = NamesInQuery(retriever)
-        found = await evaluate(retriever, asked, options)
-        first = found.recall[smallest]
-        rows.append(
-            Recalled(
-                questions=name,
-                retriever=choice,
-                queries=len(asked),
-                hidden={k: share(n, found.hidden_names) for k, n in found.hidden.items()},
-                recall={k: bootstrap(values) for k, values in found.recall.items()},
-                within={t: bootstrap(values) for t, values in found.within.items()},
-                mrr=bootstrap(found.rank),
-                difference=None if reference is None else paired(first, reference),
-            )
-        )
-        reference = first if reference is None else reference
+    reference: list[float] = []
+    for choice, search in searches.items():
+        row, first = await measure(name, choice, search, asked, options)
+        rows.append(replace(row, difference=paired(first, reference)) if rows else row)
+        reference = reference or first
     return rows
+
+
+def _search(retriever: Retriever) -> Search:
+    async def search(query: str, k: int) -> Sequence[Document]:
+        return await retriever.search(query, k=k)
+
+    return search
+
+
+def _names(retriever: CorpusRetriever) -> Search:
+    """Finds what stands in the query: the baseline that does not retrieve anything."""
+
+    async def search(query: str, k: int) -> Sequence[Document]:
+        return retriever.named(query)[:k]
+
+    return search
 
 
 async def build(
@@ -177,8 +194,8 @@ async def build(
     config = Group(name, overrides).read("retrieval")
     environment = options.env or environment
     async with open_writer(options.model) as writer:
-        retriever = await get_retriever(
-            {**config, "name": choice},
+        retriever = await RetrieverFactory(
+            settings=read_config({**config, "name": choice}),
             packages=options.packages or packages,
             site_packages=options.site_packages or site_packages(environment),
             writer=writer,
@@ -188,7 +205,7 @@ async def build(
             open_sandbox=partial(
                 get_sandbox, SandboxConfig(backend=options.backend, env=environment)
             ),
-        )
+        ).make()
     if retriever is None:
         raise UsageError(f"retrieval={name}: retrieves nothing, so there is nothing to measure")
     return retriever
@@ -214,33 +231,46 @@ def _values(value: object) -> Sequence[Any]:
     return value if isinstance(value, list) else [value]
 
 
-async def _measure(options: Options) -> list[list[Recalled]]:
+async def _evaluate(options: Options) -> int:
     """One table per source, all in one event loop: the model's connections belong to it."""
-    measured: list[list[Recalled]] = []
+    measured: list[Recalled] = []
     for source in sources_of(options):
         asked = queries(source, options.kinds)
         rows = await table(source.name, asked, source, options)
         print(f"\n{source.name}: {len(asked)} questions\n\n{markdown(rows)}", flush=True)
-        measured.append(rows)
+        measured += rows
         if options.write is not None:
             text = options.write.read_text(encoding="utf-8")
             options.write.write_text(put(text, source.name, markdown(rows)), encoding="utf-8")
-    return measured
-
-
-async def _action(options: Options) -> int:
-    measured = await _measure(options)
     if options.out is not None:
-        rows = [row for rows in measured for row in rows]
-        options.out.write_text(json.dumps([asdict(row) for row in rows], indent=1))
+        options.out.write_text(json.dumps([asdict(row) for row in measured], indent=1))
     return 0
 
 
-#: What a command about retrieval tells in one line.
-ERRORS = (RetrievalError, EmbeddingError, SourceError, OSError)
+async def _index(options: Choice) -> int:
+    for name in options.retrieval.names:
+        start = time.monotonic()
+        retriever = await build(name, PACKAGES, "live", options)
+        if isinstance(retriever, CorpusRetriever):
+            corpus = retriever.corpus
+            versions = ", ".join(f"{p} {v}" for p, v in corpus.manifest.versions.items() if v)
+            took = (
+                f"{len(corpus.documents)} documents of {versions}: {time.monotonic() - start:.1f} s"
+            )
+            print(f"{name}: {took}\n  {corpus.folder}")
+    return 0
 
 
-main = Command("matsmith evaluate", str(__doc__), Options, _action, ERRORS)
+_ERRORS = (SourceError, OSError)
+main = Command("matsmith evaluate", str(__doc__), Options, _evaluate, _ERRORS)
+index = Command(
+    "matsmith index",
+    "Build corpora and their indexes ahead of time: all that some retrievers need.\n\n"
+    "``matsmith index retrieval=llm_doc,live:dense embedding=hashing``",
+    Choice,
+    _index,
+    _ERRORS,
+)
 
 
 if __name__ == "__main__":

@@ -5,59 +5,39 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from langchain_core.documents import Document
-from langchain_core.embeddings import Embeddings
 
 from docgen.replies import Chat
 from docgen.sources import SourceError
 from docgen.texts import TextsError
 from docgen.writer import WriteOptions
-from indexes.chunks import QUESTION, code_corpus, document_corpus, official_doc_corpus
-from indexes.corpus import Corpus, CorpusError, Manifest, stored
-from indexes.embedding import EmbeddingError, HashingEmbedding
+from indexes import RetrievalError
+from indexes.chunks import QUESTION, document_corpus, package_corpus, semantic_corpus
+from indexes.corpus import Corpus, Manifest, stored
+from indexes.embedding import Embedding, HashingEmbedding
 from indexes.live import OpenSandbox, live_corpus
 from indexes.llm_doc import Writer, llm_doc_corpus
-from indexes.semantic import semantic_corpus
-from indexes.store import lexical_index
-from retrieval.base import QuestionRetriever, RetrievalError, Retriever
-from retrieval.config import RetrievalConfig, RetrievalConfigError, own_source, read_config
+from retrieval.base import QuestionRetriever, Retriever
+from retrieval.config import RetrievalConfig, own_source
 from retrieval.evidence import SymbolRanker
-from retrieval.index import IndexRetriever
 from retrieval.linking import Linker
 from retrieval.package import PackageRanker
-from retrieval.retriever import CorpusRetriever
-from retrieval.scorers import (
-    Ranker,
-    Scorer,
-    by_score,
-    dense_scorer,
-    fused,
-    graph_scorer,
-    lexical_scorer,
-    per_property,
-)
+from retrieval.retriever import CorpusRetriever, IndexRetriever
+from retrieval.scorers import Scorer, by_score, fused, graph_scorer, per_property
 
 SYMBOLS = ("llm_doc", "live")  # sources with one document per symbol
 
 
-async def get_retriever(
-    config: Mapping[str, Any] | RetrievalConfig,
-    *,
-    packages: Sequence[str],
-    site_packages: Path,
-    writer: Chat | None,
-    embedding: Embeddings | None,
-    cache: Path,
-    progress: bool,
-    open_sandbox: OpenSandbox | None = None,
-) -> Retriever | None:
-    """Build what the configuration asks for; ``None`` for ``retrieval=none``.
+@dataclass(frozen=True, kw_only=True)
+class RetrieverFactory:
+    """Makes what a configuration asks for.
 
-    Parameters
+    Attributes
     ----------
     packages
         Import names whose symbols are retrieved; none: from the text of each question.
@@ -74,99 +54,116 @@ async def get_retriever(
     open_sandbox
         Starts a sandbox in whose environment ``packages`` are installed; for ``source=live``,
         and only when that is not cached.
-
-    Raises
-    ------
-    RetrievalError
-        When a key or value is wrong, or the corpus or an index cannot be made.
     """
-    settings = read_config(config)
-    if settings.source == "none":
-        return None
-    if embedding is None and settings.default_embedding == "hashing":
-        embedding = HashingEmbedding()
 
-    async def over(corpus: Corpus) -> Retriever:
+    settings: RetrievalConfig
+    packages: Sequence[str]
+    site_packages: Path
+    writer: Chat | None
+    embedding: Embedding | None
+    cache: Path
+    progress: bool
+    open_sandbox: OpenSandbox | None = None
+
+    async def make(self) -> Retriever | None:
+        """The retriever, ``None`` for ``retrieval=none``.
+
+        Raises
+        ------
+        RetrievalError
+            When the corpus or an index cannot be made of these settings.
+        """
+        if self.settings.source == "none":
+            return None
+        if not self.packages:
+            return QuestionRetriever(
+                self.settings.name,
+                lambda name, text: self._over(document_corpus(name, text, self.cache)),
+            )
         try:
-            scorer = await _scorer(settings, corpus, embedding, progress=progress)
-        except (CorpusError, EmbeddingError) as error:
+            return await self._over(await self._corpus())
+        except (SourceError, TextsError) as error:
             raise RetrievalError(str(error)) from error
-        linker = Linker(corpus.documents, corpus.aliases)
-        ranker = _ranker(settings, scorer, corpus, linker)
-        found = CorpusRetriever(settings.name, corpus, ranker, linker)
+
+    async def _over(self, corpus: Corpus) -> Retriever:
+        """Documents of symbols are ranked with what their structure tells; chunks as they score."""
+        settings = self.settings
+        symbols = settings.source in SYMBOLS and corpus.name != QUESTION
+        scorer = await self._scorer(corpus, symbols=symbols)
+        linker, rank = Linker(corpus.documents, corpus.aliases), by_score(scorer)
+        if symbols:
+            rank = SymbolRanker(scorer, corpus.documents, linker, settings.evidence).rank
+            rank = PackageRanker(rank, corpus.documents, linker, settings.small_package).rank
+        found = CorpusRetriever(settings.name, corpus, rank, linker)
         if not settings.index:
             return found
         return IndexRetriever(found, settings.index_tokens, alone=settings.index == "alone")
 
-    async def over_text(name: str, text: str) -> Retriever:
-        return await over(document_corpus(name, text, cache))
+    async def _corpus(self) -> Corpus:
+        settings, cache, shown = self.settings, self.cache, self.progress
+        source, packages, folder = settings.source, self.packages, self.site_packages
+        if settings.content != "written" and source != "llm_doc":
+            raise RetrievalError(f"retrieval.content={settings.content} needs source llm_doc")
+        if source == "live":
+            if self.open_sandbox is None:
+                raise RetrievalError("retrieval.source=live needs a sandbox to import in")
+            begin = self.open_sandbox
+            return await live_corpus(
+                packages, folder, open_sandbox=begin, cache=cache, show_progress=shown
+            )
+        if source == "class":
+            return _own_corpus(settings, packages, folder, cache=cache)
+        if source in {"code", "official_doc"}:
+            return package_corpus(source, packages, folder, cache=cache)
+        limits = settings.writer.model_dump(include={"concurrency", "attempts", "max_calls"})
+        writer = Writer(
+            self.writer, WriteOptions(**limits), settings.writer.shipped, settings.content
+        )
+        vectors = self._vectors() if source == "llm_doc_semantic" else None
+        written = await llm_doc_corpus(
+            packages, folder, writer=writer, cache=cache, show_progress=shown
+        )
+        if vectors is None:
+            return written
+        return await semantic_corpus(written, vectors, cache=cache, show_progress=shown)
 
-    if not packages:
-        return QuestionRetriever(settings.name, over_text)
-    try:
-        corpus = await _corpus(
-            settings,
-            packages,
-            site_packages,
-            writer=writer,
-            cache=cache,
-            embedding=embedding,
-            progress=progress,
-            open_sandbox=open_sandbox,
-        )
-    except (CorpusError, EmbeddingError, SourceError, TextsError) as error:
-        raise RetrievalError(str(error)) from error
-    return await over(corpus)
+    def _vectors(self) -> Embedding:
+        settings = self.settings
+        if self.embedding is None and settings.default_embedding == "hashing":
+            return HashingEmbedding()
+        if self.embedding is None:
+            raise RetrievalError(
+                f"retrieval={settings.name}, mode={settings.mode}: needs an embedding: "
+                "embedding=openai or hashing"
+            )
+        return self.embedding
 
+    async def _scorer(self, corpus: Corpus, *, symbols: bool) -> Scorer:
+        """What a mode needs is imported with it: Chroma, LightRAG and scikit-learn take seconds."""
+        mode = self.settings.mode
+        scorers: list[Scorer] = []
+        if mode in {"lexical", "hybrid"}:
+            from indexes.lexical import lexical_index  # noqa: PLC0415
 
-async def _corpus(
-    settings: RetrievalConfig,
-    packages: Sequence[str],
-    site_packages: Path,
-    *,
-    writer: Chat | None,
-    cache: Path,
-    embedding: Embeddings | None,
-    progress: bool,
-    open_sandbox: OpenSandbox | None,
-) -> Corpus:
-    if settings.content != "written" and settings.source != "llm_doc":
-        raise RetrievalConfigError(f"retrieval.content={settings.content} needs source llm_doc")
-    if settings.source == "live":
-        if open_sandbox is None:
-            raise RetrievalConfigError("retrieval.source=live needs a sandbox to import in")
-        return await live_corpus(
-            packages, site_packages, open_sandbox=open_sandbox, cache=cache, show_progress=progress
-        )
-    if settings.source == "class":
-        return _own_corpus(settings, packages, site_packages, cache=cache)
-    if settings.source == "code":
-        return code_corpus(packages, site_packages, cache=cache)
-    if settings.source == "official_doc":
-        return official_doc_corpus(packages, site_packages, cache=cache)
-    options = settings.writer
-    author = Writer(
-        writer,
-        WriteOptions(**options.model_dump(include={"concurrency", "attempts", "max_calls"})),
-        options.shipped,
-        settings.content,
-    )
-    if settings.source == "llm_doc":
-        return await llm_doc_corpus(
-            packages, site_packages, writer=author, cache=cache, show_progress=progress
-        )
-    if embedding is None:
-        raise RetrievalConfigError(
-            "retrieval.source=llm_doc_semantic needs an embedding: embedding=openai or hashing"
-        )
-    return await semantic_corpus(
-        packages,
-        site_packages,
-        writer=author,
-        embedding=embedding,
-        cache=cache,
-        show_progress=progress,
-    )
+            scorers.append(lexical_index(corpus).scores)
+        if mode in {"dense", "hybrid"}:
+            from indexes.dense import dense_index  # noqa: PLC0415
+
+            dense = await dense_index(corpus, self._vectors(), show_progress=self.progress)
+            scorers.append(dense.scores)
+        if mode == "graph":
+            vectors = self._vectors()
+            if not symbols:
+                raise RetrievalError(
+                    f"retrieval.mode=graph needs documents of symbols: source "
+                    f"{' or '.join(SYMBOLS)}, not {self.settings.source}"
+                )
+            from indexes.graph import graph_index  # noqa: PLC0415
+
+            graph = await graph_index(corpus, vectors)
+            scorers.append(graph_scorer(graph, self.settings.graph.mode, corpus.documents))
+        scorer = scorers[0] if len(scorers) == 1 else fused(scorers)
+        return per_property(scorer) if self.settings.per_property else scorer
 
 
 def _own_corpus(
@@ -179,9 +176,9 @@ def _own_corpus(
         source: Any = make(**settings.params) if inspect.isclass(make) else make
         documents: list[Document] = list(source(packages, folder, **made))
     except (ImportError, LookupError, AttributeError, ValueError, OSError, TypeError) as error:
-        raise RetrievalConfigError(f"retrieval.path={settings.path}: {error}") from error
+        raise RetrievalError(f"retrieval.path={settings.path}: {error}") from error
     if not documents:
-        raise RetrievalConfigError(f"retrieval.path={settings.path}: gave no documents")
+        raise RetrievalError(f"retrieval.path={settings.path}: gave no documents")
     for number, document in enumerate(documents):
         unnamed = {"qualname": f"{settings.name}-{number}", "kind": "chunk", "covers": []}
         given = {"kind": "document"} if "qualname" in document.metadata else unnamed
@@ -192,43 +189,3 @@ def _own_corpus(
     name = settings.name.replace(":", "_")
     manifest = Manifest(name, tuple(packages), {}, digest, None, {"documents": digest})
     return stored(cache, manifest, lambda: (documents, {}))
-
-
-def _ranker(settings: RetrievalConfig, scorer: Scorer, corpus: Corpus, linker: Linker) -> Ranker:
-    """Documents of symbols are ranked with what their structure tells; chunks as they score."""
-    if settings.source in SYMBOLS and corpus.name != QUESTION:
-        rank = SymbolRanker(scorer, corpus.documents, linker, settings.evidence).rank
-        return PackageRanker(rank, corpus.documents, linker, settings.small_package).rank
-    return by_score(scorer)
-
-
-async def _scorer(
-    settings: RetrievalConfig,
-    corpus: Corpus,
-    embedding: Embeddings | None,
-    *,
-    progress: bool,
-) -> Scorer:
-    if settings.mode != "lexical" and embedding is None:
-        raise RetrievalConfigError(
-            f"retrieval.mode={settings.mode} needs an embedding: embedding=openai or hashing"
-        )
-    scorers: list[Scorer] = []
-    if settings.mode in {"lexical", "hybrid"}:
-        scorers.append(lexical_scorer(lexical_index(corpus)))
-    if settings.mode in {"dense", "hybrid"} and embedding is not None:
-        from indexes.dense import dense_index  # noqa: PLC0415 - chromadb takes seconds to import
-
-        scorers.append(dense_scorer(await dense_index(corpus, embedding, show_progress=progress)))
-    if settings.mode == "graph" and (settings.source not in SYMBOLS or corpus.name == QUESTION):
-        raise RetrievalConfigError(
-            f"retrieval.mode=graph needs documents of symbols: source {' or '.join(SYMBOLS)}, "
-            f"not {settings.source}"
-        )
-    if settings.mode == "graph" and embedding is not None:
-        from indexes.graph import graph_index  # noqa: PLC0415 - so does LightRAG
-
-        graph = await graph_index(corpus, embedding)
-        scorers.append(graph_scorer(graph, settings.graph.mode, corpus.documents))
-    scorer = scorers[0] if len(scorers) == 1 else fused(scorers)
-    return per_property(scorer) if settings.per_property else scorer

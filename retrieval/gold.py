@@ -6,18 +6,19 @@ how retrieval measures itself on benchmarks without importing them.
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from matsmith.core.command import Group
 from matsmith.core.errors import UsageError
+from matsmith.core.targets import load
 
 API = frozenset({"class", "function"})
 Kinds = Literal["api", "all"]
@@ -69,29 +70,26 @@ class FileGold:
     """Queries of a JSONL file (``id``, ``query``, ``gold``: qualified name -> kind)."""
 
     def __init__(self, path: Path, packages: Sequence[str], environment: str) -> None:
-        self.name = path.stem
-        self.packages = packages
-        self.environment = environment
-        self._queries: dict[str, Query] = {}
+        self.name, self.packages, self.environment = path.stem, packages, environment
         try:
             lines = path.read_text(encoding="utf-8").splitlines()
         except OSError as error:
             raise UsageError(f"gold={path}: {error.strerror}") from None
+        self._queries = []
         for number, line in enumerate(lines, start=1):
             try:
                 row = json.loads(line)
-                query = Query(str(row["id"]), str(row["query"]), dict(row["gold"]))
+                self._queries.append(Query(str(row["id"]), str(row["query"]), dict(row["gold"])))
             except (ValueError, KeyError, TypeError) as error:
                 raise UsageError(f"gold={path}, line {number}: not a query ({error!r})") from None
-            self._queries[query.id] = query
 
     def prompts(self) -> Mapping[str, str]:
         """See :class:`GoldSource`."""
-        return {query.id: query.text for query in self._queries.values()}
+        return {query.id: query.text for query in self._queries}
 
     def gold(self) -> Mapping[str, Mapping[str, str]]:
         """See :class:`GoldSource`."""
-        return {query.id: query.gold for query in self._queries.values()}
+        return {query.id: query.gold for query in self._queries}
 
 
 def queries(source: GoldSource, kinds: Kinds) -> list[Query]:
@@ -125,11 +123,11 @@ def benchmark_sources(
     sources: list[GoldSource] = []
     for name, (make, made, asked) in classes.items():
         chosen = {key: values for key, values in given.items() if key in {*made, *asked}}
-        for combination in _combinations(chosen):
-            own = {key: value for key, value in combination.items() if key in made}
-            rest = {key: value for key, value in combination.items() if key not in made}
+        for values in product(*chosen.values()):
+            one = dict(zip(chosen, values, strict=True))
+            own = {key: one.pop(key) for key in made & one.keys()}
             try:
-                sources.append(make(**own).gold(**rest))
+                sources.append(make(**own).gold(**one))
             except (ValueError, OSError) as error:
                 raise UsageError(f"benchmark={name}: {error}") from error
     return sources
@@ -138,21 +136,8 @@ def benchmark_sources(
 def _benchmark(name: str) -> tuple[Callable[..., Any], set[str], set[str]]:
     """What makes a benchmark, what it takes, and what its ``gold`` takes."""
     config = {k: v for k, v in Group(name).read("benchmark").items() if k != "defaults"}
-    target = str(config.pop("_target_", ""))
-    module, _, attribute = target.rpartition(".")
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        message = f"benchmark={name}: _target_={target} cannot be imported ({error})"
-        raise UsageError(message) from error
+    found = load(str(config.pop("_target_", "")), key=f"benchmark={name}: _target_")
     if not hasattr(found, "gold"):
         raise UsageError(f"benchmark={name}: offers no gold to measure retrieval against")
     made, asked = (set(inspect.signature(of).parameters) for of in (found, found.gold))
     return partial(found, **config), made, asked - {"self"}
-
-
-def _combinations(given: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = [{}]
-    for key, values in given.items():
-        found = [{**one, key: value} for one in found for value in values]
-    return found

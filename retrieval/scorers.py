@@ -10,10 +10,8 @@ import numpy as np
 from langchain_core.documents import Document
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:  # chromadb, LightRAG and scikit-learn take seconds to import
-    from indexes.dense import DenseIndex
+if TYPE_CHECKING:  # LightRAG takes seconds to import
     from indexes.graph import GraphIndex, GraphMode
-    from indexes.lexical import TfidfIndex
 
 Scores = NDArray[np.float32]
 """One score per document of the corpus, shape ``(documents,)``; zero means no match."""
@@ -27,27 +25,9 @@ _PROPERTY = re.compile(r"^[ \t]*[-*][ \t]+`[A-Za-z_]\w*`[ \t]*:.*$", re.MULTILIN
 
 
 Scorer = Callable[[str], Awaitable[Scores]]
-"""Scores every document of one corpus for a query."""
+"""Scores every document of one corpus for a query, as the method ``scores`` of an index does."""
 Ranker = Callable[[str, int], Awaitable[Ranking]]
 """At most so many positions in one corpus for a query, best first."""
-
-
-def lexical_scorer(index: TfidfIndex) -> Scorer:
-    """Scores by a lexical index."""
-
-    async def scores(query: str) -> Scores:
-        return index.scores(query)
-
-    return scores
-
-
-def dense_scorer(index: DenseIndex) -> Scorer:
-    """Cosine similarity of embeddings; only the nearest documents get a score."""
-
-    async def scores(query: str) -> Scores:
-        return await index.scores(query, DEPTH)
-
-    return scores
 
 
 def graph_scorer(index: GraphIndex, mode: GraphMode, documents: Sequence[Document]) -> Scorer:

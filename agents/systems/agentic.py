@@ -19,7 +19,7 @@ from agents.base import StopReason
 from agents.drafts import merge
 from agents.episode import Episode, Retrieving
 from docgen.reading import last_tagged
-from retrieval.rerank import read_order
+from retrieval.prompting import read_order
 from sandbox.base import Outcome
 
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")

@@ -1,16 +1,142 @@
-"""What live objects are: functions, properties, who defines a member, attributes."""
+"""What live objects are, and their docstrings, signatures and annotations as text."""
 
 from __future__ import annotations
 
+import enum
 import functools
 import inspect
 import re
 import types
+import typing
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .places import class_lines, class_source, function_lines, names_of, path_of
-from .texts import annotation_text, member
+
+TEXT = 20_000  # characters of a docstring
+SUMMARY = 400  # characters of a member's summary
+SHOWN = 60  # characters of a default value
+SIGNATURE = 4_000
+_ADDRESS = re.compile(r"\bat 0x[0-9a-f]+")
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+
+
+def docstring(found: Any) -> str:
+    """The docstring as ``help`` shows it; of a class only its own."""
+    try:
+        text = inspect.cleandoc(found.__doc__ or "") if isinstance(found, type) else (
+            inspect.getdoc(found) or "")  # fmt: skip
+    except Exception:  # noqa: BLE001 -- a property of a library may raise anything
+        return ""
+    text = text if isinstance(text, str) else ""
+    return text.encode("utf-8", "replace").decode()[:TEXT]
+
+
+def class_signature(cls: type) -> str:
+    """``Name(parameters)``, only the name when it takes none that can be seen."""
+    if issubclass(cls, enum.Enum):
+        return cls.__name__
+    try:
+        return cls.__name__ + _signature_text(inspect.signature(cls), drop=False, returns=False)
+    except Exception:  # noqa: BLE001 -- compiled, or a signature that raises
+        return cls.__name__
+
+
+def signature(function: Any, *, drop: bool, receiver: str = "") -> str:
+    """``(a: int, b=1) -> str``; ``drop`` leaves out the receiver. Empty when unknown."""
+    try:
+        text = _signature_text(inspect.signature(function), drop=drop, returns=True)
+    except Exception:  # noqa: BLE001 -- compiled, or a signature that raises
+        return ""
+    return re.sub(r"\bSelf\b", receiver, text) if receiver else text
+
+
+def returned_text(function: Any, receiver: str) -> str:
+    """The return annotation of a property as text."""
+    text = annotation_text(getattr(function, "__annotations__", {}).get("return", ""))
+    return re.sub(r"\bSelf\b", receiver, text)
+
+
+class _Verbatim(str):
+    """Text that a signature shows as it is."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+def _signature_text(found: inspect.Signature, *, drop: bool, returns: bool) -> str:
+    parameters = list(found.parameters.values())
+    if drop and parameters and parameters[0].kind is not inspect.Parameter.VAR_POSITIONAL:
+        parameters = parameters[1:]
+    shown = [
+        p.replace(annotation=_hint(p.annotation), default=_default(p.default)) for p in parameters
+    ]
+    result = _hint(found.return_annotation) if returns else found.empty
+    return str(found.replace(parameters=shown, return_annotation=result))[:SIGNATURE]
+
+
+def _hint(hint: Any) -> Any:
+    return hint if hint is inspect.Parameter.empty else _Verbatim(annotation_text(hint))
+
+
+def _default(value: Any) -> Any:
+    if value is inspect.Parameter.empty:
+        return value
+    shown = repr(value)
+    return _Verbatim("..." if len(shown) > SHOWN or _ADDRESS.search(shown) else shown)
+
+
+def annotation_text(hint: Any) -> str:
+    """An annotation on one line."""
+    if isinstance(hint, str):
+        return " ".join(hint.split())
+    if hint is None or hint is type(None):
+        return "None"
+    if isinstance(hint, type) and not typing.get_args(hint):
+        return hint.__name__
+    text = re.sub(r"\b(?:[A-Za-z_]\w*\.)+([A-Za-z_]\w*)", r"\1", str(hint))
+    return " ".join(re.sub(r"ForwardRef\('([^']*)'\)", r"\1", text).split())
+
+
+def annotated(function: Any, *, parameters: bool) -> list[str]:
+    """Classes that annotations name: qualified where known here, else as they are written."""
+    hints = getattr(function, "__annotations__", None)
+    scope = getattr(function, "__globals__", {})
+    found: dict[str, None] = {}
+    for name, hint in (hints if isinstance(hints, dict) else {}).items():
+        if (name != "return") is parameters:
+            for path in _classes(hint, scope):
+                found.setdefault(path)
+    return list(found)
+
+
+def _classes(hint: Any, scope: dict[str, Any]) -> Iterator[str]:
+    if isinstance(hint, typing.ForwardRef):
+        hint = hint.__forward_arg__
+    if isinstance(hint, str):
+        for name in _IDENTIFIER.findall(hint):
+            top, *rest = name.split(".")
+            value = scope.get(top)
+            for part in rest:
+                value = inspect.getattr_static(value, part, None)
+            if isinstance(value, type):
+                yield from _classes(value, scope)
+            elif top not in scope:
+                yield name  # imported for type checking only
+    elif typing.get_args(hint):
+        for argument in typing.get_args(hint):
+            yield from _classes(argument, scope)
+    elif isinstance(hint, type) and hint.__module__ != "builtins":
+        yield path_of(hint)
+
+
+def member(  # noqa: PLR0917 -- a row of a table
+    name: str, kind: str, sign: str, text: str, qualname: str, origin: str = ""
+) -> dict[str, str]:
+    """One row of a member list; ``text`` is its docstring."""
+    paragraph = " ".join(text.partition("\n\n")[0].split())[:SUMMARY]
+    return {"name": str(name), "kind": kind, "signature": sign.strip(), "text": paragraph,
+            "qualname": qualname, "origin": origin}  # fmt: skip
 
 
 def is_function(found: Any) -> bool:

@@ -15,7 +15,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .objects import attributes, first_line, getter_of, is_function, owners
+from .objects import (
+    TEXT,
+    annotated,
+    attributes,
+    class_signature,
+    docstring,
+    first_line,
+    getter_of,
+    is_function,
+    member,
+    owners,
+    returned_text,
+    signature,
+)
 from .places import (
     class_lines,
     distribution,
@@ -28,7 +41,6 @@ from .places import (
     text_of,
     value_of,
 )
-from .texts import TEXT, annotated, class_signature, docstring, member, returned_text, signature
 
 IMPORT_SECONDS = 60
 
@@ -121,7 +133,6 @@ class Reader:
         self._add(
             self.module.__name__,
             "module",
-            signature="",
             docstring=docstring(self.module),
             lines=[1, max(1, len(lines_of(self.module.__name__)))],
             members=members,
@@ -258,11 +269,7 @@ class Reader:
         )
 
     def _add(self, qualname: str, kind: str, **facts: Any) -> None:
-        empty: dict[str, Any] = {
-            "signature": "", "docstring": "", "lines": [0, 0], "modifiers": [], "bases": [],
-            "types": [], "returns": "", "members": [], "elsewhere": {},
-        }  # fmt: skip
-        self.symbols[qualname] = {"qualname": qualname, "kind": kind, **empty, **facts}
+        self.symbols[qualname] = {"qualname": qualname, "kind": kind, **facts}
 
     def _ours(self, cls: type) -> bool:
         return any(

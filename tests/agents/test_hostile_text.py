@@ -16,7 +16,7 @@ from agents.systems import agentic
 from docgen.reading import fences, last_tagged, spoken
 from docgen.replies import check_reply, clean_reply, section_of, split_reply
 from retrieval.linking import Linker
-from retrieval.rerank import read_order
+from retrieval.prompting import read_order
 from sandbox.inside import formats
 
 SIZE = 300_000

@@ -23,11 +23,11 @@ from agents.systems.tools import MAX_CALLS, Tools
 from docgen.replies import structure
 from experiments.report.show import TEMPLATES
 from indexes.corpus import Manifest, write_corpus
-from indexes.store import lexical_index
+from indexes.lexical import lexical_index
 from retrieval.base import Retriever
 from retrieval.linking import Linker
 from retrieval.retriever import CorpusRetriever
-from retrieval.scorers import by_score, lexical_scorer
+from retrieval.scorers import by_score
 from sandbox.base import Sandbox
 from tests.agents.scripted import ListRetriever
 from tests.endpoint import USAGE, Endpoint, text, tool_calls
@@ -59,7 +59,7 @@ def chain(folder: Path, length: int, described: str = "", more: str = "") -> Cor
         documents.append(_document(more, told, ""))
     manifest = Manifest("llm_doc", ("lab",), {"lab": "1"}, "x", None, {})
     corpus = write_corpus(folder, manifest, documents, {})
-    ranker = by_score(lexical_scorer(lexical_index(corpus)))
+    ranker = by_score(lexical_index(corpus).scores)
     return CorpusRetriever("chain", corpus, ranker, Linker(corpus.documents, {}))
 
 

@@ -9,7 +9,7 @@ from experiments.benchmarks.folder.benchmark import FolderBenchmark
 from experiments.benchmarks.live.benchmark import CHOSEN, LiveBenchmark
 from experiments.benchmarks.mattools.benchmark import MatToolsGold
 from experiments.benchmarks.question_format import question_folders
-from indexes.chunks import code_corpus, official_doc_corpus
+from indexes.chunks import package_corpus
 from indexes.llm_doc import Writer, llm_doc_corpus
 from retrieval.gold import benchmark_sources, queries
 from sandbox.base import Execution, Outcome, SandboxError
@@ -132,8 +132,8 @@ async def test_no_corpus_holds_reference_code_or_golds(tmp_path):
     )
     corpora = [
         documented,
-        code_corpus(["pymatgen"], folder, cache=tmp_path),
-        official_doc_corpus(["pymatgen"], folder, cache=tmp_path),
+        package_corpus("code", ["pymatgen"], folder, cache=tmp_path),
+        package_corpus("official_doc", ["pymatgen"], folder, cache=tmp_path),
     ]
     leaking = Document("Told: " + " ".join(secrets.values()))
     assert max(shared([leaking], secrets).values()) > 20

@@ -15,10 +15,7 @@ def cache(tmp_path):
 @pytest.fixture
 async def corpus(package, cache):
     """``llm_doc`` of ``brickwork``, written by a model."""
+    writer = Writer(DocModel())
     return await llm_doc_corpus(
-        ["brickwork"],
-        package,
-        writer=Writer(DocModel()),
-        cache=cache,
-        show_progress=False,
+        ["brickwork"], package, writer=writer, cache=cache, show_progress=False
     )

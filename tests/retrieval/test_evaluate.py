@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrieval.evaluate import main
+from retrieval.evaluate import index, main
 from retrieval.gold import Query
 from retrieval.measures import bootstrap, paired, recall, reciprocal_rank, share
 
@@ -66,60 +66,43 @@ def test_a_share_counts_names_and_resamples_queries():
     assert share([0, 0], [0, 0]) is None
 
 
-def test_command(package, tmp_path, capsys, monkeypatch):
+WALLS = {"brickwork.wall.Wall": "class"}
+
+
+def test_commands(package, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
-    gold = tmp_path / "gold.jsonl"
+    gold, out, page = (tmp_path / name for name in ("walls.jsonl", "table.json", "page.md"))
     rows = [
-        {"id": "1", "query": "volume of a wall", "gold": {"brickwork.wall.Wall": "class"}},
+        {"id": "1", "query": "volume of a wall", "gold": WALLS},
         {"id": "2", "query": "what joins bricks", "gold": {"brickwork.shapes.Mortar": "class"}},
-        {"id": "3", "query": "`brickwork.wall.Wall`", "gold": {"brickwork.wall.Wall": "class"}},
+        {"id": "3", "query": "`brickwork.wall.Wall`", "gold": WALLS},
     ]
     gold.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    out = tmp_path / "table.json"
-    arguments = [
-        f"gold={gold}",
-        "retrieval=llm_doc,llm_doc_hybrid",
-        "embedding=hashing",
-        "packages=brickwork",
-        f"site_packages={package}",
-        "k=1,3",
-        f"out={out}",
-    ]
-    assert main(arguments) == 0
+    page.write_text("before\n<!-- walls -->\nold\n<!-- end -->\nafter\n")
+    given = ["embedding=hashing", "packages=brickwork", f"site_packages={package}"]
+    asked = [f"gold={gold}", "retrieval=llm_doc,code:dense", "k=1,3", *given, f"write={page}"]
+    assert main([*asked, f"out={out}"]) == 0
     table = json.loads(out.read_text())
-    assert [r["retriever"] for r in table] == [
-        "llm_doc", "llm_doc_hybrid", "names in the question",
-    ]  # fmt: skip
+    assert [r["retriever"] for r in table] == ["llm_doc", "code:dense", "names in the question"]
     assert table[0]["recall"]["3"]["mean"] == 1.0
     assert table[0]["queries"] == 3
     assert (table[0]["difference"], table[1]["difference"] is None) == (None, False)
     printed = capsys.readouterr().out
-    assert "gold: 3 questions" in printed
+    assert "walls: 3 questions" in printed
     assert "| 2 of 2: 1.000 [1.00, 1.00] |" in printed
     # listing what stands in the question finds none of what does not
     names = table[-1]
     assert names["hidden"]["1"]["found"] == names["hidden"]["3"]["found"] == 0
     assert names["recall"]["1"]["mean"] == pytest.approx(1 / 3)
-
-
-def test_a_mode_and_a_document_to_write(package, tmp_path, monkeypatch):
-    monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
-    gold, document = tmp_path / "walls.jsonl", tmp_path / "page.md"
-    row = {"id": "1", "query": "volume of a wall", "gold": {"brickwork.wall.Wall": "class"}}
-    gold.write_text(json.dumps(row) + "\n")
-    document.write_text("before\n<!-- walls -->\nold\n<!-- end -->\nafter\n")
-    arguments = [
-        f"gold={gold}",
-        "retrieval=llm_doc,code:dense",
-        "embedding=hashing",
-        "packages=brickwork",
-        f"site_packages={package}",
-        f"write={document}",
-    ]
-    assert main(arguments) == 0
-    text = document.read_text()
-    assert text.startswith("before\n<!-- walls -->\n| retriever | R@5 | R@12 | R in 1000 tokens |")
+    text = page.read_text()
+    assert text.startswith("before\n<!-- walls -->\n| retriever | R@1 | R@3 | R in 1000 tokens |")
     assert text.endswith("<!-- end -->\nafter\n")
-    assert "| `code:dense` | 1.000" in text
-    document.write_text("no marks")
-    assert main(arguments) == 2
+    assert "| `code:dense` | " in text
+    page.write_text("no marks")
+    assert main(asked) == 2
+    assert "write=: the document has no markers" in capsys.readouterr().err
+    assert index(["retrieval=llm_doc", *given]) == 0
+    made, folder = capsys.readouterr().out.splitlines()
+    assert made.startswith("llm_doc: ")
+    assert "documents of brickwork-dist 1.2" in made
+    assert folder.startswith(f"  {tmp_path / 'cache' / 'corpora'}")

@@ -169,10 +169,3 @@ async def test_one_query_per_listed_property():
     question = "Do it.\n- `a_b`: The first. Format: float.\n  - `c`: The second.\n- other\nEnd."
     await per_property(scorer)(question)
     assert scorer.queries == [question, "- `a_b`: The first. Format: float.", "- `c`: The second."]
-
-
-async def test_class_and_the_types_it_needs_are_found_together(make):
-    retriever = await make()
-    documents = await retriever.search("repeat a brick in courses", k=4)
-    names = {d.metadata["qualname"] for d in documents}
-    assert {"brickwork.wall.Wall", "brickwork.shapes.Brick"} <= names

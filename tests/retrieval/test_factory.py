@@ -1,48 +1,40 @@
 import pytest
 
+from indexes import RetrievalError
 from indexes.embedding import HashingEmbedding, build_embedding
 from matsmith.core.command import Group
 from matsmith.core.configuration import CONF
-from retrieval.base import RetrievalError
-from retrieval.config import RetrievalConfigError, read_config
-from retrieval.factory import get_retriever
+from retrieval.config import read_config
 
-
-async def bare(config, package, folder):
-    """A retriever without writer, embedding and sandbox."""
-    return await get_retriever(
-        config, packages=[package], site_packages=folder, writer=None, embedding=None,
-        cache=folder / "cache", progress=False,
-    )  # fmt: skip
-
-
-async def test_none_is_no_retriever(tmp_path):
-    retriever = await bare({"name": "none"}, "brickwork", tmp_path)
-    assert retriever is None
+WALL = "brickwork.wall.Wall"
+VECTORS = HashingEmbedding(1024)
 
 
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ({"modus": "lexical"}, "retrieval.modus: no such key; valid keys: name, source, mode"),
-        ({"evidence": {"link": 1}}, "retrieval.evidence.link: no such key; valid keys: members"),
-        ({"writer": {"tries": 1}}, "retrieval.writer.tries: no such key; valid keys: concurrency"),
-        ({"mode": "psychic"}, r"retrieval.mode: .*'lexical'.*\(got 'psychic'\)"),
-        ({"k": 0}, r"retrieval.k: .*greater than 0.*\(got 0\)"),
+        ({"modus": "lexical"}, r"retrieval.modus: no such key.*retrieval.name, retrieval.source"),
+        ({"evidence": {"link": 1}}, r"retrieval.evidence.link: .*retrieval.evidence.members"),
+        ({"writer": {"tries": 1}}, r"retrieval.writer.tries: .*retrieval.writer.concurrency"),
+        ({"mode": "psychic"}, r"retrieval.mode=psychic: .*'lexical'"),
+        ({"k": 0}, r"retrieval.k=0: .*greater than 0"),
+        ({"source": "llm_doc", "over": "absent"}, "no Python source under"),
+        ({"source": "live", "sandbox": False}, "source=live needs a sandbox"),
+        ({"source": "code", "mode": "graph", "embedding": VECTORS},
+         "source llm_doc or live, not code"),
+        *(({"mode": mode}, "needs an embedding") for mode in ("dense", "hybrid", "graph")),
+        ({"source": "llm_doc_semantic"}, "needs an embedding"),
     ],
-)
-def test_wrong_configurations_name_the_key_and_the_choices(config, message):
-    with pytest.raises(RetrievalConfigError, match=message):
-        read_config({"name": "x", **config})
+)  # fmt: skip
+async def test_what_cannot_be_made_names_the_key_and_the_choices(make, config, message):
+    with pytest.raises(RetrievalError, match=message):
+        await make(**config)
 
 
-@pytest.mark.parametrize("path", sorted((CONF / "retrieval").glob("*.yaml")), ids=lambda p: p.stem)
-def test_shipped_configurations_are_valid(path):
-    assert read_config(Group(path.stem).read("retrieval")).name == path.stem
-
-
-def test_shipped_embeddings_are_valid(monkeypatch):
+def test_shipped_configurations_are_valid(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "not-a-key")
+    for path in (CONF / "retrieval").glob("*.yaml"):
+        assert read_config(Group(path.stem).read("retrieval")).name == path.stem
     made = {
         p.stem: build_embedding(Group(p.stem).read("embedding"))
         for p in (CONF / "embedding").glob("*.yaml")
@@ -52,59 +44,30 @@ def test_shipped_embeddings_are_valid(monkeypatch):
     assert made["openai"] is not None
 
 
-async def test_a_missing_package_is_a_retrieval_error(tmp_path):
-    with pytest.raises(RetrievalError, match="no Python source under"):
-        await bare({"name": "x", "source": "llm_doc"}, "absent", tmp_path)
+async def test_none_is_no_retriever(make):
+    assert await make(source="none") is None
 
 
-@pytest.mark.parametrize(
-    ("source", "kind"),
-    [("llm_doc_semantic", "chunk"), ("official_doc", "chunk"), ("code", "chunk")],
-)
-async def test_every_source_answers_and_looks_up(make, source, kind):
+@pytest.mark.parametrize("source", ["llm_doc_semantic", "official_doc", "code"])
+async def test_every_source_of_chunks_answers_and_looks_up(make, source):
     retriever = await make(source=source, default_embedding="hashing")
     documents = await retriever.search("volume of a wall in courses", k=3)
     assert {d.metadata["corpus"] for d in documents} == {source}
-    assert {d.metadata["kind"] for d in documents} == {kind}
+    assert {d.metadata["kind"] for d in documents} == {"chunk"}
     assert any("brickwork.wall" in d.metadata["qualname"] for d in documents)
-    found = await retriever.lookup("brickwork.Wall")
-    assert found is not None
-    assert "brickwork.wall.Wall" in found.metadata["covers"]
+    assert WALL in (await retriever.lookup("brickwork.Wall")).metadata["covers"]
     assert await retriever.lookup("Roof") is None
 
 
 @pytest.mark.parametrize("mode", ["lexical", "dense", "hybrid", "graph"])
 async def test_the_installed_library_is_a_source_with_every_mode(make, mode):
-    retriever = await make(HashingEmbedding(1024), source="live", mode=mode)
+    retriever = await make(VECTORS, source="live", mode=mode)
     documents = await retriever.search("volume of a wall in courses", k=3)
     assert {d.metadata["corpus"] for d in documents} == {"live"}
-    assert "brickwork.wall.Wall" in {d.metadata["qualname"] for d in documents}
-    found = await retriever.lookup("Brick.describe")
-    assert found is not None
-    assert found.metadata["qualname"] == "brickwork.shapes.Shape.describe"
-    assert (found.metadata["package"], found.metadata["version"]) == ("brickwork-dist", "1.2")
-
-
-async def test_the_installed_library_needs_a_sandbox(package):
-    with pytest.raises(RetrievalError, match="source=live needs a sandbox"):
-        await bare({"name": "x", "source": "live"}, "brickwork", package)
-
-
-async def test_a_graph_needs_documents_of_symbols(make):
-    with pytest.raises(RetrievalConfigError, match="source llm_doc or live, not code"):
-        await make(HashingEmbedding(64), source="code", mode="graph")
-
-
-async def test_an_embedding_can_be_the_default(make):
-    retriever = await make(mode="dense", default_embedding="hashing")
-    (first, *_) = await retriever.search("volume of the wall", k=3)
-    assert first.metadata["qualname"].startswith("brickwork.wall.Wall")
-
-
-@pytest.mark.parametrize("mode", ["dense", "hybrid", "graph"])
-async def test_dense_needs_an_embedding(make, mode):
-    with pytest.raises(RetrievalConfigError, match="needs an embedding"):
-        await make(mode=mode)
+    assert WALL in {d.metadata["qualname"] for d in documents}
+    found = (await retriever.lookup("Brick.describe")).metadata
+    assert found["qualname"] == "brickwork.shapes.Shape.describe"
+    assert (found["package"], found["version"]) == ("brickwork-dist", "1.2")
 
 
 @pytest.mark.parametrize(
@@ -112,7 +75,7 @@ async def test_dense_needs_an_embedding(make, mode):
     [
         {"mode": "lexical"},
         {"mode": "lexical", "per_property": True},
-        {"mode": "dense"},
+        {"mode": "dense", "embedding": None, "default_embedding": "hashing"},
         {"mode": "dense", "per_property": True},
         {"mode": "hybrid"},
         {"mode": "graph"},
@@ -120,11 +83,11 @@ async def test_dense_needs_an_embedding(make, mode):
     ids=str,
 )
 async def test_every_mode_finds_the_wall(make, config):
-    retriever = await make(HashingEmbedding(1024), **config)
+    retriever = await make(**{"embedding": VECTORS, **config})
     query = "How large is the volume of a wall of three courses?\n- `volume`: Volume of the wall."
     documents = await retriever.search(query, k=3)
     names = [d.metadata["qualname"] for d in documents]
-    assert "brickwork.wall.Wall" in names
+    assert WALL in names
     scores = [d.metadata["score"] for d in documents]
     assert scores == sorted(scores, reverse=True)
     assert len(set(names)) == len(names) == 3
@@ -140,52 +103,42 @@ async def test_an_index_holds_what_the_query_is_about_first_and_fits_its_room(ma
     ]
     assert len(first.page_content) <= 4 * tokens
     listed = set(first.metadata["covers"])
-    assert "brickwork.wall.Wall" in listed
+    assert WALL in listed
     assert (len(listed) == len(documents)) is (tokens == 2000)
     alone = await (await make(index="alone", index_tokens=tokens)).search("volume", k=3)
     assert [d.metadata["kind"] for d in alone] == ["index"]
 
 
-async def test_search_is_deterministic_and_k_is_a_prefix(make):
+async def test_search_is_deterministic_and_an_answer_can_be_changed_without_harm(make):
     retriever = await make()
     first = [d.metadata["id"] for d in await retriever.search("bricks and walls", k=8)]
-    second = [d.metadata["id"] for d in await retriever.search("bricks and walls", k=8)]
-    few = [d.metadata["id"] for d in await retriever.search("bricks and walls", k=3)]
-    assert first == second
-    assert few == first[:3]
-
-
-async def test_an_answer_can_be_changed_without_harm(make):
-    retriever = await make()
-    (document,) = await retriever.search("mortar", k=1)
-    document.page_content = "spoiled"
-    document.metadata["qualname"] = "spoiled"
-    (again,) = await retriever.search("mortar", k=1)
-    assert again.metadata["qualname"] == "brickwork.shapes.Mortar"
-
-
-async def test_nothing_matches_nothing(make):
-    retriever = await make()
+    for k in (8, 3):
+        again = await retriever.search("bricks and walls", k=k)
+        assert [d.metadata["id"] for d in again] == first[:k]
+        again[0].page_content, again[0].metadata["id"] = "spoiled", "spoiled"
     assert list(await retriever.search("zirconium", k=5)) == []
     with pytest.raises(RetrievalError, match="k must be at least 1"):
         await retriever.search("wall", k=0)
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("brickwork.wall.Wall", "brickwork.wall.Wall"),
-        ("brickwork.Wall", "brickwork.wall.Wall"),
-        ("brickwork.Wall.volume", "brickwork.wall.Wall.volume"),
-        ("Wall", "brickwork.wall.Wall"),
-        ("Wall.volume", "brickwork.wall.Wall.volume"),
-        ("Brick.describe", "brickwork.shapes.Shape.describe"),
-        ("build()", "brickwork.wall.build"),
-        ("volume", None),  # Wall, Shape and Brick have one
-        ("Roof", None),
-        ("", None),
-    ],
-)
-async def test_lookup(make, name, expected):
-    document = await (await make()).lookup(name)
-    assert (document and document.metadata["qualname"]) == expected
+async def test_lookup(make):
+    retriever = await make()
+    for name, expected in {
+        WALL: WALL,
+        "brickwork.Wall": WALL,
+        "brickwork.Wall.volume": f"{WALL}.volume",
+        "Wall": WALL,
+        "Wall.volume": f"{WALL}.volume",
+        "Brick.describe": "brickwork.shapes.Shape.describe",
+        "build()": "brickwork.wall.build",
+        "volume": None,  # Wall, Shape and Brick have one
+        "Roof": None,
+        "": None,
+    }.items():
+        document = await retriever.lookup(name)
+        assert (document and document.metadata["qualname"]) == expected
+
+
+async def test_class_and_the_types_it_needs_are_found_together(make):
+    documents = await (await make()).search("repeat a brick in courses", k=4)
+    assert {WALL, "brickwork.shapes.Brick"} <= {d.metadata["qualname"] for d in documents}

@@ -8,7 +8,6 @@ from retrieval.config import Evidence
 from retrieval.evidence import SymbolRanker
 from retrieval.linking import Linker
 from retrieval.package import PackageRanker, Terms
-from retrieval.scorers import lexical_scorer
 
 TERMS = ("amber hold", "basalt lag", "cobalt reach", "dolomite gain", "ember span", "flint tally")
 QUESTION = (
@@ -41,7 +40,7 @@ LIBRARY = [*(document(number) for number in range(6)), *(noise(number) for numbe
 
 def rankers(library):
     linker = Linker(library, {})
-    scorer = lexical_scorer(TfidfIndex.build([one.page_content for one in library]))
+    scorer = TfidfIndex.build([one.page_content for one in library]).scores
     symbols = SymbolRanker(scorer, library, linker, Evidence())
     return symbols, PackageRanker(symbols.rank, library, linker, LARGEST)
 

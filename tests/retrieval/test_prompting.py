@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.documents import Document
 
-from retrieval.budget import condense, fit, shorten
+from retrieval.prompting import condense, fit, shorten
 
 MEMBERS = "\n".join(f"  thing_{i}(x: int) -> float [method]: Does thing {i}." for i in range(40))
 LONG = Document(

@@ -1,4 +1,4 @@
-"""As much of a ranking as fits a number of tokens, the part of it that the query asks about."""
+"""Documents in a prompt: as much of a ranking as fits, and a choice among candidates by a model."""
 
 from __future__ import annotations
 
@@ -11,9 +11,15 @@ from itertools import accumulate
 from langchain_core.documents import Document
 
 from docgen.facts import SEPARATOR
+from docgen.reading import last_tagged
 from indexes.tokens import tokens
 
 CHARACTERS_PER_TOKEN = 4  # an estimate: English and code, usual tokenizers
+TASK = """\
+Which of the numbered candidates does a solution need? Give their numbers, the most useful first, \
+at most {most}, none twice. Answer in exactly this form:
+<indices>3, 1, 2</indices>"""
+SUMMARY = 400  # of a candidate that the model sees
 _BY_NAME = "  and by name: "
 _SIGNATURE = 2_000  # characters; a longer one is not read
 # of a member list: name, signature, kind, and what it says
@@ -132,3 +138,29 @@ def _cut(content: str, room: int) -> str:
     note = "\n..."
     kept = content[: max(0, room - len(note))]
     return (kept.rpartition("\n")[0] or kept) + note
+
+
+def request(question: str, documents: Sequence[Document], most: int) -> str:
+    """The text that asks for the numbers of the ``most`` useful documents, counted from 1."""
+    listed = "\n".join(f"{n}. {summary(document)}" for n, document in enumerate(documents, 1))
+    return "\n\n".join(
+        [
+            f"<question>\n{question.strip()}\n</question>",
+            f"<candidates>\n{listed}\n</candidates>",
+            TASK.format(most=most),
+        ]
+    )
+
+
+def read_order(reply: str, count: int) -> list[int]:
+    """Positions (from 0) that a reply names, each once, those out of range left out."""
+    listed = last_tagged(reply, "indices") or ""
+    numbers = [int(n) - 1 for n in re.findall(r"(?<!\d)[0-9]{1,6}(?!\d)", listed)]
+    return [n for n in dict.fromkeys(numbers) if 0 <= n < count]
+
+
+def summary(document: Document, characters: int = SUMMARY) -> str:
+    """A document on one line, for a choice between many."""
+    name = document.metadata.get("qualname", "")
+    text = " ".join(document.page_content.removeprefix(str(name)).split())
+    return f"{name}: {text[:characters]}{' ...' if len(text) > characters else ''}"
