@@ -1,9 +1,8 @@
 """Language models by configuration, with usage, cost, cache and bounded failure."""
 
 from agents.models.calls import Message, ToolCall, Tools
-from agents.models.client import ModelClient
+from agents.models.client import ModelClient, build_model
 from agents.models.config import ModelConfig, Price, find_price, read_config
-from agents.models.providers import build_model
 from agents.models.recordings import Place, Scene
 from agents.models.reply import (
     CHARACTERS_PER_TOKEN,

@@ -23,10 +23,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def request_key(
-    model: Mapping[str, Any],
-    messages: Sequence[Message],
-    sample: str,
-    tools: Tools = (),
+    model: Mapping[str, Any], messages: Sequence[Message], sample: str, tools: Tools
 ) -> str:
     """Hash of model identity and parameters, messages, tools if any, and the sample's index.
 

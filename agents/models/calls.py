@@ -202,18 +202,6 @@ def plain(value: object) -> Any:
     return json.loads(encodable(json.dumps(value, default=str, ensure_ascii=False)))
 
 
-def plain_content(message: Message) -> str | list[dict[str, Any]]:
-    """Content of a message as JSON-able data.
-
-    A picture stands by its key: bytes would make a recording large, and another version of a
-    drawing library would make every request a new one.
-    """
-    if isinstance(message.content, str):
-        return message.content
-    return [{"type": "image", "key": block["key"]} if "key" in block else block
-            for block in message.content]  # fmt: skip
-
-
 def plain_calls(message: Message) -> list[dict[str, Any]]:
     """The calls of a message as JSON-able data."""
     return [{"id": each.id, "name": each.name, "args": dict(each.arguments)}
@@ -221,10 +209,16 @@ def plain_calls(message: Message) -> list[dict[str, Any]]:
 
 
 def plain_message(message: Message) -> dict[str, Any]:
-    """A message as it is stored, and part of a digest."""
-    stored = {"role": STORED.get(message.role, message.role), "content": plain_content(message)}
-    if message.calls:
-        stored["calls"] = plain_calls(message)
+    """A message as it is stored, and part of a digest.
+
+    A picture stands by its key: bytes would make a recording large, and another version of a
+    drawing library would make every request a new one.
+    """
+    content = message.content
+    if not isinstance(content, str):
+        content = [{"type": "image", "key": b["key"]} if "key" in b else b for b in content]
+    stored = {"role": STORED.get(message.role, message.role), "content": content}
+    stored |= {"calls": plain_calls(message)} if message.calls else {}
     return stored | ({"call_id": message.call_id} if message.call_id else {})
 
 

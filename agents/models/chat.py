@@ -12,9 +12,8 @@ from typing import Any
 from agents.base import Usage
 from agents.budget import Meter
 from agents.models.calls import Message
-from agents.models.client import ModelClient
+from agents.models.client import ModelClient, build_model
 from agents.models.config import find_price, read_config
-from agents.models.providers import build_model
 from agents.models.reply import ModelError
 from docgen.replies import Said
 
@@ -52,14 +51,9 @@ class Chat:
         self.meter.usage += Usage(
             calls=usage.calls, prompt_tokens=usage.tokens, cost_usd=usage.cost_usd
         )
-        return Said(
-            reply.text,
-            reply.fault,
-            reply.cached,
-            None if usage.estimated else usage.prompt_tokens,
-            None if usage.estimated else usage.completion_tokens,
-            usage.cost_usd,
-        )
+        known = (usage.prompt_tokens, usage.completion_tokens)
+        counted = (None, None) if usage.estimated else known
+        return Said(reply.text, reply.fault, reply.cached, *counted, usage.cost_usd)
 
 
 @asynccontextmanager

@@ -1,30 +1,25 @@
-"""A language model at an endpoint, with usage, cost, cache, recordings and bounded failure."""
+"""A language model as configured, with usage, cost, cache, recordings and bounded failure."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from agents.models.cache import ReplyCache, request_key
 from agents.models.calls import Message, Tools, as_text, wire
-from agents.models.config import ModelConfig, Price
+from agents.models.config import ModelConfig, Price, address, find_price
 from agents.models.parameters import adjusted, overflows, refuses_logprobs, refuses_tools
-from agents.models.recordings import Place, Recorder, Recordings
-from agents.models.reply import (
-    ContextError,
-    ModelError,
-    Reply,
-    Sent,
-    read,
-    sent_of,
-    tokens_of,
-)
-from matsmith.core.endpoint import Endpoint, tried
-from matsmith.core.errors import EndpointError
+from agents.models.recordings import Place, Recorder, Recordings, Scene
+from agents.models.reply import ContextError, ModelError, Reply, Sent, read, sent_of, tokens_of
+from matsmith.core.endpoint import OPENAI, Endpoint, tried
+from matsmith.core.errors import EndpointError, UsageError
+from matsmith.core.targets import load
 
 #: Takes the body of a request for a chat completion, and returns the completion as JSON-able data.
 Send = Callable[[dict[str, Any]], Awaitable[Any]]
@@ -39,34 +34,67 @@ NOT_IDENTITY = {
 _LOG = logging.getLogger(__name__)
 
 
+def build_model(
+    config: ModelConfig,
+    *,
+    concurrency: int = 8,
+    cache: Path | None = None,
+    scene: Scene = Scene(),  # noqa: B008 -- frozen
+) -> ModelClient:
+    """The client of the model that ``config`` describes, with recordings by ``scene``.
+
+    A `ValueError` says which key is missing, or what cannot be made of ``path`` or recordings.
+    """
+    if config.provider in {"recorded", "none"}:
+        played = Recordings(config, scene) if config.provider == "recorded" else None
+        return ModelClient(None, config, price=config.price, recordings=played)
+    return ModelClient(
+        _send(config),
+        config,
+        price=find_price(config),
+        cache=ReplyCache(cache / "replies.sqlite") if cache is not None and config.cache else None,
+        record=Recorder(config.record, scene, config.name) if config.record else None,
+        concurrency=concurrency,
+    )
+
+
+def _send(config: ModelConfig) -> Send:
+    if config.provider == "class":
+        try:
+            made: Send = load(config.path or "", key="model.path")(**config.options)
+        except (UsageError, ValueError, TypeError) as error:
+            raise ValueError(f"model.path: cannot make {config.path!r}: {error}") from error
+        return made
+    url, key = address(config).rstrip("/"), os.environ.get(config.key)
+    if not key and url == OPENAI:
+        raise ValueError(
+            f"model: no {config.key} in the environment. Set it, or point model.base_url at an "
+            "OpenAI-compatible endpoint that needs none, or use model=recorded."
+        )
+    return Endpoint(url, "/chat/completions", key)
+
+
+@dataclass(eq=False)
 class ModelClient:
     """What answers requests (``None``: nobody), and what a fair experiment needs around it.
 
     ``adjustments`` are what endpoint and client have agreed to change about the requests, in order.
     """
 
-    def __init__(
-        self,
-        send: Send | None,
-        config: ModelConfig,
-        *,
-        price: Price | None = None,
-        cache: ReplyCache | None = None,
-        record: Recorder | None = None,
-        recordings: Recordings | None = None,
-        concurrency: int = 8,
-    ) -> None:
-        self._send = send
-        self.config = config
-        self.name = config.name
-        self.recordings = recordings
-        self._price = price
-        self._cache = cache
-        self._record = record
-        self._slots = asyncio.Semaphore(concurrency)
-        self.settings: Mapping[str, Any] = config.settings
+    send: Send | None
+    config: ModelConfig
+    price: Price | None = None
+    cache: ReplyCache | None = None
+    record: Recorder | None = None
+    recordings: Recordings | None = None
+    concurrency: int = 8
+
+    def __post_init__(self) -> None:
+        self.name = self.config.name
+        self.settings: Mapping[str, Any] = self.config.settings
         self.adjustments: list[str] = []
-        self._tools_as_text = config.tools == "text"
+        self._slots = asyncio.Semaphore(self.concurrency)
+        self._tools_as_text = self.config.tools == "text"
         self._logprobs = True  # until the endpoint refuses them
 
     async def ask(
@@ -104,36 +132,36 @@ class ModelClient:
         identity = self.config.model_dump(exclude=NOT_IDENTITY - ({"tools"} if tools else set()))
         identity |= {"logprobs": logprobs} if logprobs else {}
         key = request_key(identity, messages, sample, tools)
-        sent = self._cache.get(key) if self._cache is not None else None
+        sent = self.cache.get(key) if self.cache is not None else None
         cached, started = sent is not None, time.monotonic()
         try:
             if sent is None:
                 async with self._slots:
                     sent = await self._sent(messages, tools, logprobs)
         except ContextError as error:
-            if self._record is not None and place is not None:
-                self._record.add(place, messages, tools, str(error))
+            if self.record is not None and place is not None:
+                self.record.add(place, messages, tools, str(error))
             raise
-        if self._record is not None and place is not None:
-            self._record.add(place, messages, tools, sent)
+        if self.record is not None and place is not None:
+            self.record.add(place, messages, tools, sent)
         reply = read(sent, messages, tools)
         if cached:
             usage = replace(reply.usage, calls=0, cached_calls=1, cost_usd=0.0)
             return replace(reply, usage=usage, cached=True)
-        if self._cache is not None and (reply.text.strip() or reply.tool_calls):
-            self._cache.put(key, sent)
+        if self.cache is not None and (reply.text.strip() or reply.tool_calls):
+            self.cache.put(key, sent)
         seconds = time.monotonic() - started
         return self._priced(replace(reply, seconds=seconds, adjusted=tuple(self.adjustments)))
 
     async def close(self) -> None:
         """Close the connections, in the event loop that opened them."""
-        if isinstance(self._send, Endpoint):
-            await self._send.close()
-        if self._cache is not None:
-            self._cache.close()
+        if isinstance(self.send, Endpoint):
+            await self.send.close()
+        if self.cache is not None:
+            self.cache.close()
 
     def _priced(self, reply: Reply) -> Reply:
-        usage, price = reply.usage, self._price
+        usage, price = reply.usage, self.price
         if usage.calls == 0 or price is None or usage.estimated:
             return reply
         cost = usage.prompt_tokens * price.prompt + usage.completion_tokens * price.completion
@@ -141,7 +169,7 @@ class ModelClient:
 
     async def _sent(self, messages: Sequence[Message], tools: Tools, logprobs: int) -> Sent:
         """What is sent, in the end without what the endpoint refuses."""
-        if (send := self._send) is None:
+        if (send := self.send) is None:
             raise ModelError(f"{self.name}: there is no model to ask")
         while True:
             settings, native = self.settings, bool(tools) and not self._tools_as_text

@@ -13,23 +13,23 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import BaseModel, Field, ValidationError, ValidationInfo, field_validator
 
 from matsmith.core.endpoint import OPENAI
+from matsmith.core.faults import describe
 
 #: How the name of a model ends whose replies are played.
 MARK = " (recorded)"
 
 
-class Price(BaseModel):
+class Price(BaseModel, extra="forbid", frozen=True):
     """Dollars per million tokens."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     prompt: float = Field(ge=0)
     completion: float = Field(ge=0)
 
 
-class ModelConfig(BaseModel):
+class ModelConfig(BaseModel, extra="forbid", frozen=True):
     """The ``model`` group of the configuration.
 
     Attributes
@@ -79,7 +79,6 @@ class ModelConfig(BaseModel):
         Further fields of a request; for ``provider=class``, arguments of the class.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     provider: Literal["openai", "class", "recorded", "none"]
     name: str
     base_url: str | None = None
@@ -124,12 +123,7 @@ def read_config(values: Mapping[str, Any]) -> ModelConfig:
     try:
         return ModelConfig.model_validate(dict(values))
     except ValidationError as error:
-        first = error.errors(include_input=False)[0]
-        key = ".".join(["model", *map(str, first["loc"])])
-        if first["type"] == "extra_forbidden":
-            known = ", ".join(ModelConfig.model_fields)
-            raise ValueError(f"{key}: no such key; valid keys: {known}") from error
-        raise ValueError(f"{key}: {first['msg']}") from error
+        raise ValueError(describe(error, ModelConfig, prefix="model.")) from error
 
 
 def address(config: ModelConfig) -> str:
@@ -165,12 +159,11 @@ def find_price(config: ModelConfig) -> Price | None:
         return None
     if any(price.requests_kcount is not None for price in found):
         return None  # a fee per request besides
-    if any(price.input_mtok is None or price.output_mtok is None for price in found):
+    prices = [[price.input_mtok for price in found], [price.output_mtok for price in found]]
+    if None in prices[0] + prices[1]:
         return None
-    return Price(
-        prompt=max(_highest(price.input_mtok) for price in found),
-        completion=max(_highest(price.output_mtok) for price in found),
-    )
+    prompt, completion = (max(map(_highest, each)) for each in prices)
+    return Price(prompt=prompt, completion=completion)
 
 
 def _highest(price: Any) -> float:

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from agents.models.calls import Message, Tools, plain_calls, plain_message
 from agents.models.config import MARK, ModelConfig
@@ -141,11 +141,7 @@ class Recorder:
         self._scene, self._model = scene, model
 
     def add(
-        self,
-        place: Place,
-        messages: Sequence[Message],
-        tools: Tools,
-        sent: Sent | str,
+        self, place: Place, messages: Sequence[Message], tools: Tools, sent: Sent | str
     ) -> None:
         """Keep what was sent, or why the endpoint found the prompt too long."""
         reply = {"overflow": sent} if isinstance(sent, str) else sent.stored()
@@ -163,10 +159,8 @@ def _digest_of(reply: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-class _Exchange(BaseModel):
+class _Exchange(BaseModel, extra="forbid", frozen=True):
     """One line."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: str
     benchmark: str

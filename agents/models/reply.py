@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, FiniteFloat, TypeAdapter, ValidationError
 
 from agents.base import Usage
 from agents.models.calls import (
@@ -71,15 +71,13 @@ class ContextError(ModelError):
     """The prompt is longer than the model can read: a wrong answer, no failed endpoint."""
 
 
-class Sent(BaseModel):
+class Sent(BaseModel, extra="forbid", frozen=True):
     """What an endpoint sent, as it is stored.
 
     ``stop`` is why the reply ended, as the endpoint says; ``usage`` are the tokens of prompt and
     reply as reported, if they are counts; ``raw`` is what of a reply with calls its endpoint wants
     back unchanged; for ``logprobs`` see `Reply`.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     text: str
     stop: str = ""
@@ -123,28 +121,24 @@ class Reply:
         return Message("assistant", self.text, self.tool_calls, raw=self.raw)
 
 
-class _Loose(BaseModel):
-    model_config = ConfigDict(extra="allow")
-
-
-class _Call(_Loose):
+class _Call(BaseModel, extra="allow"):
     id: Any = None
     function: dict[str, Any] = {}
 
 
-class _Said(_Loose):
+class _Said(BaseModel, extra="allow"):
     content: str | list[Any] | None = None
     refusal: Any = None
     tool_calls: list[_Call] | None = None
 
 
-class _Choice(_Loose):
+class _Choice(BaseModel):
     message: _Said
     finish_reason: Any = None
     logprobs: Any = None
 
 
-class _Completion(_Loose):
+class _Completion(BaseModel):
     choices: list[_Choice] = Field(min_length=1)
     usage: Any = None
 
@@ -294,13 +288,5 @@ def _first_tokens(sent: object) -> tuple[dict[str, float], ...] | None:
         tokens = _TOKENS.validate_python(listed[:FIRST_TOKENS] if isinstance(listed, list) else [])
     except ValidationError:
         return None
-    return (
-        tuple(
-            {
-                each.token[:100]: each.logprob
-                for each in (token.top_logprobs or [token])[:ALTERNATIVES]
-            }
-            for token in tokens
-        )
-        or None
-    )
+    listed = [(token.top_logprobs or [token])[:ALTERNATIVES] for token in tokens]
+    return tuple({one.token[:100]: one.logprob for one in each} for each in listed) or None

@@ -9,11 +9,14 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
+from agents.budget import Budget, Meter
 from agents.episode import Context
-from agents.models import Message, ModelConfig, build_model
+from agents.models import Message, ModelClient, ModelConfig, ModelError, build_model
+from agents.models.cache import ReplyCache
+from agents.models.chat import Chat, open_chat
 from agents.models.reply import read, sent_of
 from agents.systems.single import Single
-from tests.agents.scripted import code_reply
+from tests.agents.scripted import ScriptedModel, client, code_reply
 from tests.agents.test_systems import QUESTION
 from tests.endpoint import Endpoint, config, cut_off, message, reasoned, refusal, refusing, text
 
@@ -47,13 +50,9 @@ async def test_the_cache_keeps_samples_apart(httpserver, tmp_path):
     assert (await build_model(config(httpserver), cache=tmp_path).ask(MESSAGES, sample="1")).cached
     warmer = build_model(config(httpserver, temperature=1.0), cache=tmp_path)
     assert (await warmer.ask(MESSAGES, sample="0")).text == "three"
-
-
-async def test_an_empty_reply_is_not_cached(httpserver, tmp_path):
-    endpoint = Endpoint(httpserver).play(text(""))
-    model = build_model(config(httpserver), cache=tmp_path)
+    endpoint.play(text(""))  # an empty reply is not kept
     for _ in range(2):
-        await model.ask(MESSAGES, sample="0")
+        await warmer.ask(MESSAGES, sample="1")
     assert len(endpoint.bodies) == 2
 
 
@@ -178,3 +177,50 @@ async def test_code_in_a_reasoning_field_is_never_the_answer(httpserver):
     endpoint = Endpoint(httpserver).play(reasoned(CODE, ""))
     trajectory = await Single(Context(build_model(config(endpoint)))).solve(QUESTION)
     assert (trajectory.code, trajectory.fault) == (None, "empty")
+
+
+# -- what is asked outside of answers
+
+
+def cached(path, *script):
+    model = ScriptedModel(script)
+    config = ModelConfig(provider="class", name="scripted", path="tests")
+    return Chat(ModelClient(model, config, cache=ReplyCache(path))), model
+
+
+async def test_equal_requests_are_different_samples_and_the_same_ones_again(tmp_path):
+    first, asked = cached(tmp_path / "r.sqlite", "one", "two", "three")
+    assert [(await first.ask("a")).text for _ in range(2)] == ["one", "two"]
+    assert (await first.ask("a", "instructed")).text == "three"
+    again, unasked = cached(tmp_path / "r.sqlite", "never")
+    replies = [await again.ask("a") for _ in range(2)]
+    assert [reply.text for reply in replies] == ["one", "two"]
+    assert all(reply.cached for reply in replies)
+    assert (len(asked.prompts), len(unasked.prompts)) == (3, 0)
+    assert (again.usage.calls, again.usage.cached_calls, again.usage.cost_usd) == (0, 2, 0.0)
+
+
+async def test_a_limit_refuses_before_anything_is_sent():
+    model, asked = client("one")
+    meter = Meter(Budget(calls=1), group="run_budget")
+    chat = Chat(model, meter)
+    said = await chat.ask("a")
+    assert (said.prompt_tokens, said.cost_usd) == (None, None)  # nobody told
+    assert (chat.name, chat.usage.calls, meter.usage.cost_usd) == ("scripted", 1, None)
+    with pytest.raises(ModelError, match=r"not asked: run_budget\.calls of 1"):
+        await chat.ask("b")
+    assert asked.prompts == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("config", "priced", "message"),
+    [
+        ({"provider": "openai", "name": "m", "base_url": "http://127.0.0.1:9"}, True, "price of m"),
+        ({"provider": "none"}, False, "model.name=...: must be given"),
+    ],
+)
+async def test_a_wrong_configuration_is_one_line(config, priced, message):
+    with pytest.raises(ValueError, match=message) as raised:
+        async with open_chat(config, priced=priced):
+            raise AssertionError("not reached")
+    assert "\n" not in str(raised.value)

@@ -10,8 +10,7 @@ import pytest
 from agents.answer_formats import CODE, Block, File, Letters
 from agents.base import Document, Question
 from agents.episode import Context
-from agents.models import ModelConfig
-from agents.models.providers import build_model
+from agents.models import ModelConfig, build_model
 from agents.systems.command import MAX_BYTES, MAX_LOG, Command, instruction, read_result
 from matsmith.core.errors import UsageError
 

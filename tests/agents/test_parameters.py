@@ -1,4 +1,4 @@
-"""Parameters that endpoints refuse, and the providers that models come from."""
+"""Parameters that endpoints refuse, the providers that models come from, and prices."""
 
 import asyncio
 
@@ -6,7 +6,7 @@ import pytest
 
 from agents import models
 from agents.assistant import read_config
-from agents.models import Message, ModelConfig, ModelError, build_model
+from agents.models import Message, ModelConfig, ModelError, Price, build_model, find_price
 from agents.models.parameters import refused_parameter
 from matsmith.core.errors import UsageError
 from tests.endpoint import Endpoint, config, late, refusing, status
@@ -130,3 +130,54 @@ def test_the_assistant_takes_the_same_settings():
     assert (made.key, made.name, made.temperature) == ("ANTHROPIC_API_KEY", "m", None)
     with pytest.raises(UsageError, match=r"model\.temprature"):
         read_config([*chosen, "model.temprature=1"])
+
+
+# -- prices
+
+GOOGLE = "https://generativelanguage.googleapis.com/v1beta/openai"
+
+
+def price(provider, name, base_url=None):
+    return find_price(ModelConfig(provider=provider, name=name, base_url=base_url))
+
+
+@pytest.mark.parametrize(
+    ("name", "base_url", "known"),
+    [
+        ("gpt-4o-2024-08-06", None, True),
+        ("deepseek-chat", "https://api.deepseek.com/v1", True),
+        ("claude-sonnet-4-5", "https://api.anthropic.com/v1", True),
+        ("gemini-2.5-pro", GOOGLE, True),
+        ("gpt-4o", "https://mine.openai.azure.com/openai/v1", True),
+        ("a-model-of-tomorrow", None, False),
+        ("gpt-4o", "http://localhost:8000/v1", False),
+        ("gpt-4o", "https://models.example.org/v1", False),
+        ("sonar-pro", "https://api.perplexity.ai", False),  # takes a fee per request besides
+    ],
+)
+def test_a_vendors_model_has_its_price_and_nothing_is_invented(name, base_url, known, monkeypatch):
+    for variable in ("OPENAI_BASE_URL", "OPENAI_API_BASE"):
+        monkeypatch.delenv(variable, raising=False)
+    found = price("openai", name, base_url)
+    assert (found is not None) is known
+    assert found is None or 0 < found.prompt < found.completion < 1000
+    assert price("class", name, base_url) is None
+
+
+def test_an_address_in_the_environment_counts(monkeypatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:8000/v1")
+    assert price("openai", "gpt-4o") is None
+
+
+def test_of_a_price_with_tiers_the_highest_counts():
+    from genai_prices import Usage, calc_price
+
+    tiers = calc_price(Usage(), "gemini-2.5-pro", provider_id="google").model_price.input_mtok
+    found = price("openai", "gemini-2.5-pro", GOOGLE).prompt
+    assert float(tiers.base) < found == max(float(t.price) for t in tiers.tiers)
+
+
+def test_a_configured_price_wins():
+    given = {"prompt": 1.0, "completion": 2.0}
+    config = ModelConfig(provider="openai", name="gpt-4o", price=given)
+    assert find_price(config) == Price(**given)
