@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +51,11 @@ class Chat:
         self.meter.usage += Usage(
             calls=usage.calls, prompt_tokens=usage.tokens, cost_usd=usage.cost_usd
         )
-        known = (usage.prompt_tokens, usage.completion_tokens)
-        counted = (None, None) if usage.estimated else known
-        return Said(reply.text, reply.fault, reply.cached, *counted, usage.cost_usd)
+        said = Said(reply.text, reply.fault, reply.cached, cost_usd=usage.cost_usd)
+        if usage.estimated:
+            return said
+        known = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
+        return replace(said, **known)
 
 
 @asynccontextmanager
