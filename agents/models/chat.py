@@ -54,8 +54,8 @@ class Chat:
         said = Said(reply.text, reply.fault, reply.cached, cost_usd=usage.cost_usd)
         if usage.estimated:
             return said
-        known = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
-        return replace(said, **known)
+        prompt, completion = usage.prompt_tokens, usage.completion_tokens
+        return replace(said, prompt_tokens=prompt, completion_tokens=completion)
 
 
 @asynccontextmanager
