@@ -54,8 +54,8 @@ class Chat:
         said = Said(reply.text, reply.fault, reply.cached, cost_usd=usage.cost_usd)
         if usage.estimated:
             return said
-        prompt, completion = usage.prompt_tokens, usage.completion_tokens
-        return replace(said, prompt_tokens=prompt, completion_tokens=completion)
+        asked, replied = usage.prompt_tokens, usage.completion_tokens
+        return replace(said, prompt_tokens=asked, completion_tokens=replied)
 
 
 @asynccontextmanager
