@@ -1,11 +1,12 @@
 import pytest
 
+from docgen.calls import CodeResolver
 from docgen.docstrings import described, described_names, first_sentence
 from docgen.facts import render_facts
 from docgen.library import read_library
 from docgen.prompts import documentation_order
-from docgen.sources import SourceError
-from tests.docgen.conftest import write_package
+from docgen.sources import SourceError, read_sources
+from tests.docgen.conftest import sample, write_package
 
 
 @pytest.fixture
@@ -112,20 +113,6 @@ def test_facts_follow_the_fixed_layout(library):
     assert "  height -> float [attribute]: Height in mm. (from Shape)" in lines
 
 
-def test_class_source_leaves_out_the_bodies_of_methods(library):
-    source = library.symbols["brickwork.wall.Wall"].source
-    assert "self.brick = brick" in source  # the constructor stays
-    assert "def volume" not in source  # that is among the members
-    assert "return one * courses" not in source
-
-
-def test_public_drops_private_symbols_and_calls_to_them(library):
-    public = library.public()
-    assert "brickwork.wall.Wall._secret" in library.symbols
-    assert "brickwork.wall.Wall._secret" not in public.symbols
-    assert all(call in public.symbols for s in public.symbols.values() for call in s.calls)
-
-
 def test_import_cycles_end(tmp_path):
     (tmp_path / "ring").mkdir()
     (tmp_path / "ring/__init__.py").write_text("from ring.a import thing\n")
@@ -149,57 +136,17 @@ def test_first_sentence(text, expected):
     assert first_sentence(text) == expected
 
 
-GOOGLE = """A pair.
-
-    Attributes:
-        formula_a (str): Formula of the first,
-            reduced.
-        pairs (list[Pair]): All of them. Keys are
-            "x": the share.
-        **kwargs: Handed on.
-
-    Raises:
-        ValueError: Never.
-    """
-NUMPY = """A pair.
-
-    Parameters
-    ----------
-    formula_a : str
-        Formula of the first,
-        reduced.
-    pairs
-        All of them. Keys are "x": the share.
-
-    Returns
-    -------
-    float
-        Not an attribute.
-    """
-DIRECTIVE = """A pair.
-
-    .. attribute: formula_a
-
-        Formula of the first, reduced.
-
-    .. attribute:: pairs
-
-        All of them. Keys are "x": the share.
-    """
-SPHINX = """A pair.
-
-    :param formula_a: Formula of the first,
-        reduced.
-    :ivar list pairs: All of them. Keys are "x": the share.
-    :return: nothing
-    """
-
-
 @pytest.mark.parametrize(
-    ("docstring", "returns"),
-    [(GOOGLE, ""), (NUMPY, "float: Not an attribute."), (DIRECTIVE, ""), (SPHINX, "nothing")],
+    ("style", "returns"),
+    [
+        ("google", ""),
+        ("numpy", "float: Not an attribute."),
+        ("directive", ""),
+        ("sphinx", "nothing"),
+    ],
 )
-def test_what_a_docstring_says(docstring, returns):
+def test_what_a_docstring_says(style, returns):
+    docstring = sample("docstrings")[style]
     said = described(docstring)
     assert (said.summary, said.returns) == ("A pair.", returns)
     found = described_names(docstring)
@@ -235,3 +182,65 @@ def test_a_property_by_a_decorator_of_the_library(tmp_path):
     write_package(tmp_path, {"kiln/__init__.py": source})
     found = read_library(["kiln"], tmp_path).symbols
     assert (found["kiln.Kiln.rate"].kind, found["kiln.Kiln.fire"].kind) == ("property", "method")
+
+
+@pytest.fixture
+def usage(package):
+    return CodeResolver(read_sources(["brickwork"], package))
+
+
+def test_what_a_solution_uses_is_resolved(usage):
+    code = """
+from brickwork import build
+from brickwork.shapes import Brick as B
+import brickwork.wall as walls
+
+def solution():
+    wall = build(65.0)
+    flat = B.flat()
+    text = B(1.0).describe()
+    other = walls.Wall(wall.brick)
+    return wall.volume(3), other.brick.volume
+"""
+    assert usage.symbols(code) == {
+        "brickwork.wall.build": "function",
+        "brickwork.shapes.Shape.flat": "method",
+        "brickwork.shapes.Brick": "class",
+        "brickwork.shapes.Shape.describe": "method",
+        "brickwork.wall.Wall": "class",
+        "brickwork.wall.Wall.volume": "method",
+        "brickwork.shapes.Brick.volume": "property",
+    }
+
+
+LOCAL = """
+def solution():
+    from brickwork import Wall
+    def build(): ...
+    build()
+    return isinstance(1, Wall)
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "used"),
+    [
+        (LOCAL, {"brickwork.wall.Wall": "class"}),
+        ("from brickwork import build\nw = build(1)\n", {"brickwork.wall.build": "function"}),
+        ("import math\n\ndef f():\n    return math.sqrt(2)\n", {}),
+    ],
+)
+def test_where_a_name_stands(usage, code, used):
+    assert usage.symbols(code) == used
+    with pytest.raises(SyntaxError):
+        usage.symbols(f"{code}def f(:")
+
+
+def test_traced_names(usage):
+    names = ["brickwork.wall.Wall.__init__", "brickwork.wall.Wall.volume", "json.dumps",
+             "brickwork.wall.build.<locals>.inner", "brickwork.shapes.Brick.describe"]  # fmt: skip
+    assert usage.known(names) == {
+        "brickwork.wall.Wall": "class",
+        "brickwork.wall.Wall.volume": "method",
+        "brickwork.shapes.Shape.describe": "method",
+    }
