@@ -1,15 +1,19 @@
-"""What the assistant answers: plain data that terminal, page, notebook and file can hold."""
+"""What comes out of the assistant: events while it works, then an answer.
+
+All of it is plain data that terminal, page, notebook and file can hold.
+"""
 
 from __future__ import annotations
 
 import base64
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
-from agents.base import Usage
+from agents.base import Step, Usage
 from matsmith.core.terminal import printable
 
 AnswerKind = Literal[
@@ -21,6 +25,16 @@ AnswerKind = Literal[
     "stopped",  # by the user, by the time limit or by a limit of `budget`: `text` says which
     "broken",  # the endpoint, the sandbox or the documents failed: `text`; not the model's doing
 ]
+
+#: Third-party packages whose functions are arithmetic, not knowledge of materials.
+ARITHMETIC = frozenset({"numpy"})
+WORDS = 120  # characters of one event
+_BEGINNINGS = {
+    "model": "asking the model ({about})", "retrieve": "searching for {about}",
+    "execute": "running a draft", "run": "running code", "answer": "reading the answer",
+    "look": "looking into {about}", "final": "running the answer",
+    "again": "the answer failed ({about}); once more",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -35,15 +49,37 @@ class Value:
 
 
 class Source(BaseModel):
-    """A symbol of a library that the run used: its file below the packages; line 0 is unknown."""
+    """A symbol of a library that the run used."""
 
     model_config = ConfigDict(strict=True, frozen=True)
 
     name: Annotated[str, StringConstraints(max_length=300)]
     distribution: str
     version: str
-    path: str = ""
-    line: int = 0
+
+
+class Trace(BaseModel):
+    """What a run used; made inside the sandbox, so as untrusted as its result.
+
+    Symbols stand in the order of their first use; ``read`` are inputs that were opened; ``noted``
+    is whether the run could be followed at all.
+    """
+
+    model_config = ConfigDict(strict=True, frozen=True)
+
+    symbols: list[Source] = []
+    read: list[str] = []
+    noted: bool = True
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """What belongs to an installed package that knows more than arithmetic, in its order."""
+        return tuple(s for s in self.symbols if s.version and s.distribution not in ARITHMETIC)
+
+    @property
+    def library(self) -> tuple[str, ...]:
+        """The names of `sources`."""
+        return tuple(source.name for source in self.sources)
 
 
 @dataclass(frozen=True)
@@ -133,3 +169,50 @@ class Answer:
     def returned(self) -> str:
         """The values as text, one a line."""
         return "\n".join(f"{value.name!r}: {value.text}" for value in self.values)
+
+
+@dataclass(frozen=True)
+class Event:
+    """One thing that begins, or has ended (``done``)."""
+
+    text: str  # one line, safe for a terminal; of hostile origin, so to be escaped in a page
+    done: bool
+    seconds: float = 0.0  # since the question was asked
+
+
+def event_of(step: Step, started: float) -> Event | None:
+    """What a step means to a user (``None``: nothing), the question being ``started`` when."""
+    detail = step.detail
+    if step.kind == "parse":
+        return None
+    begins = step.kind == "begin"
+    name = str(detail["kind"] if begins else detail.get("name", step.kind))
+    text = _BEGINNINGS.get(name, "{name}: {about}") if begins else _ended(step)
+    text = printable(text.format(name=name, **detail) if begins else text)
+    line = " ".join(text.split())
+    line = line if len(line) <= WORDS else f"{line[:WORDS]}..."
+    return Event(line, not begins, time.monotonic() - started)
+
+
+def ending(step: Step) -> str:
+    """The outcome of an execution in one line."""
+    lines = str(step.detail["error"]).strip().splitlines()
+    return f"{step.detail['outcome']}{': ' + lines[-1] if lines else ''}"
+
+
+def _ended(step: Step) -> str:
+    detail = step.detail
+    match step.kind:
+        case "retrieve":
+            names = [str(hit["name"]).rpartition(".")[2] for hit in detail["hits"]]
+            return f"found {len(names)} documents: {', '.join(names[:6])}"
+        case "model":
+            failed = f": {detail['error']}" if "error" in detail else ""
+            return f"asked the model ({detail['purpose']}){failed}"
+        case "execute":
+            return f"executed a draft: {ending(step)}"
+        case "check":
+            return f"checked: {'; '.join(detail['findings'][:3]) or 'nothing to object to'}"
+        case _:
+            first = str(detail["result"]).partition("\n")[0]
+            return f"called {detail['name']}: {first}"

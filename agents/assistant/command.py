@@ -15,53 +15,11 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, Field, ValidationError
 from rich.console import Console
 
-from agents.assistant.config import AssistantConfig, needs_model, read_config
+from agents.assistant.config import USAGE, AssistantConfig, needs_model, read_config
 from agents.config import help_text
 from matsmith.core.command import INTERRUPTED, asks_help, guarded, tell
 from matsmith.core.errors import UsageError
 
-_SETTINGS = """\
-
-common settings (KEY=VALUE):
-  model.name             the model, as its endpoint calls it [OPENAI_MODEL, else gpt-4o]
-  model.base_url         an OpenAI-compatible endpoint [OPENAI_BASE_URL, else OpenAI's]
-  model                  anthropic, google, ollama, openai: another interface
-  env                    installed versions: live, or ./FOLDER of `matsmith environment` [live]
-  packages               import names to look up, [NAME,NAME]
-  budget.calls           requests for one question at most [40]
-  sandbox.timeout        seconds of processor time for one execution [120]
-
-The key is read from OPENAI_API_KEY. `--help all` lists every group and key."""
-_ASK = """\
-usage: matsmith ask [QUESTION] [--library NAME] [--file PATH ...] [--out PATH] [--continue [ID]]
-                    [--timeout SECONDS] [--json] [--demo] [KEY=VALUE ...] [-- QUESTION]
-
-Executed materials-science code for your question; without one, a conversation. @PATH in a
-question is the same as --file PATH; what is piped into the command is a file as well.
-
-  --file                 input files or folders, or a pattern: shown to the code read-only
-  --library              what `matsmith learn` has learnt (in serve and mcp: library=NAME)
-  --out                  also write the answer: a script (.py), or a folder with a script and
-                         the files that the code made
-  --continue             go on with the conversation used last, or with the one called ID
-  --timeout              seconds of wall time for one question
-  --json                 each answer as one line of JSON
-  --demo                 three recorded conversations, without a model
-
-exit code: 0 answered, 1 no working code, 2 the command or the setup has to change, 3 something is
-missing that only you can give, 130 interrupted"""
-_SERVE = """\
-usage: matsmith serve [--port N] [--open] [--continue [ID]] [KEY=VALUE ...]
-
-The assistant in a browser, on this machine only; Ctrl-C ends it.
-
-  --port                 where to listen (default: any free port)
-  --open                 open the page in a browser
-  --continue             go on with the conversation used last, or with the one called ID"""
-_MCP = """\
-usage: matsmith mcp [KEY=VALUE ...]
-
-Serves the assistant over the Model Context Protocol, on standard input and output."""
 #: Options of `ask`.
 ASK = ("--file", "--library", "--out", "--timeout", "--continue", "--json", "--demo")
 _OPTION = re.compile(r"(\w[\w.]*)=.*", re.DOTALL)
@@ -151,9 +109,9 @@ async def _answer(asked: Asked, config: AssistantConfig, progress: Console) -> i
     # prompt_toolkit and what answers are slow to import: a spinner turns meanwhile
     with progress.status("[dim]beginning[/dim]"):
         from agents.assistant import store  # noqa: PLC0415
-        from agents.assistant.conversation import Conversation, Terminal, exit_code  # noqa: PLC0415
         from agents.assistant.files import attach, mentioned  # noqa: PLC0415
         from agents.assistant.session import open_assistant  # noqa: PLC0415
+        from agents.assistant.terminal import Terminal, exit_code  # noqa: PLC0415
 
         question = " ".join(asked.words)
         folder = store.find_session(asked.resume)
@@ -169,6 +127,8 @@ async def _answer(asked: Asked, config: AssistantConfig, progress: Console) -> i
         session = assistant.session(folder)
         if not question:
             session.files = attach(session.files, asked.files)
+            from agents.assistant.conversation import Conversation  # noqa: PLC0415
+
             return await Conversation(session, terminal).run()
         answer = await terminal.ask(session, question, asked.files)
         if asked.out is not None and answer.code is not None:
@@ -186,15 +146,15 @@ def _piped() -> bytes:
     return sys.stdin.buffer.read() if stat.S_ISFIFO(mode) or stat.S_ISREG(mode) else b""
 
 
-def _command(usage: str, begin: Callable[[Sequence[str]], Any]) -> Callable[[Sequence[str]], int]:
-    """A command of these words; it returns the exit code."""
+def _command(name: str, begin: Callable[[Sequence[str]], Any]) -> Callable[[Sequence[str]], int]:
+    """A command that begins so; it returns the exit code."""
 
     def command(arguments: Sequence[str]) -> int:
         if not asks_help(arguments):
             return guarded(lambda: begin(arguments))
         if "all" in arguments:
-            return tell(help_text(AssistantConfig, [usage], root="assistant"))
-        return tell(f"{usage}\n{_SETTINGS}")
+            return tell(help_text(AssistantConfig, [USAGE[name]], root="assistant"))
+        return tell(f"{USAGE[name]}\n\n{USAGE['settings']}")
 
     return command
 
@@ -204,7 +164,7 @@ def _ask(arguments: Sequence[str]) -> Any:
     progress = Console(stderr=True, soft_wrap=True, highlight=False)
     if not asked.demo:
         return _answer(asked, needs_model(read_config(asked.overrides)), progress)
-    from agents.assistant.demo import play  # noqa: PLC0415 -- slow to import
+    from agents.assistant.terminal import play  # noqa: PLC0415 -- slow to import
 
     return play(asked.overrides, Console(soft_wrap=True, highlight=False), progress)
 
@@ -218,9 +178,9 @@ def _mcp(arguments: Sequence[str]) -> Any:
 def _serve(arguments: Sequence[str]) -> Any:
     asked = read_command(arguments, ("--port", "--open", "--continue"))
     config = needs_model(read_config([*asked.overrides, *asked.words]))
-    from agents.assistant.web.command import serve as page  # noqa: PLC0415 -- slow to import
+    from agents.assistant.web.app import serve as page  # noqa: PLC0415 -- slow to import
 
     return page(config, asked.resume, port=asked.port, opens=asked.open)
 
 
-ask, mcp, serve = _command(_ASK, _ask), _command(_MCP, _mcp), _command(_SERVE, _serve)
+ask, mcp, serve = _command("ask", _ask), _command("mcp", _mcp), _command("serve", _serve)

@@ -1,96 +1,30 @@
-"""A conversation on a terminal: a line to write on, commands, progress, Ctrl-C at any time."""
+"""A conversation on a terminal: a line to write on, commands, Ctrl-C at any time."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
 import shlex
 import signal
 import sys
-import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 
-from rich.console import Console
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
+from prompt_toolkit.document import Document
+from prompt_toolkit.history import FileHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from agents.assistant import store
 from agents.assistant.answers import Answer
-from agents.assistant.events import Event
-from agents.assistant.files import attach, mentioned
+from agents.assistant.config import USAGE
+from agents.assistant.files import attach
 from agents.assistant.session import Session
-from agents.assistant.show import print_answer, safe, spent
+from agents.assistant.show import safe, spent
+from agents.assistant.terminal import Terminal, exit_code
 from matsmith.core.errors import UsageError
-from matsmith.core.progress import saying
 
-#: Exit codes besides 0 (answered) and those of every command.
-FAILED, NEEDS_INPUT = 1, 3
-HELP = """\
-/files             the input files; /files PATH ... adds some, /files drop NAME takes one away
-/retry             ask the last question again, past the cache
-/undo              forget the last question
-/save PATH         write the last answer: a script (.py), or a folder with its files
-/model [NAME]      which model answers, and how; NAME: another one of the same endpoint
-/sessions          the conversations so far; `matsmith ask --continue ID` goes on with one
-/cost              what this conversation has cost
-/help              this
-/quit              end it (so does Ctrl-D); `matsmith ask --continue` resumes it
-
-@PATH in a question adds a file or folder. Alt-Enter begins a new line. Ctrl-C gives up the
-question that is being worked on, or clears the line."""
-
-
-@dataclass
-class Terminal:
-    """Where a conversation is shown, and how questions are asked."""
-
-    output: Console
-    progress: Console
-    timeout: float | None = None  # seconds of wall time for one question
-    as_json: bool = False  # each answer as one line of JSON
-    seed: int = field(default_factory=lambda: time.time_ns() // 1_000_000)  # counts up: /retry
-
-    async def ask(
-        self, session: Session, text: str, files: Iterable[str] = (), *, again: bool = False
-    ) -> Answer:
-        """Answer one question and show it; ``again``: past the cache."""
-        known = attach(session.files, list(files))
-        question, paths = mentioned(text, known)
-        self.seed += again
-        with watching(self.progress) as listen:
-            answer = await session.ask(
-                question, files=[*known.values(), *paths], timeout=self.timeout, listen=listen,
-                seed=self.seed if again else 0,
-            )  # fmt: skip
-        folder = session.files_of(answer)
-        if self.as_json:
-            print(json.dumps(store.as_json(answer, folder)), file=self.output.file, flush=True)
-        else:
-            print_answer(answer, self.output, folder)
-        return answer
-
-
-@contextlib.contextmanager
-def watching(console: Console) -> Iterator[Callable[[Event], None]]:
-    """Tell what happens: what has ended as a line, what goes on with a spinner and its time."""
-    with saying("", console) as say:
-        say("beginning")
-
-        def listen(event: Event) -> None:
-            if event.done:
-                console.print(f"[dim]{safe(event.text)}[/dim]", highlight=False)
-            else:
-                say(event.text)
-
-        yield listen
-
-
-def exit_code(answer: Answer | None) -> int:
-    """0: answered (or nothing was asked), 1: no working code, 3: something is missing."""
-    if answer is None or answer.works or answer.kind == "explained":
-        return 0
-    return NEEDS_INPUT if answer.kind == "needs_input" else FAILED
+PROMPT = "ask> "
 
 
 class ClearedError(Exception):
@@ -105,7 +39,7 @@ class Conversation:
         self._terminal = terminal
         self.last: Answer | None = None
         self._commands: dict[str, Callable[[list[str]], Awaitable[None] | None]] = {
-            "help": lambda _: self._say(HELP),
+            "help": lambda _: self._say(USAGE["conversation"]),
             "retry": self._retry,
             "undo": self._undo,
             "save": self._save,
@@ -154,9 +88,7 @@ class Conversation:
     def _reader(self) -> Callable[[], Awaitable[str]]:
         if not sys.stdin.isatty():
             return lambda: asyncio.to_thread(input)
-        from agents.assistant.line import reader  # noqa: PLC0415 -- prompt_toolkit is slow to import
-
-        return reader(list(self._commands), ClearedError)
+        return _reader(list(self._commands))
 
     def _say(self, text: str) -> None:
         self._terminal.progress.print(safe(text), highlight=False)
@@ -202,3 +134,38 @@ class Conversation:
         model = config.model
         at = f" at {model.base_url}" if model.base_url else ""
         self._say(f"{model.name} ({model.provider}{at}), system={config.system.name}")
+
+
+def _reader(commands: list[str]) -> Callable[[], Awaitable[str]]:
+    """Reads a line from a terminal, with history, completion and a paste of several lines."""
+    keys = KeyBindings()
+
+    @keys.add("escape", "enter")
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text("\n")
+
+    history = store.private(store.sessions_folder() / "history")
+    line: PromptSession[str] = PromptSession(
+        PROMPT, history=FileHistory(str(history)), completer=Words(commands),
+        complete_while_typing=False, key_bindings=keys, interrupt_exception=ClearedError,
+    )  # fmt: skip
+    return lambda: line.prompt_async(handle_sigint=False)
+
+
+class Words(Completer):
+    """Completes commands, ``@path`` and the paths of commands."""
+
+    def __init__(self, commands: list[str]) -> None:
+        self._commands = sorted([*commands, "quit"])
+        self._paths = PathCompleter(expanduser=True)
+
+    def get_completions(self, document: Document, event: CompleteEvent) -> Iterable[Completion]:
+        """See :class:`prompt_toolkit.completion.Completer`."""
+        before = document.text_before_cursor
+        word = before.rpartition(" ")[2]
+        if before.startswith("/") and " " not in before:
+            names = [f"/{name}" for name in self._commands if f"/{name}".startswith(word)]
+            yield from (Completion(name, -len(word)) for name in names)
+        elif word.startswith("@") or before.startswith(("/files ", "/save ")):
+            path = word.removeprefix("@")
+            yield from self._paths.get_completions(Document(path, len(path)), event)

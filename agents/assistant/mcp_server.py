@@ -23,8 +23,8 @@ from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from agents.assistant import store
+from agents.assistant.answers import Event
 from agents.assistant.config import AssistantConfig, needs_model
-from agents.assistant.events import Event
 from agents.assistant.files import attach
 from agents.assistant.session import Assistant, open_assistant
 from agents.toolbox import DOCUMENTATION, Toolbox, settled

@@ -13,8 +13,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agents.assistant.answers import Value
-from agents.assistant.tracing import Trace
+import yaml
+
+from agents.assistant.answers import Trace, Value
 from sandbox.exchange import valid
 
 LISTED = 12  # literals in a note
@@ -24,19 +25,11 @@ _NUMBER = re.compile(r"\d+\.?\d*(?:[eE][-+]?\d{1,3})?|\.\d+(?:[eE][-+]?\d{1,3})?
 _PERCENT = re.compile(r"(\d+\.?\d*)\s*%")
 #: A text that can be a datum: neither a file that is written nor a pattern of names.
 _WORD = re.compile(r"^(?!out/|[^\s]*\*).*[^\W_]", re.DOTALL)
-_WORDS = {"one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0, "six": 6.0,
-          "half": 0.5, "room temperature": 300.0}  # fmt: skip
-#: Calls whose arguments are no data: they count, round, format or end.
-_COUNTING = frozenset(
-    {"range", "round", "print", "isclose", "allclose", "ValueError", "RuntimeError", "open", "Path",
-     "strip", "split", "join", "format", "get",
-     # how a plot looks
-     "use", "subplots", "figure", "savefig", "set_xlabel", "set_ylabel", "set_title", "annotate",
-     "legend", "set_xlim", "set_ylim", "vlines", "axvline", "text", "tick_params",
-     # names of constants
-     "value", "unit", "precision"}
-)  # fmt: skip
-_LOOKS = frozenset({"fmt", "filename", "label", "color", "title", "figsize", "dpi", "encoding"})
+#: Tables of what is looked for; see the file itself.
+RULES: Mapping[str, Any] = yaml.safe_load(
+    Path(__file__).with_name("rules.yaml").read_text(encoding="utf-8")
+)
+_UNITS = {ending: unit for unit, endings in RULES["units"].items() for ending in endings}
 
 
 class Given:
@@ -46,7 +39,7 @@ class Given:
         parts = [said, *inputs, *(_start(path) for path in inputs.values() if path.is_file())]
         text = "\n".join(parts)
         self._numbers = {_number(found) for found in _NUMBER.findall(text)}
-        self._numbers |= {value for word, value in _WORDS.items() if word in said.lower()}
+        self._numbers |= {value for word, value in RULES["words"].items() if word in said.lower()}
         self._numbers |= {_number(found) / 100 for found in _PERCENT.findall(said)}
         self.said = {_number(found) for found in _NUMBER.findall(said)}
         self._squeezed = _squeeze(text)
@@ -100,10 +93,10 @@ def _data(node: ast.AST) -> Iterator[ast.AST]:
         return  # a docstring
     if isinstance(node, ast.Raise | ast.JoinedStr | ast.Assert | ast.Import | ast.ImportFrom):
         return
-    if isinstance(node, ast.Call) and _called(node) in _COUNTING:
+    if isinstance(node, ast.Call) and _called(node) in RULES["counting"]:
         yield node.func
         return
-    if isinstance(node, ast.keyword) and node.arg in _LOOKS:
+    if isinstance(node, ast.keyword) and node.arg in RULES["looks"]:
         return
     if isinstance(node, ast.Assign) and any("unit" in ast.unparse(one) for one in node.targets):
         return
@@ -155,16 +148,9 @@ def assumed(found: Sequence[tuple[object, int]], given: Given) -> list[str]:
     return list(dict.fromkeys(own))
 
 
-#: Of nature: nobody assumes them. SI, and eV; the last one is 0 °C.
-_CONSTANTS = (
-    1.380649e-23, 8.617333e-5, 6.022141e23, 1.602177e-19, 6.626070e-34, 1.054572e-34, 4.135668e-15,
-    6.582120e-16, 299792458.0, 8.314463, 1.660539e-27, 9.109384e-31, 273.15,
-)  # fmt: skip
-
-
 def _is_constant(value: object) -> bool:
     return isinstance(value, float) and any(
-        math.isclose(value, known, rel_tol=1e-4) for known in _CONSTANTS
+        math.isclose(value, known, rel_tol=1e-4) for known in RULES["constants"]
     )
 
 
@@ -229,29 +215,12 @@ def _unread(inputs: Mapping[str, Path], read: Collection[str]) -> list[str]:
     return sorted(found)
 
 
-#: Endings of names that say a unit, as code writes them.
-_UNITS: Mapping[str, str] = {
-    "ev": "eV", "mev": "meV", "ev_per_atom": "eV/atom", "mev_per_atom": "meV/atom",
-    "ev_atom": "eV/atom", "ev_per_formula_unit": "eV/f.u.", "ev_a": "eV/Å", "angstrom": "Å",
-    "angstroms": "Å", "ang": "Å", "a2": "Å²", "angstrom2": "Å²", "a3": "Å³", "angstrom3": "Å³",
-    "ang3": "Å³", "a3_per_atom": "Å³/atom", "nm": "nm", "pm": "pm", "g_cm3": "g/cm³",
-    "g_per_cm3": "g/cm³", "kg_m3": "kg/m³", "gpa": "GPa", "mpa": "MPa", "kelvin": "K",
-    "deg": "°", "degree": "°", "degrees": "°", "thz": "THz", "cm1": "1/cm", "fs": "fs", "ps": "ps",
-    "percent": "%", "amu": "u", "g_mol": "g/mol", "g_per_mol": "g/mol", "kj_mol": "kJ/mol",
-    "kj_per_mol": "kJ/mol", "mah_g": "mAh/g", "mah_per_g": "mAh/g", "mu_b": "μB",
-    "cm2_s": "cm²/s", "cm3": "cm³",
-}  # fmt: skip
-
-
-_LETTERS: Mapping[str, str] = {"A": "Å", "K": "K", "V": "V"}  # as they are written: `c_a` has none
-
-
 def split_unit(name: str) -> tuple[str, str | None]:
     """A name in words without the unit at its end, and that unit; ``None`` where it has none."""
     words = re.findall(r"[A-Za-z0-9]+", name)
     for start in range(max(1, len(words) - 4), len(words)):
         ending = "_".join(words[start:])
-        unit = _LETTERS.get(ending) if len(ending) == 1 else _UNITS.get(ending.lower())
+        unit = RULES["letters"].get(ending) if len(ending) == 1 else _UNITS.get(ending.lower())
         if unit is not None:
             return " ".join(words[:start]), unit
     return name.replace("_", " ").strip(), None

@@ -9,36 +9,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agents.assistant.answers import Answer, Value
-from agents.assistant.provenance import split_unit
-from agents.assistant.tracing import Trace
+from agents.assistant.answers import Answer, Trace, Value
+from agents.assistant.provenance import RULES, split_unit
 
 Facts = Mapping[str, Mapping[str, Any]]
 
-#: Words of the field for what is recomputed: the fact, its unit, how far a value may be off.
-_RECOMPUTED: Mapping[str, tuple[str, str, float]] = {
-    r"(mass_)?density": ("density", "g/cm^3", 1e-2),
-    r"(unit_)?(cell_)?volume": ("volume", "angstrom^3", 1e-2),
-    r"(number_of|num|n)_?(sites|atoms)": ("sites", "", 0.0),
-    r"(reduced_|chemical_)?formula": ("formula", "", 0.0),
-    r"space_?group(_symbol)?": ("symbol", "", 0.0),
-    r"space_?group_number": ("number", "", 0.0),
-    r"(lattice_(parameter|constant)_?)?a|lattice_(parameter|constant)": ("a", "angstrom", 5e-3),
-    r"(lattice_(parameter|constant)_?)?b": ("b", "angstrom", 5e-3),
-    r"(lattice_(parameter|constant)_?)?c": ("c", "angstrom", 5e-3),
-    r"(final_|total_)*energy": ("energy", "eV", 1e-3),
-    r"(final_|total_)*energy_per_atom": ("energy_per_atom", "eV", 1e-3),
-    r"(?!.*(mean|average|hull|change|diff|plane|layer))(\w+_)?(bond(_length)?|distance)": (
-        "distances",
-        "angstrom",
-        1e-2,
-    ),
-}  # fmt: skip
-#: Calls after which a structure is no longer the one that was given.
-_CHANGES = re.compile(
-    r"supercell|primitive|conventional|refined|remove|replace|substitut|strain|scale|perturb|"
-    r"insert|append|defect|vacanc|slab|transform|from_spacegroup|Lattice$|Lattice\.(from_|[a-z]*(ic|al)$)|reduced_structure|"
-    r"add_site|make_|apply|interpolate|translate"
+_CHANGES, _BY_SITE, _EACH_SITE = (
+    re.compile("|".join(RULES[name])) for name in ("changes", "by_site", "each_site")
 )
 _UNIT = re.compile(r"(?:1|[A-Za-zÅ°µμ]+)(?:\^-?\d)?(?:[ */](?:[A-Za-zÅ°µμ]+)(?:\^-?\d)?)*")
 _RAISED = str.maketrans("⁻¹²³", "-123")
@@ -59,7 +36,7 @@ def disagreements(values: Sequence[Value], trace: Trace, facts: Facts) -> Iterat
         word = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
         if _PER.search(unit) and not word.endswith("per_atom"):
             word += "_per_atom"
-        for pattern, (fact, known_in, share) in _RECOMPUTED.items():
+        for pattern, (fact, known_in, share) in RULES["recomputed"].items():
             having = [file for file, known in facts.items() if fact in known]
             if len(having) != 1 or not re.fullmatch(pattern, word):
                 continue
@@ -119,13 +96,7 @@ def _agrees(value: Any, expected: Any, share: float) -> bool:
     return True  # not the same kind of thing: nothing is known
 
 
-#: Calls that take numbers of sites, and what has one item for each site.
-_BY_SITE = re.compile(
-    r"get_(cn|cn_dict|nn|nn_info|nn_shell_info|distance|angle|dihedral|order_parameters)|"
-    r"remove_sites|replace|translate_sites|set_site"
-)
-_EACH_SITE = re.compile(r"wyckoffs|equivalent_atoms|site_symmetry_symbols|sites|species|forces")
-_QUANTITY = r"\s*(K|°\s?C|degrees? Celsius|m?eV|Å|angstroms?|nm|pm|GPa|bar|%|per ?cent)(?!\w)"
+_QUANTITY: str = RULES["quantity"]
 _STRUCTURE = re.compile(r"\b(I?Structure|Molecule)\b|get_\w*structure|final_structure")
 
 
@@ -187,7 +158,7 @@ def _whole(node: ast.AST) -> list[int]:
 
 
 _ASKED = re.compile(rf"(?<![\w.,-])(\d+\.?\d*){_QUANTITY}")
-_RADIATION = re.compile(r"\b(Mo|Co|Cr|Fe|Ag)[\s-]*K[\s_-]*(?:a\b|alpha|\u03b1)", re.IGNORECASE)
+_RADIATION = re.compile(RULES["radiation"], re.IGNORECASE)
 
 
 def unheeded(answer: Answer, trace: Trace) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""From a trajectory and the final run of its code to an answer."""
+"""From a trajectory to an answer: its code is run for good, and what that gave is read."""
 
 from __future__ import annotations
 
@@ -12,18 +12,26 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from agents.answer import spoken_beside
 from agents.assistant import provenance, recomputed
-from agents.assistant.answers import Answer, AnswerKind, Figure, OutputFile, Value
-from agents.assistant.events import ending
+from agents.assistant.answers import (
+    Answer,
+    AnswerKind,
+    Figure,
+    OutputFile,
+    Trace,
+    Value,
+    ending,
+)
 from agents.assistant.files import Looked, drawn
-from agents.assistant.tracing import Trace
 from agents.base import INFRASTRUCTURE, Step, Trajectory
 from agents.models import FAULTS
 from docgen.reading import spoken
-from sandbox.base import Execution, Outcome, Written
-from sandbox.exchange import valid
-from sandbox.inside.values import Element, EnumMember, Msonable, Species, is_scalar, represent
+from sandbox.base import Execution, Mount, Outcome, Sandbox, Written
+from sandbox.inside.values import represent
+from sandbox.inside.values import Element, EnumMember, Msonable, Species, is_scalar
 from sandbox.inside.values import plain as unwrapped
 
 SHOWN = 4000  # characters of a value
@@ -32,6 +40,32 @@ ERROR = 2000  # of a traceback
 NEEDS, UNITS = "needs_input", "units"
 PICTURES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif"}
 _STRUCTURES = frozenset({"Structure", "IStructure"})
+_LIMITS = frozenset({Outcome.TIMEOUT, Outcome.MEMORY, Outcome.OUTPUT_FLOOD, Outcome.KILLED})
+
+
+async def run_final(
+    sandbox: Sandbox, code: str, entry: str, *, timeout: float, mounts: Sequence[Mount]
+) -> tuple[Execution, Trace]:
+    """Run an answer for good, its files collected.
+
+    Noting what it uses must not change what it does: where such a run does not end well, the code
+    runs once more as it is, and nothing is noted.
+    """
+    inputs = [mount.target for mount in mounts]
+    done = await sandbox.call(
+        "agents.assistant.tracer", "run_traced", [code, entry, inputs],
+        timeout=timeout, mounts=mounts, collect=True,
+    )  # fmt: skip
+    found: Any = done.result if done.outcome is Outcome.OK else None
+    if isinstance(found, dict) and "value" in found:
+        try:
+            trace = Trace.model_validate({n: part for n, part in found.items() if n != "value"})
+            return replace(done, result=found["value"], payload=None), trace
+        except ValidationError:
+            pass  # the code replaced it
+    if done.outcome not in _LIMITS:
+        done = await sandbox.run(code, entry, timeout=timeout, mounts=mounts, collect=True)
+    return done, Trace(noted=False)
 
 
 def answer_of(

@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from agents import prompts
 from agents.assistant import results, store
-from agents.assistant.answers import Answer
+from agents.assistant.answers import Answer, Event, event_of
 from agents.assistant.config import AssistantConfig, packages
-from agents.assistant.events import Event, event_of
 from agents.assistant.files import Looked, attach, look
-from agents.assistant.tracing import run_final
 from agents.base import Agent, Question, Step, Usage
 from agents.budget import Meter
 from agents.episode import mounts_of
@@ -232,7 +230,7 @@ class Session:
             answer = results.answer_of(text, done, looked, failed)
             if done.code is not None and done.entry is not None:
                 begin("final")
-                ran = await run_final(
+                ran = await results.run_final(
                     sandbox, done.code, done.entry, timeout=runtime.timeout,
                     mounts=mounts_of(question),
                 )  # fmt: skip

@@ -73,8 +73,7 @@ def blocks(answer: Answer, folder: Path | None = None) -> Iterator[Block]:
         ran = f"executed in the {answer.tier} sandbox on {', '.join(there)}: {answer.outcome}"
         yield Block("code", f"Code ({ran if answer.outcome else 'not executed'})", [[answer.code]])
     if answer.sources:
-        found = [f"{s.name}  {s.distribution} {s.version}  {s.path}{f':{s.line}' * (s.line > 0)}"
-                 for s in answer.sources]  # fmt: skip
+        found = [f"{s.name}  {s.distribution} {s.version}" for s in answer.sources]
         more = [f"{len(found) - SOURCES} more"] if len(found) > SOURCES else []
         listed = [[text] for text in found[:SOURCES] + more]
         yield Block("list", "Sources (what the code uses)", listed)

@@ -14,7 +14,7 @@ import sys
 import types
 from typing import Any
 
-from indexes.introspection.places import class_lines, distribution, function_lines
+from indexes.introspection.places import distribution
 
 LOOKS = 40  # at one place of the code: a loop is not slowed down for ever
 MOST = 4000  # names
@@ -86,7 +86,7 @@ class Trace:
     def __init__(self, inputs: list[str]) -> None:
         self.inputs = inputs
         self.looks: dict[str, int] = {}
-        self.objects: dict[str, Any] = {}
+        self.modules: dict[str, str] = {}  # in which what is used is defined, by its label
         self.read: set[str] = set()
 
     def called(self, where: str, function: Any) -> Any:
@@ -109,31 +109,32 @@ class Trace:
     def report(self) -> dict[str, Any]:
         """All of it as plain data."""
         symbols = []
-        for label, found in self.objects.items():
-            with contextlib.suppress(Exception):  # an object may raise anything when it is asked
-                symbols.append({"name": label, **_symbol(found)})
+        for label, module in self.modules.items():
+            name, version, _ = distribution(module)
+            symbols.append({"name": label, "distribution": name, "version": version})
         return {"symbols": symbols, "read": sorted(self.read)}
 
     def _look(self, where: str, name: Any, *given: Any) -> None:
-        """Keep the label of what is used, and what of it has a place in a file."""
+        """Keep the label of what is used, and its module."""
         looks = self.looks.get(where, 0)
         self.looks[where] = looks + 1
-        if looks < LOOKS and len(self.objects) < MOST:
-            with contextlib.suppress(Exception):  # see above
-                label, found = name(*given)
+        if looks < LOOKS and len(self.modules) < MOST:
+            with contextlib.suppress(Exception):  # an object may raise anything when it is asked
+                label, module = name(*given)
                 if label:
-                    self.objects.setdefault(label, found)
+                    self.modules.setdefault(label, str(module or ""))
 
 
-def _called(function: Any) -> tuple[str, Any]:
+def _called(function: Any) -> tuple[str, str]:
     if type(function).__module__ == "functools":  # a partial or cached function
         function = getattr(function, "func", function)
     function = getattr(function, "__func__", function)
     if not isinstance(function, type) and not hasattr(function, "__qualname__"):
         name = getattr(function, "__name__", "")  # a ufunc of numpy has no more than this
-        module = type(function).__module__.partition(".")[0]
-        return (f"{module}.{name}" if name else f"{_path(type(function))}.__call__"), type(function)
-    return _path(function), function
+        cls = type(function)
+        package = cls.__module__.partition(".")[0]
+        return (f"{package}.{name}" if name else f"{_path(cls)}.__call__"), cls.__module__
+    return _path(function), function.__module__
 
 
 def _path(found: Any) -> str:
@@ -141,30 +142,13 @@ def _path(found: Any) -> str:
     return f"{module or 'builtins'}.{found.__qualname__}"
 
 
-def _attribute(owner: Any, name: str) -> tuple[str, Any]:
+def _attribute(owner: Any, name: str) -> tuple[str, str]:
     if name.startswith("__"):  # of Python, not of the library
-        return "", None
+        return "", ""
     if isinstance(owner, types.ModuleType):
-        return f"{owner.__name__}.{name}", owner
+        return f"{owner.__name__}.{name}", owner.__name__
     cls = owner if isinstance(owner, type) else type(owner)
     home = next((c for c in cls.__mro__ if name in vars(c)), cls)
     if name not in vars(home) and name not in getattr(owner, "__dict__", ()):
-        return "", None  # there is none, or a class makes it by name
-    found = vars(home).get(name, home)
-    return f"{home.__module__}.{home.__qualname__}.{name}", found if _code(found) else home
-
-
-def _code(found: Any) -> Any:
-    """What of an attribute stands in a file; ``None``: a plain value."""
-    for name in ("fget", "func", "__func__"):
-        found = getattr(found, name, None) or found
-    return found if isinstance(found, type | types.FunctionType) else None
-
-
-def _symbol(found: Any) -> dict[str, Any]:
-    """Distribution, version, file and line of what a label names."""
-    owner = _code(found) or found
-    module = owner.__name__ if isinstance(owner, types.ModuleType) else owner.__module__
-    name, version, path = distribution(str(module or ""))
-    line = class_lines(owner)[0] if isinstance(owner, type) else function_lines(owner)[0]
-    return {"distribution": name, "version": version, "path": path, "line": line}
+        return "", ""  # there is none, or a class makes it by name
+    return f"{home.__module__}.{home.__qualname__}.{name}", home.__module__

@@ -1,4 +1,10 @@
-"""Conversations over HTTP: what the page shows, and what it asks for."""
+"""``matsmith serve``: conversations over HTTP, for the page and on this machine only.
+
+A server on loopback can be reached by every program of the machine, and by every web page that
+its user opens. So a request must name this host (no other name that was made to point here), must
+not come from another origin, and, where it is about the conversation, must carry the token. The
+token stands in the fragment of the address, which browsers send to no server.
+"""
 
 from __future__ import annotations
 
@@ -6,30 +12,91 @@ import asyncio
 import base64
 import binascii
 import json
-from collections.abc import AsyncIterator
+import secrets
+import signal
+import socket
+import tempfile
+import webbrowser
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, TypeVar
 
+import uvicorn
 from pydantic import BaseModel, Field, ValidationError
+from rich.console import Console
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
-from agents.assistant import store
-from agents.assistant.answers import Answer
-from agents.assistant.events import Event
-from agents.assistant.session import Session
+from agents.assistant import AssistantConfig, store
+from agents.assistant.answers import Answer, Event
+from agents.assistant.session import Session, open_assistant
 from agents.assistant.show import WEB, answer_html
-from agents.assistant.web.guard import Guard
 from matsmith.core.errors import ActionableError, UsageError
 
 Body = TypeVar("Body", bound=BaseModel)
 BODY = 40_000_000  # bytes of a request: a question and its files
 STATIC = ("page.css", "answer.css", "page.js", "structure.js")
 TITLES = 30  # conversations that are listed
+GRACE = 3  # seconds that open connections have at the end
+#: Sends a browser on, so that the address with its token is no argument of a process.
+_REDIRECT = '<!DOCTYPE html><meta http-equiv="refresh" content="0; url={address}">\n'
+HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class Guard(BaseHTTPMiddleware):
+    """Refuses what does not come from our page; adds `HEADERS` to every response.
+
+    Requests below ``/api/`` must carry the token.
+    """
+
+    def __init__(self, app: ASGIApp, *, port: int, token: str) -> None:
+        super().__init__(app)
+        self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+        self.token = token
+
+    async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
+        """Pass a request on, or refuse it."""
+        why = self._refused(request)
+        if why is None:
+            response = await call_next(request)
+        else:
+            response = JSONResponse({"error": why[1]}, status_code=why[0])
+        response.headers.update(HEADERS)
+        return response
+
+    def _refused(self, request: Request) -> tuple[int, str] | None:
+        headers, path = request.headers, request.scope["path"]
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if host not in self.hosts:
+            return 403, "this is not the host that was asked for"
+        if origin is not None and origin != f"http://{host}":
+            return 403, "requests of other pages are refused"
+        # The page itself holds nothing: a file or a link may lead to it (`serve --open`).
+        leads = path == "/" and headers.get("sec-fetch-mode") == "navigate"
+        if not leads and headers.get("sec-fetch-site", "none") not in {"none", "same-origin"}:
+            return 403, "requests of other pages are refused"
+        if path.startswith("/api/"):
+            given = headers.get("authorization", "").removeprefix("Bearer ")
+            if not secrets.compare_digest(given.encode(), self.token.encode()):
+                return 401, "open the address that `matsmith serve` printed: it has the token"
+        return None
 
 
 class Change(BaseModel, extra="forbid"):
@@ -223,3 +290,59 @@ async def _refuse(_: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):
         return JSONResponse({"error": error.detail}, status_code=error.status_code)
     return JSONResponse({"error": str(error)}, status_code=404)
+
+
+class _Server(uvicorn.Server):
+    """Ends by our own signal handlers, and without raising the signal again."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals alone."""
+        yield
+
+
+async def serve(config: AssistantConfig, resume: str | None, *, port: int, opens: bool) -> int:
+    """Serve conversations until Ctrl-C; for ``resume`` see `store.find_session`."""
+    folder = store.find_session(resume)
+    with (
+        _listening(port) as listener,
+        tempfile.TemporaryDirectory(prefix="matsmith-") as inputs,
+        tempfile.TemporaryDirectory(prefix="matsmith-") as private,
+    ):
+        port = listener.getsockname()[1]
+        token = secrets.token_urlsafe(24)
+
+        say = Console(stderr=True, soft_wrap=True, highlight=False)
+        async with open_assistant(config, say=say.print) as assistant:
+            page = Page(assistant.session(folder), Path(inputs))
+            settings = uvicorn.Config(
+                page.app(port=port, token=token), log_level="warning", access_log=False,
+                lifespan="off", ws="none", server_header=False, timeout_graceful_shutdown=GRACE,
+            )  # fmt: skip
+            server = _Server(settings)
+
+            def end() -> None:
+                server.should_exit = True
+                page.session.cancel("the server ended")
+
+            loop = asyncio.get_running_loop()
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(number, end)
+            address = f"http://127.0.0.1:{port}/#{token}"
+            print(f"Open {address}\nOnly this machine can, and only with the part after '#'. "
+                  "Ctrl-C ends it.", flush=True)  # fmt: skip
+            if opens:
+                redirect = store.private(Path(private) / "matsmith.html")
+                redirect.write_text(_REDIRECT.format(address=address), encoding="utf-8")
+                await asyncio.to_thread(webbrowser.open, redirect.as_uri())
+            await server.serve(sockets=[listener])
+            await page.close()
+    return 0
+
+
+def _listening(port: int) -> socket.socket:
+    try:
+        return socket.create_server(("127.0.0.1", port))
+    except OSError as error:
+        why = (error.strerror or "").partition(" (while")[0]
+        raise UsageError(f"--port {port}: {why}; choose another") from error

@@ -1,0 +1,97 @@
+"""Questions on a terminal: asked, watched and shown, each with an exit code; the recorded ones."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+from rich.console import Console
+
+from agents.assistant import store
+from agents.assistant.answers import Answer, Event
+from agents.assistant.config import read_config
+from agents.assistant.files import attach, mentioned
+from agents.assistant.session import Session, open_assistant
+from agents.assistant.show import print_answer, safe
+from matsmith.core.progress import saying
+
+#: Exit codes besides 0 (answered) and those of every command.
+FAILED, NEEDS_INPUT = 1, 3
+
+
+@dataclass
+class Terminal:
+    """Where a conversation is shown, and how questions are asked."""
+
+    output: Console
+    progress: Console
+    timeout: float | None = None  # seconds of wall time for one question
+    as_json: bool = False  # each answer as one line of JSON
+    seed: int = field(default_factory=lambda: time.time_ns() // 1_000_000)  # counts up: /retry
+
+    async def ask(
+        self, session: Session, text: str, files: Iterable[str] = (), *, again: bool = False
+    ) -> Answer:
+        """Answer one question and show it; ``again``: past the cache."""
+        known = attach(session.files, list(files))
+        question, paths = mentioned(text, known)
+        self.seed += again
+        with watching(self.progress) as listen:
+            answer = await session.ask(
+                question, files=[*known.values(), *paths], timeout=self.timeout, listen=listen,
+                seed=self.seed if again else 0,
+            )  # fmt: skip
+        folder = session.files_of(answer)
+        if self.as_json:
+            print(json.dumps(store.as_json(answer, folder)), file=self.output.file, flush=True)
+        else:
+            print_answer(answer, self.output, folder)
+        return answer
+
+
+@contextlib.contextmanager
+def watching(console: Console) -> Iterator[Callable[[Event], None]]:
+    """Tell what happens: what has ended as a line, what goes on with a spinner and its time."""
+    with saying("", console) as say:
+        say("beginning")
+
+        def listen(event: Event) -> None:
+            if event.done:
+                console.print(f"[dim]{safe(event.text)}[/dim]", highlight=False)
+            else:
+                say(event.text)
+
+        yield listen
+
+
+def exit_code(answer: Answer | None) -> int:
+    """0: answered (or nothing was asked), 1: no working code, 3: something is missing."""
+    if answer is None or answer.works or answer.kind == "explained":
+        return 0
+    return NEEDS_INPUT if answer.kind == "needs_input" else FAILED
+
+
+async def play(overrides: Sequence[str], output: Console, progress: Console) -> int:
+    """Ask what was recorded, or with ``model=`` another model; what is written runs now."""
+    chosen = any(word.startswith("model") for word in overrides)
+    config = read_config([*([] if chosen else ["model=recorded"]), *overrides])
+    terminal = Terminal(output, progress)
+    asked = yaml.safe_load(Path(__file__).with_name("demo.yaml").read_text(encoding="utf-8"))
+    codes = []
+    with tempfile.TemporaryDirectory(prefix="matsmith-demo-") as name:
+        (Path(name) / "POSCAR").write_text(asked["POSCAR"], encoding="utf-8")
+        async with open_assistant(config, say=progress.print) as assistant:
+            for conversation in asked["conversations"]:
+                session = assistant.session()
+                files = [str(Path(name) / file) for file in conversation["files"]]
+                for question in conversation["questions"]:
+                    output.rule()
+                    output.print(f"[bold]ask>[/bold] {safe(question)}\n")
+                    codes.append(exit_code(await terminal.ask(session, question, files)))
+    return max(codes) if 1 in codes else 0
