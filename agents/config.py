@@ -22,8 +22,7 @@ from agents.models import ModelConfig
 from matsmith.core.command import HELP
 from matsmith.core.configuration import DEFAULTS, Conf, expand, merged, pairs
 from matsmith.core.errors import UsageError
-from matsmith.core.faults import describe, unknown_key
-from matsmith.core.targets import checked, load, parameters
+from matsmith.core.targets import checked, describe, load, parameters, unknown_key
 from retrieval.config import RetrievalConfig, own_source
 from sandbox.base import SandboxConfig
 

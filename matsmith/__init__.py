@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from matsmith.assistant import Assistant, ask, open  # noqa: A004 -- reads as `matsmith.open`
+    from matsmith.library import Assistant, Sandbox, ask, get_retriever, open  # noqa: A004
     from matsmith.notebook import load_ipython_extension
-    from matsmith.parts import Sandbox, get_retriever
 
 __all__ = ["Assistant", "Sandbox", "ask", "get_retriever", "load_ipython_extension", "open"]
 
@@ -31,13 +30,11 @@ if _PACKAGES.is_dir() and str(_PACKAGES) not in sys.path:
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is used: ``matsmith.core`` lies below every package."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     part: Any
-    if name in {"Assistant", "ask", "open"}:
-        from matsmith import assistant as part  # noqa: PLC0415
-    elif name in {"Sandbox", "get_retriever"}:
-        from matsmith import parts as part  # noqa: PLC0415
-    elif name == "load_ipython_extension":
+    if name == "load_ipython_extension":
         from matsmith import notebook as part  # noqa: PLC0415
     else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from matsmith import library as part  # noqa: PLC0415
     return getattr(part, name)

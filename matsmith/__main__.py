@@ -6,51 +6,15 @@ import logging
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
+
+import yaml
 
 ABOUT = "Runs materials-science code from language models, and measures how often it is right."
 #: Where a command is and what it does, by group; it is imported when it is asked for.
-COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
-    "Assistant": {
-        "ask": ("agents.assistant.command:ask", "Executed code for a question; or a conversation."),
-        "serve": ("agents.assistant.command:serve", "The assistant in a browser."),
-        "mcp": ("agents.assistant.command:mcp", "The assistant over the Model Context Protocol."),
-    },
-    "Your own library": {
-        "learn": ("experiments.learn:main", "Your library: environment, documents, questions."),
-        "library": ("experiments.learn:library", "What has been learnt: list, refresh, forget."),
-    },
-    "Measure": {
-        "run": ("experiments.run.__main__:main", "A benchmark: every question to its verdict."),
-        "regrade": ("experiments.regrade:main", "Score recorded answers again."),
-    },
-    "Look at runs": {
-        "report": ("experiments.report.__main__:main", "Tables and one page about runs."),
-        "show": ("experiments.report.show:main", "Everything that led to one verdict."),
-        "export": ("experiments.export.__main__:main", "A run in the format of another tool."),
-        "replay": (
-            "experiments.benchmarks.mattools.replay:main",
-            "Recorded MatTools answers, beside the paper.",
-        ),
-        "agreement": ("experiments.agreement:main", "How far judges agree."),
-    },
-    "Documents": {
-        "docs": ("docgen.__main__:main", "Write, check and share documentation of a library."),
-        "index": ("retrieval.evaluate:index", "Build corpora and their indexes."),
-        "evaluate": ("retrieval.evaluate:main", "How well documents are found."),
-    },
-    "Questions": {
-        "questions": (
-            "experiments.benchmarks.folder.from_tests.__main__:main", "Questions from unit tests."
-        ),
-        "folder": ("experiments.benchmarks.folder.__main__:main", "Check questions."),
-    },
-    "This machine": {
-        "sandbox": ("sandbox.__main__:main", "Isolation: install, build, run, selftest."),
-        "environment": ("sandbox.own:main", "An environment of your own packages."),
-        "cache": ("matsmith.cache:main", "What is cached; remove what can be built again."),
-        "endpoint": ("agents.conformance:main", "What works at a model's endpoint."),
-    },
-}  # fmt: skip
+COMMANDS: dict[str, dict[str, tuple[str, str]]] = yaml.safe_load(
+    Path(__file__).with_name("commands.yaml").read_text(encoding="utf-8")
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

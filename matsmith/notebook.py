@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agents.assistant import Answer, Event
-from matsmith.assistant import Assistant
 from matsmith.core.errors import UsageError
+from matsmith.library import Assistant
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell

@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from agents.answer import spoken_beside
-from agents.assistant import provenance, recomputed
+from agents.assistant import provenance
 from agents.assistant.answers import (
     Answer,
     AnswerKind,
@@ -30,8 +30,7 @@ from agents.base import INFRASTRUCTURE, Step, Trajectory
 from agents.models import FAULTS
 from docgen.reading import spoken
 from sandbox.base import Execution, Mount, Outcome, Sandbox, Written
-from sandbox.inside.values import represent
-from sandbox.inside.values import Element, EnumMember, Msonable, Species, is_scalar
+from sandbox.inside.values import Element, EnumMember, Msonable, Species, is_scalar, represent
 from sandbox.inside.values import plain as unwrapped
 
 SHOWN = 4000  # characters of a value
@@ -125,9 +124,9 @@ def completed(answer: Answer, ran: tuple[Execution, Trace], looked: Looked, said
         values=values,
         read=tuple(sorted(trace.read)),
         notes=(
-            *recomputed.disagreements(values, trace, looked.facts),
-            *recomputed.other_sites(answer, looked.facts),
-            *recomputed.unheeded(answer, trace),
+            *provenance.disagreements(values, trace, looked.facts),
+            *provenance.other_sites(answer, looked.facts),
+            *provenance.unheeded(answer, trace),
             *provenance.notes(values, trace, own, inputs, execution.left),
         ),
         sources=trace.sources,

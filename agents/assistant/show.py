@@ -17,8 +17,7 @@ from rich.table import Table
 from agents.assistant.answers import Answer, Value
 from agents.assistant.provenance import split_unit
 from agents.base import Usage
-from matsmith.core.colours import coloured, pieces
-from matsmith.core.terminal import printable
+from matsmith.core.terminal import coloured, pieces, printable
 
 SOURCES = 12  # that are listed
 CALLS = 8  # that are named

@@ -21,8 +21,8 @@ from pydantic import BaseModel, Field, ValidationError, field_validator, model_v
 from agents.answer import Answer
 from agents.base import Question
 from experiments.samples import Property, Sample, data_of
+from matsmith.core.configuration import read_yaml
 from matsmith.core.errors import UsageError
-from matsmith.core.yaml_files import read_yaml
 
 Level = Literal["scaffold", "goal"]
 Form = TypeVar("Form", bound=BaseModel)

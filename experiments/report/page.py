@@ -36,8 +36,8 @@ from experiments.report.tables import (
 )
 from experiments.run.rows import Row
 from experiments.run.store import write_text
-from matsmith.core.colours import pieces
 from matsmith.core.errors import UsageError
+from matsmith.core.terminal import pieces
 
 KINDS = {
     "correct": "all correct",

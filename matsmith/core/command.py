@@ -23,7 +23,7 @@ from pydantic_core import PydanticUndefined
 
 from matsmith.core.configuration import Conf, merged, pairs, place, read_value
 from matsmith.core.errors import ActionableError, UsageError
-from matsmith.core.faults import describe
+from matsmith.core.targets import describe
 from matsmith.core.terminal import printable
 
 INTERRUPTED = 130

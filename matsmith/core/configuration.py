@@ -1,6 +1,7 @@
 """One configuration out of ``conf/``: a YAML file for each choice, and ``KEY=VALUE`` over it.
 
-A file holds what differs from the defaults, which pydantic models and constructors declare.
+A file holds what differs from the defaults, which pydantic models and constructors declare. YAML
+that somebody else wrote is small, flat, without aliases; a mistake is one line.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
+import yaml
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
 from matsmith.core.errors import UsageError
-from matsmith.core.yaml_files import read_yaml
 
 _HERE = Path(__file__).resolve().parents[1]
 #: In a wheel everything lies below ``matsmith``, in a checkout beside it.
@@ -34,6 +35,9 @@ PLUGINS = {
 #: Of a YAML file: choices and values that it brings along; what a user says wins.
 DEFAULTS = "defaults"
 _CLASS = re.compile(r"[\w.]+:\w+")
+#: Bytes of a file, and levels of nesting, that nobody writes by hand.
+MOST_BYTES = 4 << 20
+MOST_LEVELS = 40
 _NESTS = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -203,3 +207,35 @@ def split(text: str) -> list[str]:
                 continue
         parts[-1] += character
     return [part.strip() for part in parts]
+
+
+def read_yaml(path: Path) -> Any:
+    """The content of a file; a `UsageError` names file and line.
+
+    It is small and flat, without aliases: a few within each other are more than any memory holds.
+    """
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise UsageError(f"{path}: is larger than {MOST_BYTES >> 20} MB")
+        text = path.read_text(encoding="utf-8")
+        check_text(path, text)
+        return yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark else 1
+        raise UsageError(f"{path}:{line}: {error.problem}") from error
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise UsageError(f"{path}: cannot be read ({' '.join(str(error).split())})") from error
+
+
+def check_text(path: Path, text: str) -> None:
+    """Look at what a file would become before anything is built of it."""
+    level = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        level += isinstance(event, yaml.CollectionStartEvent)
+        level -= isinstance(event, yaml.CollectionEndEvent)
+        line = event.start_mark.line + 1 if event.start_mark else 1
+        if isinstance(event, yaml.AliasEvent):
+            raise UsageError(f"{path}:{line}: has an alias (*{event.anchor}); write it out")
+        if level > MOST_LEVELS:
+            raise UsageError(f"{path}:{line}: is nested deeper than {MOST_LEVELS} levels")

@@ -4,9 +4,8 @@ import pytest
 
 from experiments.benchmarks.folder.benchmark import MANIFEST, read_manifest
 from experiments.benchmarks.question_format import QuestionError, read_spec
-from matsmith.core.configuration import load
+from matsmith.core.configuration import load, read_yaml
 from matsmith.core.errors import UsageError
-from matsmith.core.yaml_files import read_yaml
 
 LAUGHS = "a: &a [x, x]\n" + "".join(
     f"{name}: &{name} [{', '.join(['*' + before] * 9)}]\n"

@@ -13,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matsmith import cache
-from matsmith.core.colours import coloured, pieces
 from matsmith.core.errors import ActionableError
 from matsmith.core.jsonl import JsonLines, read_lines
-from matsmith.core.terminal import printable
+from matsmith.core.terminal import coloured, pieces, printable
 from sandbox import environments
 
 # --- append-only JSON lines

@@ -34,7 +34,7 @@ from experiments.benchmarks.mattools.layout import (
 from experiments.benchmarks.mattools.published import MatToolsScorer, PrintedScorer, table_test
 from experiments.benchmarks.question_gold import public_symbols
 from experiments.samples import Property, Sample, json_entries
-from matsmith.core.faults import describe
+from matsmith.core.targets import describe
 from sandbox import environments
 
 RECORDED = "recorded_round1.jsonl"

@@ -11,8 +11,8 @@ import yaml
 from pydantic import BaseModel, Discriminator, Field, Tag, ValidationError, model_validator
 from yaml.nodes import MappingNode, Node, SequenceNode
 
+from matsmith.core.configuration import read_yaml
 from matsmith.core.errors import UsageError
-from matsmith.core.yaml_files import read_yaml
 
 Kind = Literal["choice", "number", "text", "poscar"]
 _PICTURES = {".png", ".jpg", ".jpeg", ".webp"}

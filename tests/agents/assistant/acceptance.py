@@ -24,9 +24,10 @@ from rich.table import Table
 
 from agents.assistant.answers import Answer
 from agents.assistant.config import AssistantConfig, read_config
-from agents.assistant.conversation import Conversation, Terminal
+from agents.assistant.conversation import Conversation
 from agents.assistant.session import open_assistant
 from agents.assistant.show import safe, spent
+from agents.assistant.terminal import Terminal
 from agents.base import Usage
 from agents.models import ModelClient, Reply
 from agents.models.reply import Sent, read

@@ -149,7 +149,7 @@ def test_nobody_else_is_served_and_a_mistake_is_refused(server: Server):
     assert "script-src 'self'" in page.headers["content-security-policy"]
     assert page.headers["x-content-type-options"] == "nosniff"
     assert httpx.get(f"{server.url}page.js").status_code == 200
-    assert httpx.get(f"{server.url}../guard.py").status_code == 404
+    assert httpx.get(f"{server.url}../app.py").status_code == 404
     bodies: list[tuple[dict[str, object], int, str]] = [
         ({"question": ""}, 400, "question"),
         ({"question": "x", "more": 1}, 400, "more"),
