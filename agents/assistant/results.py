@@ -30,6 +30,7 @@ from agents.base import INFRASTRUCTURE, Step, Trajectory
 from agents.models import FAULTS
 from docgen.reading import spoken
 from sandbox.base import Execution, Mount, Outcome, Sandbox, Written
+from sandbox.exchange import valid
 from sandbox.inside.values import Element, EnumMember, Msonable, Species, is_scalar, represent
 from sandbox.inside.values import plain as unwrapped
 
