@@ -17,7 +17,7 @@ from pydantic import BaseModel, FiniteFloat, PositiveFloat, PositiveInt, Validat
 from indexes.tokens import tokens
 from matsmith.core.endpoint import OPENAI, Endpoint, tried
 from matsmith.core.errors import EndpointError, UsageError
-from matsmith.core.faults import describe
+from matsmith.core.targets import describe
 
 DIMENSIONS = 1024  # of hashed vectors
 

@@ -18,8 +18,7 @@ from pydantic import (
 
 from docgen.facts import Content
 from indexes import RetrievalError
-from matsmith.core.faults import describe
-from matsmith.core.targets import checked, load, parameters
+from matsmith.core.targets import checked, describe, load, parameters
 
 Source = Literal["none", "llm_doc", "llm_doc_semantic", "official_doc", "code", "live", "class"]
 Mode = Literal["lexical", "dense", "hybrid", "graph"]

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, ValidationError, ValidationInfo, field_validator
 
 from matsmith.core.endpoint import OPENAI
-from matsmith.core.faults import describe
+from matsmith.core.targets import describe
 
 #: How the name of a model ends whose replies are played.
 MARK = " (recorded)"
