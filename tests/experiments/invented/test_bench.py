@@ -14,7 +14,6 @@ from rich.console import Console
 
 from agents.answer import Answer
 from agents.answer_formats import CODE
-from agents.base import Question
 from experiments.baselines import Baseline, written
 from experiments.benchmarks.invented.benchmark import InventedBenchmark, make
 from experiments.benchmarks.invented.draw import Knobs
@@ -24,6 +23,7 @@ from experiments.benchmarks.invented.world import WorldError, generate, program
 from experiments.benchmarks.question_format import question_folders
 from experiments.run.loop import execute
 from experiments.run.rows import read_rows
+from experiments.samples import Sample
 from sandbox.factory import available
 
 ROOT = Path(__file__).parents[3]
@@ -38,9 +38,9 @@ SOURCES = yaml.safe_load((ROOT / "tests" / "data" / "invented.yaml").read_text(e
 class Replying(Baseline):
     """Replies with what `REPLIES` holds for a question."""
 
-    def reply(self, question: Question) -> str:
+    def reply(self, sample: Sample) -> str:
         """See `Baseline`."""
-        return written(CODE, Answer(REPLIES[question.id], "reference", "strict"))
+        return written(CODE, Answer(REPLIES[sample.question.id], "reference", "strict"))
 
 
 @pytest.fixture
