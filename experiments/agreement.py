@@ -20,10 +20,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from experiments.report.runs import Run, load_runs
+from experiments.report.tables import drawn_table
 from matsmith.core.command import Command, Word
 from matsmith.core.errors import UsageError
 from matsmith.core.terminal import printable
@@ -47,12 +47,8 @@ class Mark:
     text: str | None = None
 
 
-@dataclass(frozen=True)
-class Marks:
-    """All marks of one judge."""
-
-    judge: str
-    by_key: Mapping[Key, Mark]
+#: All marks of one judge.
+Marks = Mapping[Key, Mark]
 
 
 @dataclass(frozen=True)
@@ -77,8 +73,7 @@ def marks_of_run(found: Run) -> Marks:
             about = str(verdict["name"]).removeprefix(f"{row.question_id}:")
             for name, value in _numbers(verdict["value"], about):
                 by_key[row.question_id, row.seed, name] = Mark(value, verdict["judged"])
-    label = f"{found.summary['judge']} ({found.folder.name})"
-    return Marks(label, by_key)
+    return by_key
 
 
 def _numbers(value: Any, name: str) -> Iterator[tuple[str, float]]:
@@ -126,14 +121,14 @@ def marks_of_file(path: Path) -> Marks:
         raise UsageError(
             f"{path}: needs the columns question, name, mark (a number), perhaps seed: {error}"
         ) from error
-    return Marks(path.stem, by_key)
+    return by_key
 
 
 def pairs(one: Marks, other: Marks) -> dict[str, list[tuple[Key, float, float]]]:
     """Marks that both gave on the same text, by kind: all points of a rubric are one kind."""
     found: dict[str, list[tuple[Key, float, float]]] = defaultdict(list)
-    for key in sorted(one.by_key.keys() & other.by_key.keys()):
-        first, second = one.by_key[key], other.by_key[key]
+    for key in sorted(one.keys() & other.keys()):
+        first, second = one[key], other[key]
         if first.text is None or second.text is None or first.text == second.text:
             found[kind_of(key[2])].append((key, first.value, second.value))
     return dict(found)
@@ -173,26 +168,24 @@ def _action(options: Options) -> int:
         raise UsageError("name two or more run folders or CSV files")
     files = [path for path in options.judges if path.is_file()]
     runs = load_runs([path for path in options.judges if path not in files])
-    judges = [*map(marks_of_run, runs), *map(marks_of_file, files)]
-    for judge in judges:
-        if not judge.by_key:
-            raise UsageError(f"{judge.judge}: has no marks; was it run with a judge?")
-    console = Console()
-    table = Table(title="Agreement of judges", caption="MAE in the unit of the marks")
-    for heading in ("judges", "mark", "n", "Spearman", "MAE", "kappa"):
-        table.add_column(heading, justify="left" if heading in {"judges", "mark"} else "right")
-    for one, other in combinations(judges, 2):
-        names = Text(printable(f"{one.judge}\n{other.judge}"))
-        for line in compare(one, other):
-            numbers = (_shown(line.spearman), f"{line.mae:.3f}", _shown(line.kappa))
-            table.add_row(names, Text(printable(line.name)), str(line.count), *numbers)
-        for marks in pairs(one, other).values() if options.marks else ():
-            for key, a, b in marks:
+    judges = {f"{run.summary['judge']} ({run.folder.name})": marks_of_run(run) for run in runs}
+    judges |= {path.stem: marks_of_file(path) for path in files}
+    for name, marks in judges.items():
+        if not marks:
+            raise UsageError(f"{name}: has no marks; was it run with a judge?")
+    console, lines = Console(), []
+    for (one, first), (other, second) in combinations(judges.items(), 2):
+        for found in compare(first, second):
+            numbers = (_shown(found.spearman), f"{found.mae:.3f}", _shown(found.kappa))
+            lines.append([f"{one}\n{other}", found.name, str(found.count), *numbers])
+        for both in pairs(first, second).values() if options.marks else ():
+            for key, a, b in both:
                 if a != b:
                     console.print(Text(printable(f"{json.dumps(key)}: {a:g}, {b:g}")))
-    if not table.rows:
+    if not lines:
         raise UsageError("these judges have no mark in common: other questions, or other answers")
-    console.print(table)
+    headings = ["judges", "mark", "n", "Spearman", "MAE (in its unit)", "kappa"]
+    console.print(drawn_table("Agreement of judges", headings, lines))
     return 0
 
 

@@ -8,13 +8,16 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 from rich.console import Console
 
-from experiments.report.groups import breakdown, drawn_groups, group_csv, grouped_by
+from experiments.report.groups import breakdown, grouped_by
 from experiments.report.page import write_report
 from experiments.report.runs import load_runs
-from experiments.report.tables import comma_separated, markdown, print_table
+from experiments.report.tables import comma_separated, drawn_table, markdown, print_table
 from experiments.run.store import write_text
 from matsmith.core.command import Command, Word
 from matsmith.core.errors import UsageError
+
+#: Of a break-down that fit beside each other in 80 columns.
+COLUMNS = 9
 
 
 class Options(BaseModel, extra="forbid", frozen=True):
@@ -26,9 +29,6 @@ class Options(BaseModel, extra="forbid", frozen=True):
     )
     markdown: Path | None = Field(None, description="the tables as Markdown")
     csv: Path | None = Field(None, description="one line per answer")
-    groups: Path | None = Field(
-        None, description="CSV by action, task or subfield: what means over groups are of"
-    )
 
 
 def _action(options: Options) -> int:
@@ -40,19 +40,18 @@ def _action(options: Options) -> int:
     console = Console()
     runs = load_runs(folders)
     write_report(folders, html)
+    means = {label: breakdown(runs, label) for label in grouped_by(runs)}
     if options.markdown:
-        write_text(
-            options.markdown,
-            markdown(runs, *(breakdown(runs, label) for label in grouped_by(runs))),
-        )
+        write_text(options.markdown, markdown(runs, *means.values()))
     if options.csv:
         write_text(options.csv, comma_separated(runs))
-    if options.groups:
-        write_text(options.groups, group_csv(runs))
     print_table(folders, console)
-    for label in grouped_by(runs):
-        console.print(drawn_groups(runs, label))
-    for written in (html, options.markdown, options.csv, options.groups):
+    for label, (headings, lines) in means.items():
+        first = [line[:COLUMNS] for line in lines]
+        table = drawn_table(f"by {label}", headings[:COLUMNS], first)
+        table.box = None
+        console.print(table)
+    for written in (html, options.markdown, options.csv):
         if written:
             console.print(f"written: {written}", highlight=False, soft_wrap=True)
     return 0

@@ -9,20 +9,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from rich.table import Table as RichTable
-
-from experiments.report.cells import csv_text, number, percent
 from experiments.report.plots import drawn
 from experiments.report.runs import Run, group_names, groups, tally
-from experiments.report.tables import Table, filled, heading_of, metrics_of
+from experiments.report.tables import (
+    Table,
+    filled,
+    heading_of,
+    metrics_of,
+    number,
+    percent,
+)
 from experiments.run.rows import Row
 from experiments.samples import data_of
 from experiments.scorers.base import Metric, measuring
 from experiments.stats import Interval, ratio_interval
-from matsmith.core.terminal import printable
 
-_COLUMNS = 9  # of a table in 80 columns
-_ABOUT = ("system", "retrieval", "model", "benchmark")
 _KNOWN = data_of(__file__, "taxonomy")
 _KINDS = [(re.compile(pattern), kind) for pattern, kind in _KNOWN["reasons"]]
 _OUTCOMES: Mapping[str, str] = _KNOWN["outcomes"]
@@ -56,21 +57,13 @@ def _counts(run: Run) -> list[str]:
     return [str(answers), str(clusters) if clusters < answers else "-"]
 
 
-def _measured(
-    run: Run, metric: Metric, *, limits: bool = True
-) -> tuple[float | None, Interval | None]:
-    """A metric, and of a share its interval where ``limits`` are wanted."""
+def _shown(run: Run, metric: Metric, *, limits: bool) -> str:
+    """A metric as a cell, with its interval where ``limits`` are wanted of a share."""
     tallies = tally(run.rows, measuring(run.rows, metric)).values()
     total = sum(one.total for one in tallies)
-    share = ratio_interval(list(tallies)) if limits and metric.unit == "%" else None
-    return (sum(one.passed for one in tallies) / total if total else None), share
-
-
-def _shown(run: Run, metric: Metric, *, limits: bool) -> str:
-    """A metric as a cell."""
-    mean, share = _measured(run, metric, limits=limits)
-    if share or mean is None:
-        return percent(share)
+    if (limits and metric.unit == "%") or not total:
+        return percent(ratio_interval(list(tallies)) if total else None)
+    mean = sum(one.passed for one in tallies) / total
     return f"{100 * mean:.1f}" if metric.unit == "%" else f"{mean:.4g}"
 
 
@@ -86,38 +79,6 @@ def breakdown(runs: Sequence[Run], label: str) -> Table:
         for name, run in groups_of(runs, label)
     ]  # fmt: skip
     return filled([label, "answers", "clusters", *map(heading_of, metrics)], lines)
-
-
-def drawn_groups(runs: Sequence[Run], label: str) -> RichTable:
-    """For a terminal: the first columns, intervals below their shares."""
-    headings, lines = breakdown(runs, label)
-    table = RichTable(title=f"by {label}", box=None)
-    for heading in headings[:_COLUMNS]:
-        table.add_column(heading, justify="right" if table.columns else "left")
-    for line in lines:
-        table.add_row(*(printable(cell).replace(" [", "\n[") for cell in line[:_COLUMNS]))
-    return table
-
-
-def group_csv(runs: Sequence[Run]) -> str:
-    """A line for each run, group and metric; what is unknown is empty."""
-    return csv_text(
-        _line(run, label, name, metric)
-        for label in grouped_by(runs)
-        for name, run in groups_of(runs, label)
-        for metric in metrics_of(runs)
-    )
-
-
-def _line(run: Run, label: str, name: str, metric: Metric) -> dict[str, object]:
-    mean, share = _measured(run, metric)
-    low, high = (share.limits if share else None) or (None, None)
-    answers, clusters = _counts(run)
-    return {
-        "run": run.folder.name, **{name: run.summary[name] for name in _ABOUT},
-        "by": label, "group": name, "answers": answers, "clusters": clusters,
-        "metric": metric.title, "unit": metric.unit, "mean": mean, "low": low, "high": high,
-    }  # fmt: skip
 
 
 def over_budget(runs: Sequence[Run], spent: Spent) -> tuple[Table, str]:

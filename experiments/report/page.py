@@ -26,8 +26,7 @@ from experiments.report.plots import over_choices
 from experiments.report.runs import Choices, Run, group_names, load_runs
 from experiments.report.show import HERE, TEMPLATES
 from experiments.report.tables import (
-    COMPARISON_HEADINGS,
-    comparison_lines,
+    comparisons,
     counted,
     leaderboard,
     metrics_of,
@@ -51,6 +50,10 @@ LABELS = (
     "area", "group", "kind", "action", "atoms", "cell", "type", "topics", "difficulty", "task",
     "words", "position", "subfield",
 )  # fmt: skip
+_PAIRED = (
+    "On the questions that both answered. The permutation test swaps the two systems question by "
+    "question."
+)
 _GROUPED = "Each metric of each group, by its definition above."
 _BUDGET = "The first metric; an answer that took more than a budget counts as wrong there."
 #: Questions shown of a run that has very many.
@@ -110,9 +113,8 @@ def render(runs: Sequence[Run], pages: Mapping[str, str]) -> str:
         metrics=metrics_of(runs),
         headings=headings,
         board=board,
-        comparison_headings=COMPARISON_HEADINGS,
-        comparisons=comparison_lines(runs),
         breakdowns=[
+            ("Paired comparisons", _PAIRED, comparisons(runs), ""),
             *((heading, "", ([], []), plot) for heading, plot in over_choices(runs)),
             ("At equal budgets", _BUDGET, *over_budget(runs, "tokens")),
             ("At equal numbers of calls", _BUDGET, *over_budget(runs, "calls")),

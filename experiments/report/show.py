@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import BaseModel, Field
 
-from experiments.report.cells import money, number
+from experiments.report.tables import money, number
 from experiments.run.store import figures_path, read_json, trajectory_path
 from matsmith.core.command import Command, Word
 from matsmith.core.errors import UsageError

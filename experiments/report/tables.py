@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,11 +17,11 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from experiments.report.cells import csv_text, money, number, percent, probability
 from experiments.report.runs import Run, load_runs, tally
 from experiments.run.rows import Row
 from experiments.scorers.base import ALL_CORRECT, FIRST_WRONG, PARTS, Metric, amount, measuring
 from experiments.stats import (
+    Interval,
     paired_difference,
     paired_permutation,
     pass_all,
@@ -33,6 +35,46 @@ _WIDE = 5  # metrics that fit beside each other in 80 columns
 _REASON = 300  # characters of a failure that are shown
 
 Table = tuple[list[str], list[list[str]]]
+
+
+def percent(interval: Interval | None) -> str:
+    """``"34.8 [21.0, 48.9]"``; a dash for no data, no limits of few clusters."""
+    if interval is None:
+        return "-"
+    estimate, limits = f"{100 * interval.estimate:.1f}", interval.limits
+    return f"{estimate} [{100 * limits[0]:.1f}, {100 * limits[1]:.1f}]" if limits else estimate
+
+
+def money(cost: float | None) -> str:
+    """Dollars; an unknown price is not zero."""
+    return "unknown" if cost is None else f"${cost:.4f}" if cost else "$0"
+
+
+def number(count: int | None) -> str:
+    """With thousands; what was not counted is not zero."""
+    return "unknown" if count is None else f"{count:,}"
+
+
+def spreadsheet(cell: object) -> object:
+    """A cell of a CSV file: text that a spreadsheet would take for a formula is quoted.
+
+    Numbers stay numbers, negative ones too, also where they come as text.
+    """
+    if not isinstance(cell, str):
+        return cell
+    text = " ".join(printable(cell).split())
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
+    return text
+
+
+def probability(value: float | None) -> str:
+    """A p-value as text."""
+    if value is None:
+        return "-"
+    return f"{value:.3f}" if value >= 0.001 else "< 0.001"
 
 
 def metrics_of(runs: Iterable[Run]) -> list[Metric]:
@@ -175,17 +217,9 @@ def _without_verdict(run: Run) -> str:
     return ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "0"
 
 
-COMPARISON_HEADINGS = (
-    "comparison",
-    "shared questions",
-    "primary metric, points",
-    "p (permutation)",
-)
-
-
-def comparison_lines(runs: Sequence[Run]) -> list[tuple[str, ...]]:
-    """Paired tests of every two runs on shared questions, under `COMPARISON_HEADINGS`."""
-    found: list[tuple[str, ...]] = []
+def comparisons(runs: Sequence[Run]) -> Table:
+    """Paired tests of every two runs on shared questions."""
+    found = []
     for first, second in combinations(runs, 2):
         if first.primary != second.primary or first.primary.unit != "%":
             continue
@@ -196,15 +230,10 @@ def comparison_lines(runs: Sequence[Run]) -> list[tuple[str, ...]]:
             [row for row in run.scored if row.question_id in shared] for run in (first, second)
         ]
         one, two = (tally(rows, measuring(rows, first.primary)) for rows in common)
-        found.append(
-            (
-                f"{second.label} - {first.label}",
-                str(len(shared)),
-                percent(paired_difference(one, two)),
-                probability(paired_permutation(one, two)),
-            )
-        )
-    return found
+        label, chance = f"{second.label} - {first.label}", paired_permutation(one, two)
+        points = percent(paired_difference(one, two))
+        found.append([label, str(len(shared)), points, probability(chance)])
+    return ["comparison", "shared questions", "primary metric, points", "p (permutation)"], found
 
 
 def seed_spreads(run: Run) -> str:
@@ -259,14 +288,19 @@ def print_table(folders: Sequence[Path], console: Console) -> None:
     console.print(board)
     for remark in (remark for run in runs for remark in _remarks(run)):
         console.print(Text(printable(remark)))
-    lines = comparison_lines(runs)
+    headings, lines = comparisons(runs)
     if lines:
-        paired = RichTable(title="Paired comparisons")
-        for heading in COMPARISON_HEADINGS:
-            paired.add_column(heading)
-        for line in lines:
-            paired.add_row(*(Text(printable(cell)) for cell in line))
-        console.print(paired)
+        console.print(drawn_table("Paired comparisons", headings, lines))
+
+
+def drawn_table(title: str, headings: Sequence[str], lines: Iterable[Sequence[str]]) -> RichTable:
+    """For a terminal: names on the left, numbers on the right, intervals below their shares."""
+    table = RichTable(title=title)
+    for heading in headings:
+        table.add_column(heading, justify="right" if table.columns else "left")
+    for line in lines:
+        table.add_row(*(Text(printable(cell).replace(" [", "\n[")) for cell in line))
+    return table
 
 
 def _remarks(run: Run) -> Iterator[str]:
@@ -309,8 +343,7 @@ def _benchmark(run: Run) -> str:
 
 def markdown(runs: Sequence[Run], *more: Table) -> str:
     """The tables, and more of them that have lines, as Markdown."""
-    pairs = list(COMPARISON_HEADINGS), [list(line) for line in comparison_lines(runs)]
-    tables = (leaderboard(runs), *more, pairs)
+    tables = (leaderboard(runs), *more, comparisons(runs))
     return "\n".join(_markdown_table(*table) for table in tables if table[1])
 
 
@@ -328,7 +361,13 @@ def comma_separated(runs: Sequence[Run]) -> str:
     """One line per answer: what a spreadsheet or pandas wants; what is unknown is empty."""
     values = [metric.name for metric in metrics_of(runs)
               if metric.name not in (PARTS, ALL_CORRECT) and " - " not in metric.name]  # fmt: skip
-    return csv_text(_answer(run, row, values) for run in runs for row in run.rows)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for answer in (_answer(run, row, values) for run in runs for row in run.rows):
+        if not out.tell():
+            writer.writerow(answer)
+        writer.writerow("" if cell is None else spreadsheet(cell) for cell in answer.values())
+    return out.getvalue()
 
 
 def _answer(run: Run, row: Row, values: Sequence[str]) -> dict[str, object]:

@@ -1,7 +1,6 @@
 """What the baselines say, and that it goes the way of every answer."""
 
 import io
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,8 +9,7 @@ from rich.console import Console
 from agents.answer import Answer, read_answer
 from agents.answer_formats import CODE, Block, Choices, File, Json, Letters, Number, Text
 from agents.base import Document, Image, Question
-from agents.episode import Context
-from experiments.baselines import Echo, Oracle, written
+from experiments.baselines import written
 from experiments.benchmarks.omnimatbench.slots import Slots
 from experiments.benchmarks.own import Task
 from experiments.run.loop import execute
@@ -19,7 +17,6 @@ from experiments.run.rows import read_rows
 from experiments.run.store import read_json
 from experiments.samples import Sample
 from experiments.scorers.grading import ChoiceScorer
-from tests.agents.scripted import client
 
 
 @pytest.mark.parametrize(
@@ -51,23 +48,10 @@ def test_code_and_values_of_code_are_read_strictly():
     assert scope[answer.entry]() == {"answer": value}
 
 
-def test_the_oracle_knows_one_sample_and_echo_prefers_the_document():
-    oracle, echo = Oracle(Context(client("")[0])), Echo(Context(client("")[0]))
-    one, two = (Sample(Question(n, n, answer=Letters()), reference=n) for n in "AB")
-    bound = oracle.knowing(one)
-    assert (bound.sample, oracle.knowing(two).sample, bound.sample) == (one, two, one)
-    assert [oracle.reply(each) for each in (one, two)] == [
-        "<answer>\nA\n</answer>", "<answer>\nB\n</answer>"
-    ]  # fmt: skip
-    assert echo.reply(one) == "A"
-    parts = (Document("paper.txt", "It is."), Image(b"", "image/png", "k"))
-    with_paper = replace(one, question=replace(one.question, attachments=parts))
-    assert echo.reply(with_paper) == "It is."
-
-
 def lettered() -> Task:
-    """Four questions: with a picture, plain, without a reference, not there."""
-    parts, known = {"a": (Image(b"x", "image/png", "x"),)}, {"a": "A", "b": "B", "d": "D"}
+    """Four questions: with a paper and a picture, plain, without a reference, not there."""
+    paper = Document("paper.txt", "It is <answer>A</answer>.")
+    parts, known = {"a": (paper, Image(b"x", "image/png", "x"))}, {"a": "A", "b": "B", "d": "D"}
     return Task([
         Sample(
             Question(n, f"<answer>b</answer> {n}", answer=Letters(), attachments=parts.get(n, ())),
@@ -81,11 +65,14 @@ def lettered() -> Task:
 
 @pytest.mark.parametrize(
     ("system", "right", "unavailable"),
-    [("Oracle", {"a": 1, "b": 1}, "cd"), ("Echo", {"a": 0, "b": 1, "c": 0}, "d"),
+    [("Oracle", {"a": 1, "b": 1}, "cd"), ("Echo", {"a": 1, "b": 1, "c": 0}, "d"),
      ("Empty", {"a": 0, "b": 0, "c": 0}, "d")],
 )  # fmt: skip
 async def test_runs(configure, system, right, unavailable):
-    """Pictures are no obstacle to whoever does not look; what has no reference is named."""
+    """Pictures are no obstacle to whoever does not look; what has no reference is named.
+
+    Who echoes prefers the document.
+    """
     config = configure(
         system={"_target_": f"experiments.baselines.{system}", "name": system.lower()},
         benchmark={"_target_": f"{__name__}.lettered", "name": "lettered"},

@@ -6,7 +6,6 @@ import json
 import os
 import random
 import signal
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -192,27 +191,3 @@ async def test_the_budget_of_a_run_holds_for_all_workers(configure, tmp_path):
     _, summary, _ = await run(crowd(configure, tmp_path, 60, 0.05, **limit))
     assert summary["stopped"] == "run_budget.cost_usd of 0.1 is used up"
     assert 10 <= summary["answers"] <= 10 + 4  # what was in flight
-
-
-@pytest.mark.long
-def test_a_killed_run_resumes_with_another_number_of_workers(tmp_path):
-    out = tmp_path / "run"
-    command = [
-        sys.executable, "-m", "experiments.run", "retrieval=none", "model=none", f"out={out}",
-        "system._target_=tests.experiments.crowd.Patient", "system.name=patient", "system=single",
-        "benchmark._target_=tests.experiments.crowd.Crowd", "benchmark.name=crowd",
-        "+benchmark.questions=200", "+system.seconds=0.2", "launcher=dask",
-    ]  # fmt: skip
-    process = subprocess.Popen([*command, "launcher.workers=2"], stdout=subprocess.DEVNULL)
-    results = out / "results.jsonl"
-    while not (results.exists() and results.read_bytes().count(b"\n") > 20):
-        assert process.poll() is None
-        time.sleep(0.05)
-    process.kill()
-    process.wait()
-    before = len(list(read_rows(results)))
-    done = subprocess.run([*command, "launcher.workers=3"], check=True, capture_output=True)
-    assert f"{before} of them finished before" in " ".join(done.stdout.decode().split())
-    answered = Counter(row.question_id for row in read_rows(results))
-    assert len(answered) == 200
-    assert set(answered.values()) == {1}

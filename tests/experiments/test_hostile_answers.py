@@ -22,7 +22,7 @@ from sandbox.inside.tagged import dumps
 from tests.agents.scripted import client, code_reply
 
 ANSWERS: Mapping[str, str] = yaml.safe_load(
-    (Path(__file__).parents[1] / "data" / "runs" / "hostile_answers.yaml").read_text()
+    (Path(__file__).parents[1] / "data" / "of_runs" / "hostile_answers.yaml").read_text()
 )
 
 

@@ -19,17 +19,18 @@ from rich.console import Console
 from agents.drawing import structure_svg
 from experiments.report import __main__ as report_command
 from experiments.report import write_report
-from experiments.report.cells import money, spreadsheet
 from experiments.report.groups import count_failures, over_budget
 from experiments.report.page import Texts
 from experiments.report.runs import load_runs
 from experiments.report.show import main as show
 from experiments.report.tables import (
     comma_separated,
-    comparison_lines,
+    comparisons,
     leaderboard,
     markdown,
+    money,
     print_table,
+    spreadsheet,
 )
 from experiments.run.store import Store, figures_path, read_json, trajectory_path, write_json
 from experiments.run.summary import summarise
@@ -48,7 +49,7 @@ HOSTILE = "</pre></script><script>alert(1)</script><img src=x onerror=alert(1)>\
 
 
 VOID = {"meta", "input", "br", "img"}
-DATA = Path(__file__).parents[1] / "data" / "runs"
+DATA = Path(__file__).parents[1] / "data" / "of_runs"
 
 
 class Page(html.parser.HTMLParser):
@@ -323,7 +324,7 @@ def test_infrastructure_is_in_no_denominator_and_unknown_in_every_table(two_runs
     assert first["properties %"].endswith("(1/3)")
     assert second["properties %"] == "100.0 (4/4)"  # no interval of four
     assert [money(cost) for cost in (None, 0.0, 0.25)] == ["unknown", "$0", "$0.2500"]
-    ((_, *compared),) = comparison_lines(runs)
+    ((_, *compared),) = comparisons(runs)[1]
     assert compared == ["3", "66.7", "0.500"]  # points, of three questions
     text = page_of(two_runs, tmp_path)
     assert "1 answers failed because a component did" in text

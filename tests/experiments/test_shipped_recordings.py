@@ -9,7 +9,9 @@ import yaml
 from agents.models.recordings import SHIPPED
 from experiments.run.__main__ import main
 
-KNOWN = yaml.safe_load((Path(__file__).parents[1] / "data" / "runs" / "recorded.yaml").read_text())
+KNOWN = yaml.safe_load(
+    (Path(__file__).parents[1] / "data" / "of_runs" / "recorded.yaml").read_text()
+)
 FORTY = f"rag retrieval.k=40 model.recordings={SHIPPED / 'k40' / 'invented-levels.jsonl.gz'}"
 
 

@@ -98,6 +98,15 @@ def test_what_a_limit_ended_is_not_finished_and_waits_for_a_higher_limit(
     assert all(row.scored for row in latest.values())
 
 
+def test_a_reply_without_usage_ends_the_question_and_is_no_score(real, endpoint, tmp_path):
+    endpoint.play(text("no code", usage=None))
+    price = "model.price={prompt: 1, completion: 2}"
+    assert main([*real, "system=single", "budget.cost_usd=1", price, "limit=1"]) == 1
+    (row,) = rows_of(tmp_path)
+    assert (row.limit, row.cost_usd, row.passed) == (("cost_usd", 1.0), None, None)
+    assert "the endpoint reported no usage" in (row.error or "")
+
+
 @pytest.mark.long
 def test_what_documentation_costs_is_in_the_summary_and_in_the_limits(
     real, endpoint, tmp_path, capsys

@@ -227,17 +227,16 @@ def test_kinds_of_marks(name, kind):
 
 
 def test_what_agreement_is_made_of():
-    def marks(name, *values, text=None):
-        by_key = {(f"q{n}", 0, "x[1]"): agreement.Mark(v, text) for n, v in enumerate(values)}
-        return agreement.Marks(name, by_key)
+    def marks(*values, text=None):
+        return {(f"q{n}", 0, "x[1]"): agreement.Mark(v, text) for n, v in enumerate(values)}
 
-    (line,) = agreement.compare(marks("a", 0, 0, 1, 1), marks("b", 0, 1, 1, 1))
+    (line,) = agreement.compare(marks(0, 0, 1, 1), marks(0, 1, 1, 1))
     assert (line.name, line.count, line.mae) == ("x", 4, 0.25)
     assert line.kappa == pytest.approx(0.5)  # seen 3/4, by chance 1/2
     assert line.spearman == pytest.approx(1 / 3**0.5)
-    (line,) = agreement.compare(marks("a", 1, 1), marks("b", 1, 1))
+    (line,) = agreement.compare(marks(1, 1), marks(1, 1))
     assert (line.spearman, line.mae, line.kappa) == (None, 0, None)
-    assert agreement.compare(marks("a", 1, text="h"), marks("b", 1, text="other")) == []
+    assert agreement.compare(marks(1, text="h"), marks(1, text="other")) == []
 
 
 @pytest.mark.parametrize(("value", "marks"), TABLES["marks"])
