@@ -96,7 +96,12 @@ async def execute(config: RunConfig, console: Console, crew: Here | Workers | No
             if sample.unavailable is None and (sample.question.id, seed) not in finished
         ]
         total = len(config.seeds) * sum(sample.unavailable is None for sample in samples)
-        console.print(_headline(config, folder, llm=llm, total=total, jobs=len(jobs)))
+        resumed = f", {total - len(jobs)} of them finished before" if len(jobs) != total else ""
+        console.print(
+            f"{config.system.name} + {config.retrieval.name} + "
+            f"{config.model.name if llm else 'no model'} on {config.benchmark.name}: "
+            f"{total} questions{resumed} -> {folder}"
+        )
         foretold = from_answers(finished.values(), len(jobs), config.concurrency)
         if llm and (line := foretold or from_recordings(config, len(jobs))):
             console.print(line, highlight=False)
@@ -145,16 +150,6 @@ async def execute(config: RunConfig, console: Console, crew: Here | Workers | No
             )
             write_json(folder / "summary.json", summary)
     return folder
-
-
-def _headline(config: RunConfig, folder: Path, *, llm: bool, total: int, jobs: int) -> str:
-    name = config.model.name
-    model = name if llm else "no model"
-    resumed = f", {total - jobs} of them finished before" if jobs != total else ""
-    return (
-        f"{config.system.name} + {config.retrieval.name} + {model} on {config.benchmark.name}: "
-        f"{total} questions{resumed} -> {folder}"
-    )
 
 
 def _count(row: Row, meter: Meter) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from experiments.benchmarks.mattools.layout import FILES_INSIDE
 
+DATA = Path(__file__).parents[1] / "data" / "mattools"
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 DEV = SHARED / "mattools_dev"
 needs_dev = pytest.mark.skipif(not DEV.is_dir(), reason="the MatTools dev split is not here")
@@ -20,20 +21,7 @@ PROPERTIES: Mapping[str, Any] = {
     "cubic": {"description": "Whether.", "format": "bool", "value": True},
 }
 PROMPT = "Read `{inside}/POSCAR` and `x.vasp`."
-UNIT_TEST = """
-def test_cell(properties):
-    import numpy as np
-    errors = []
-    if "volume" not in properties:
-        errors.append("volume not found in input properties")
-    elif not np.allclose(properties["volume"], 64.0):
-        errors.append(f"volume: Expected 64.0 but got {properties['volume']}")
-    if not isinstance(properties.get("cubic"), bool):
-        errors.append("cubic is not of type bool")
-    if errors:
-        return [*errors, len(errors), 2]
-    return "ok"
-"""
+UNIT_TEST = (DATA / "unit_test.txt").read_text(encoding="utf-8")
 
 
 def checkout(

@@ -24,8 +24,8 @@ from matsmith.core.errors import UsageError
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
-CROWD = {"_target_": "tests.experiments.crowd.Crowd", "name": "crowd"}
-PATIENT = {"_target_": "tests.experiments.crowd.Patient", "name": "patient"}
+CROWD = {"_target_": "tests.experiments.tiny.Crowd", "name": "crowd"}
+PATIENT = {"_target_": "tests.experiments.tiny.Patient", "name": "patient"}
 CLOCK = ("seconds", "sandbox_seconds", "cpu_seconds")
 
 

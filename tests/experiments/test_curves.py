@@ -16,7 +16,7 @@ from experiments.scorers.base import FIRST_WRONG
 from experiments.scorers.grading import FunctionScorer
 from experiments.stats import Interval
 from sandbox.base import SandboxError
-from tests.experiments.crowd import Patient
+from tests.experiments.tiny import Patient
 
 HERE = "tests.experiments.test_curves"
 GRID = [

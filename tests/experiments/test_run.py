@@ -62,16 +62,6 @@ async def test_counts_of_a_whole_run_and_that_the_same_command_repeats_nothing(c
 
 
 @pytest.mark.long
-async def test_more_seeds_and_fewer_questions_use_the_same_folder(configure):
-    folder, _, _ = await run(configure(ids=["cubic"]))
-    _, summary, _ = await run(configure(ids=["cubic", "lists"], seeds=2))
-    assert len(list(read_rows(folder / "results.jsonl"))) == 4
-    assert (summary["questions"], summary["answers"], summary["metrics"][2]["sum"]) == (2, 4, 4)
-    _, summary, _ = await run(configure(limit=1))
-    assert summary["answers"] == 1
-
-
-@pytest.mark.long
 async def test_infrastructure_is_unknown_and_tried_again(configure):
     ids = ["cubic", "formula", "lists"]
     broken = {"raises": ["cubic"], "model_fails": ["formula"]}

@@ -16,6 +16,7 @@ from experiments.scorers.properties import (
 from sandbox.base import Execution, Outcome, SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
 from sandbox.inside.tagged import dumps
+from tests.experiments import checkouts
 from tests.experiments.test_store import row as store_row
 
 HOSTILE = "'\"\"\"\\'''\n); import os; os._exit(1) #\x00\ud800 {x!r} </script>"
@@ -61,15 +62,7 @@ class Failing:
     call = run
 
 
-RAISING = """
-def test_q(properties):
-    errors = []
-    if properties.get("a") != 1:
-        errors.append("a: Expected 1")
-    if "b" not in properties or abs(properties["b"] - 2.0) > 0.1:
-        errors.append("b: Expected 2.0")
-    return [*errors, len(errors), 2] if errors else "ok"
-"""
+RAISING = (checkouts.DATA / "raising.txt").read_text(encoding="utf-8")
 
 
 async def test_the_authors_rule_stands_beside_ours():

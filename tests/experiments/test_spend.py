@@ -203,8 +203,11 @@ def test_what_a_run_will_cost_is_told_after_its_first_answers(real, capsys, tmp_
     each = sum(row.cost_usd or 0 for row in rows_of(tmp_path)[:3]) / 3
     assert line.startswith(f"about {3 * each:.2g} dollars, ")
     assert line.endswith("minutes for the other 3 answers (from the first 3)")
-    assert main([*priced, "limit=6", "seeds=2"]) == 0
+    assert main([*priced, "limit=6", "seeds=2"]) == 0  # in the same folder
     assert "for the other 6 answers (from the first 6)" in capsys.readouterr().out
+    assert len(rows_of(tmp_path)) == 12
+    assert main([*priced, "limit=1"]) == 0
+    assert summary_of(tmp_path)["answers"] == 1
 
 
 def test_recordings_foretell_a_model_with_a_price():

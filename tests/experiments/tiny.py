@@ -1,33 +1,27 @@
-"""A benchmark of a few small questions, and an agent whose answers are written here."""
+"""A benchmark of a few small questions with a scripted agent; many that cost nothing but time."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+import os
+import random
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+import yaml
+
+from agents.answer_formats import Number
 from agents.base import Agent, Question, Step, Trajectory, Usage
 from agents.episode import Context
 from experiments.samples import Property, Sample
+from experiments.scorers.grading import FunctionScorer, accuracy
 from experiments.scorers.properties import PropertyScorer
 from sandbox.inside.tagged import dumps
 
-GOLD: Mapping[str, Mapping[str, tuple[object, str, str]]] = {
-    "cubic": {"volume": (64.0, "float", "close"), "is_cubic": (True, "bool", "equal")},
-    "formula": {"reduced": ("Fe2O3", "str", "equal"), "atoms": (5, "int", "equal")},
-    "lists": {"squares": ([0, 1, 4], "list[int]", "equal")},
-    "loop": {"never": (1, "int", "equal")},
-    "plain": {"one": (1, "int", "equal"), "two": (2, "int", "equal")},
-    "words": {"word": ("spinel", "str", "equal")},
-}
-
-CODE: Mapping[str, str | None] = {
-    "cubic": "def answer():\n    return {'volume': 4.0 ** 3 * 1.0001, 'is_cubic': True}\n",
-    "formula": "def answer():\n    return {'reduced': 'Fe2O3', 'atoms': '5'}\n",
-    "lists": "def answer():\n    print('stray')\n    return {'squares': (0, 1, 4)}\n",
-    "loop": "def answer():\n    while True:\n        pass\n",
-    "plain": "def answer():\n    raise ValueError('<script>alert(1)</script>')\n",
-    "words": None,
-}
+QUESTIONS = yaml.safe_load(
+    (Path(__file__).parents[1] / "data" / "of_runs" / "tiny.yaml").read_text(encoding="utf-8")
+)
 
 
 @dataclass(frozen=True)
@@ -37,7 +31,6 @@ class TinyBenchmark:
     level: str = "scaffold"
     name: str = "tiny"
     packages: Sequence[str] = ("pymatgen",)
-    unavailable: Sequence[str] = ()
     scorer = PropertyScorer()
 
     def load(self) -> list[Sample]:
@@ -47,22 +40,21 @@ class TinyBenchmark:
                 Question(
                     key,
                     f"Question {key} </script><script>alert(2)</script> of level {self.level}.",
-                    {name: form for name, (_, form, _) in gold.items()},
+                    {name: form for name, (_, form, _) in asked["asked"].items()},
                 ),
                 tuple(
                     Property(name, f"What {name} is.", form, dumps(value), compare)
-                    for name, (value, form, compare) in gold.items()
+                    for name, (value, form, compare) in asked["asked"].items()
                 ),
                 "live",
                 {"area": "lattices" if key in ("cubic", "formula") else "other"},
-                "a file is missing" if key in self.unavailable else None,
             )
-            for key, gold in GOLD.items()
+            for key, asked in QUESTIONS.items()
         ]
 
 
 class Scripted(Agent):
-    """Answers from `CODE`; raises, or reports a failed model, for the questions that it is told."""
+    """Answers what is written there; raises, or reports a failed model, where it is told to."""
 
     name = "scripted"
     uses_retrieval = False
@@ -82,7 +74,7 @@ class Scripted(Agent):
         """See :class:`agents.base.Agent`."""
         if question.id in self.raises:
             raise RuntimeError("a planted bug")
-        code, failed = CODE[question.id], question.id in self.model_fails
+        code, failed = QUESTIONS[question.id]["answer"], question.id in self.model_fails
         asked = {
             "purpose": "generate",
             "messages": [{"role": "human", "content": question.prompt}],
@@ -105,3 +97,42 @@ class Scripted(Agent):
             seconds=0.1,
             error="the endpoint answered 500" if failed else None,
         )
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Questions ``q0`` to ``q<questions - 1>``; on a machine where CROWD says so, others."""
+
+    questions: int = 10
+    level: str = "scaffold"
+    name: str = "crowd"
+    packages: Sequence[str] = ()
+    scorer = FunctionScorer(accuracy)
+
+    def load(self):
+        wording = os.environ.get("CROWD", "Twice")
+        return [
+            Sample(Question(f"q{n}", f"{wording} {n}?", answer=Number()), target=2.0 * n)
+            for n in range(self.questions)
+        ]
+
+
+class Patient(Agent):
+    """Thinks for a while; is right."""
+
+    name = "patient"
+    writes_code = False
+    uses_retrieval = False
+
+    def __init__(self, parts: Context, *, seconds: float = 0.0, fatal: Sequence[str] = ()) -> None:
+        self.seconds, self.fatal = seconds, fatal
+
+    async def solve(self, question, *, seed=0):
+        if question.id in self.fatal:
+            os.abort()
+        await asyncio.sleep(self.seconds * random.uniform(0, 2))
+        return Trajectory(
+            question_id=question.id, seed=seed, code=None, entry=None, answer="", steps=(),
+            usage=Usage(1, 0, 10, 5, False, 0.01), stop_reason="answered",
+            format_status="strict", value=2.0 * int(question.id[1:]),
+        )  # fmt: skip
