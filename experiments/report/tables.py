@@ -265,26 +265,20 @@ def print_table(folders: Sequence[Path], console: Console) -> None:
     """Show the leaderboard (and, for several runs, the comparisons); fits 80 columns."""
     runs = load_runs(folders)
     metrics = metrics_of(runs)[:_SHOWN]
-    caption = "95 % confidence intervals (over questions) below each percentage"
-    board = RichTable(title=", ".join(sorted(set(map(_benchmark, runs)))), caption=caption)
-    cells: list[list[Text | str]] = [
-        ["run", *(metric.title for metric in metrics), "calls\ntokens", "cost\nseconds"]
-    ]
+    cells = [["run", *(metric.title for metric in metrics), "calls\ntokens", "cost\nseconds"]]
     for run in runs:
         summary = run.summary
         cells.append([
-            Text(printable(f"{summary['system']} + {summary['retrieval']}\n{run.model}")),
-            *(Text(shown(run, metric).replace("[", "\n[", 1)) for metric in metrics),
+            f"{summary['system']} + {summary['retrieval']}\n{run.model}",
+            *(shown(run, metric) for metric in metrics),
             f"{number(summary['calls'])}\n{number(summary['tokens'])}"
             + ("\nestimated" if summary["tokens_estimated"] else ""),
             f"{money(summary['cost_usd'])}\n{summary['seconds']:.0f}",
         ])  # fmt: skip
     if len(metrics) > max(_WIDE, len(runs)):  # runs are columns where there are more metrics
         cells = [list(line) for line in zip(*cells, strict=True)]
-    for heading in cells[0]:
-        board.add_column(heading, justify="right" if board.columns else "left")
-    for texts in cells[1:]:
-        board.add_row(*texts)
+    board = drawn_table(", ".join(sorted(set(map(_benchmark, runs)))), cells[0], cells[1:])
+    board.caption = "95 % confidence intervals (over questions) below each percentage"
     console.print(board)
     for remark in (remark for run in runs for remark in _remarks(run)):
         console.print(Text(printable(remark)))
@@ -297,7 +291,7 @@ def drawn_table(title: str, headings: Sequence[str], lines: Iterable[Sequence[st
     """For a terminal: names on the left, numbers on the right, intervals below their shares."""
     table = RichTable(title=title)
     for heading in headings:
-        table.add_column(heading, justify="right" if table.columns else "left")
+        table.add_column(Text(printable(heading)), justify="right" if table.columns else "left")
     for line in lines:
         table.add_row(*(Text(printable(cell).replace(" [", "\n[")) for cell in line))
     return table

@@ -69,7 +69,8 @@ def run_all(configs: Sequence[RunConfig], values: Sequence[Mapping[str, str]] = 
     Of several runs one that fails leaves the others be. ``values`` are what was chosen for each.
     """
     # They take seconds to import: not for --help or a wrong argument.
-    from experiments.report import print_table, write_report  # noqa: PLC0415
+    from experiments.report.page import write_report  # noqa: PLC0415
+    from experiments.report.tables import print_table  # noqa: PLC0415
     from experiments.run.loop import execute_all  # noqa: PLC0415
     from experiments.run.setup import check_prices  # noqa: PLC0415
     from experiments.run.store import read_json  # noqa: PLC0415

@@ -13,7 +13,8 @@ from agents.base import Agent, Question, Trajectory
 from agents.episode import Context
 from agents.systems.reflect import Resample
 from experiments.benchmarks.own import Task
-from experiments.report import show, write_report
+from experiments.report import show
+from experiments.report.page import write_report
 from experiments.run.loop import execute
 from experiments.run.rows import Row, read_rows
 from experiments.samples import Property, Sample

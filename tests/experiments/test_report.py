@@ -18,9 +18,8 @@ from rich.console import Console
 
 from agents.drawing import structure_svg
 from experiments.report import __main__ as report_command
-from experiments.report import write_report
 from experiments.report.groups import count_failures, over_budget
-from experiments.report.page import Texts
+from experiments.report.page import Texts, write_report
 from experiments.report.runs import load_runs
 from experiments.report.show import main as show
 from experiments.report.tables import (
