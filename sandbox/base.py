@@ -71,7 +71,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Execution:
-    """One run of untrusted code. What it hands over is as untrusted (`sandbox.server.bounds`)."""
+    """One run of untrusted code. What it hands over is as untrusted (`sandbox.inside.tagged`)."""
 
     outcome: Outcome
     result: Any = None  # of the entry function, decoded (`sandbox.inside.tagged`), if ``ok``

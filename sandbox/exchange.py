@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 
 from matsmith.core.terminal import printable
 from sandbox.base import Caught, Mount, SandboxError, Written
-from sandbox.server.bounds import MAX_CAUGHT, MAX_MESSAGE, OUT, OUT_BYTES, OUT_FILES
+from sandbox.inside.tagged import MAX_CAUGHT, MAX_MESSAGE, OUT, OUT_BYTES, OUT_FILES
 
 INPUTS_LIMIT = 512 << 20  # bytes of input files that a worker keeps
 MAX_REPORT = 1 << 18  # bytes about what was caught and written

@@ -24,8 +24,7 @@ from sandbox import inside, server
 from sandbox.base import Call, Execution, Job, Outcome, SandboxConfig, SandboxError
 from sandbox.exchange import INPUTS_LIMIT, Inputs, read_report
 from sandbox.inside import shipped
-from sandbox.inside.tagged import FLOOD, WireError, decode, encode
-from sandbox.server.bounds import KEEP, OUT_BYTES, frame
+from sandbox.inside.tagged import FLOOD, KEEP, OUT_BYTES, WireError, decode, encode, frame
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = frozenset(

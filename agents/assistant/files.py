@@ -17,7 +17,7 @@ from matsmith.core.errors import UsageError
 from matsmith.core.terminal import printable
 from sandbox.base import Mount, Outcome, Sandbox
 from sandbox.exchange import Inputs
-from sandbox.server.bounds import OUT
+from sandbox.inside.tagged import OUT
 
 #: Names that an input cannot have: the code's own, and where it writes.
 RESERVED = frozenset({"main.py", OUT})

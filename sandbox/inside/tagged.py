@@ -1,4 +1,4 @@
-"""Values as tagged JSON, and back: from untrusted bytes, under caps.
+"""Values as tagged JSON, and back: from untrusted bytes, under caps; limits of a run, and frames.
 
 Nothing here imports a materials library, calls a constructor that a result names, unpickles or
 evaluates: an object of a library is decoded to a :class:`Msonable` with its fields. What was
@@ -31,6 +31,7 @@ import enum
 import json
 import math
 import re
+import struct
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -56,6 +57,12 @@ if TYPE_CHECKING:
 
 MB = 1 << 20
 FLOOD = 16 * MB  # bytes of a result
+KEEP = 64 << 10  # bytes of each stream that are kept
+OUT = "out"  # folder of the run whose content is handed over
+OUT_FILES = 32  # of it
+OUT_BYTES = 8 * MB  # of it, all files together
+MAX_CAUGHT = 20  # exceptions reported that the code caught itself
+MAX_MESSAGE = 300  # characters of the message of one of them
 MAX_DEPTH = 100  # nesting of a result
 MAX_NODES = 1_000_000  # values in one result; arrays travel as bytes and count once
 MAX_SECONDS = 20.0  # to decode one result: the largest permitted one takes a few
@@ -172,6 +179,12 @@ def dumps(value: Any) -> str:
     if len(text) >= FLOOD:
         raise UnencodableError(f"the result is larger than {FLOOD // MB} MB")
     return text
+
+
+def frame(header: dict[str, Any], *blobs: bytes) -> bytes:
+    """4 bytes big-endian length of a JSON header, which lists lengths of the blobs that follow."""
+    text = json.dumps({**header, "blobs": [len(blob) for blob in blobs]}).encode()
+    return b"".join([struct.pack(">I", len(text)), text, *blobs])
 
 
 #: What stands for objects of libraries -> its tag, and key -> type of each of its fields.

@@ -18,8 +18,18 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from sandbox.inside.shipped import Shipped
-from sandbox.inside.tagged import MB, UnencodableError, dumps, restore
-from sandbox.server.bounds import KEEP, MAX_CAUGHT, MAX_MESSAGE, OUT, OUT_BYTES, OUT_FILES
+from sandbox.inside.tagged import (
+    KEEP,
+    MAX_CAUGHT,
+    MAX_MESSAGE,
+    MB,
+    OUT,
+    OUT_BYTES,
+    OUT_FILES,
+    UnencodableError,
+    dumps,
+    restore,
+)
 from sandbox.server.jails import Jail
 
 NICE = 5  # of the code: the fork server that watches it comes first

@@ -19,8 +19,7 @@ import traceback
 from typing import Any
 
 from sandbox.inside.shipped import Shipped
-from sandbox.inside.tagged import FLOOD, MB
-from sandbox.server.bounds import KEEP, OUT_BYTES, frame
+from sandbox.inside.tagged import FLOOD, KEEP, MB, OUT_BYTES, frame
 from sandbox.server.child import child
 from sandbox.server.jails import JAILS, Jail
 from sandbox.server.kernel import waited_seconds

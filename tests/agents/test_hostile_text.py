@@ -17,7 +17,7 @@ from docgen.reading import fences, last_tagged, spoken
 from docgen.replies import check_reply, clean_reply, section_of, split_reply
 from retrieval.linking import Linker
 from retrieval.prompting import read_order
-from sandbox.inside import formats
+from sandbox.inside.compare import read_format
 
 SIZE = 300_000
 FORMS = (Letters(), Choices(), Block("cif"), File("POSCAR"), Text(), Number("eV"), Json({"a": 1}))
@@ -53,7 +53,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "tags": lambda text: last_tagged(text, "query"),
     "thoughts": spoken,
     "fences": lambda text: list(fences(text)),
-    "format": formats.read_format,
+    "format": read_format,
     "calls": lambda text: read_calls(text, [{"function": {"name": "run", "parameters": {}}}]),
     "attempt": lambda text: prompts.render_attempt(prompts.Attempt(1, text, "ok", text)),
     **{f"answer, {form.name}": form.read for form in FORMS},

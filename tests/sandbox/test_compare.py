@@ -17,12 +17,13 @@ from experiments.samples import Property
 from experiments.scorers.properties import verify_here
 from sandbox.base import Caught, Execution, Outcome
 from sandbox.inside import compare
-from sandbox.inside.formats import misfit, read_format
+from sandbox.inside.compare import misfit, read_format
 from sandbox.inside.formulas import equal
 from sandbox.inside.tagged import dumps
 from tests.sandbox.test_tagged import json_values, numpy_scalars, scalars
 
 DATA = Path(__file__).parents[1] / "data"
+VERDICTS = yaml.safe_load((DATA / "verdicts.yaml").read_text())
 
 
 def wanted(gold, form="", compare="equal", rtol=1e-3, atol=0.0):
@@ -73,29 +74,12 @@ def test_the_same_value_in_another_dress_is_equal(gold, answer):
 @pytest.mark.parametrize(
     ("gold", "answer", "why"),
     [
-        (1, True, "expected a number, got True"),
-        (True, 1, "expected True, got 1"),
-        (True, "True", "expected True, got 'True'"),
-        (3, 4, "expected 3, got 4"),
-        (3, None, "None"),
-        (3, "3", "expected a number, got '3'"),
+        *VERDICTS["differs"],
         ("Ga", Element("Ga"), "expected 'Ga', got Element"),
-        ([1, 2, 3], [1, 2], "expected list of 3, got 2"),
-        ([1, [2, 3]], [1, [2, 4]], "[1][1]: expected 3, got 4"),
-        ([1], 1, "expected list of 1, got 1"),
-        ([], {}, "expected list of 0, got dict of 0"),
-        ({"a": 1}, {"b": 1}, "['a'] is missing"),
-        ({"a": 1}, {"a": 1, "b": 1}, "['b'] is unexpected"),
-        ({"a": [1]}, {"a": [2]}, "['a'][0]: expected 1, got 2"),
-        ({1, 2}, {1, 3}, "the set lacks 2"),
-        ({1, 2}, [1, 2], "expected a set of 2, got list of 2"),
-        (math.inf, -math.inf, "expected inf, got -inf"),
-        (1.0, math.nan, "expected 1.0, got nan"),
         (Element("Ga"), Element("N"), "Element expected 'Ga', got 'N'"),
         (Composition("Fe2O3"), Composition("FeO"), None),
         (Element("Ga"), object(), "expected Element, got object"),
         (3, object(), "expected a number, got object"),
-        ([], None, "None"),
     ],
 )
 def test_another_value_fails_in_words(gold, answer, why):
@@ -117,14 +101,9 @@ def test_tolerances():
 @pytest.mark.parametrize(
     ("form", "gold", "answer", "why"),
     [
-        ("int", 3, 3.0, "expected int, got float"),
-        ("list[int]", [1, 2], [1, 2.0], "[1]: expected int, got float"),
-        ("dict[str, int]", {"a": 1}, {1: 1}, "key 1: expected str, got int"),
-        ("int | str", 1, 1.0, "expected int | str, got float"),
+        *VERDICTS["forms"],
         ("tuple[int, int]", (1, 2), (1, 2, 3), "expected tuple of 2, got 3"),
         ("tuple", (3, 3), [3, 3], ""),
-        ("np.allclose", 1.0, 1.0, ""),
-        ("a float in eV", 1.0, 1, ""),
     ],
 )
 def test_another_format_in_words(form, gold, answer, why):
@@ -260,14 +239,7 @@ def test_no_text_is_too_strange(text):
 @pytest.mark.parametrize(
     ("value", "wanted", "fault"),
     [
-        ({"Na": 4.0}, "dict[str, int]", "['Na'] is float"),
-        ({"Na": 4}, "dict[str, int]", None),
-        ({1: 4}, "dict[str, int]", "key 1 is int"),
-        ([[1.0, 2.0], [3.0, "x"]], "list[list[float]]", "[1][1] is str"),
-        ([[1, 2]], "list of lists of floats", None),
-        ([1.5, None], "list[float | None]", None),
-        ([1.5, None], "list[float]", "[1] is NoneType"),
-        ({"a": None}, "dict[str, Optional[float]]", None),
+        *VERDICTS["departs"],
         (np.eye(2), "list[list[float]]", None),
         (np.eye(2), "list[list[int]]", "[0][0] is float"),
         ((1, 2, 3), "tuple[int, int, int]", None),
@@ -275,22 +247,7 @@ def test_no_text_is_too_strange(text):
         ((1, 2), "tuple[int, ...]", None),
         ([("a", 1.0)], "list[tuple[str, float]]", None),
         ([("a", "b")], "list[tuple[str, float]]", "[0][1] is str"),
-        ({"a": [{"b": 1}]}, "dict[str, list[dict[str, str]]]", "['a'][0]['b'] is int"),
-        (True, "int", "is bool"),
-        (True, "float", "is bool"),
-        ("1", "list", "is str"),
-        ({1}, "set", None),
-        ([1], "set", "is list of int"),
-        (1, "bool", "is int"),
-        (1, "int or str", None),
-        (1.0, "int or str", "is float"),
-        (3, "float, in eV", None),
-        (3.0, "int (number of sites)", "is float"),
-        (["a"], "list of 3 strs", None),
-        ("a", "a name", None),
         (object(), "Structure", None),
-        ([1], "dict[str, int", "is list of int"),
-        (1, "whatever it is", None),
         ({"a": object()}, "dict[str, Structure]", None),
         ({"a": [object(), 1]}, "dict[str, list[tuple[Site, Foo[x, y]]]]", "['a'][0] is object"),
         (np.array(3.0), "list[float]", "is ndarray"),

@@ -9,8 +9,7 @@ import time
 import pytest
 
 from sandbox.base import Job, Outcome, SandboxConfig
-from sandbox.inside.tagged import MAX_NODES
-from sandbox.server.bounds import frame
+from sandbox.inside.tagged import MAX_NODES, frame
 from sandbox.worker import Worker
 
 
