@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import logging
 import os
 import shutil
 import signal
@@ -25,12 +26,14 @@ from pathlib import Path
 from typing import Any, Self
 
 import yaml
+from filelock import FileLock
 
-from sandbox import bytecode, environments, launcher
+from sandbox import environments, launcher
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.exchange import INPUTS_LIMIT
+from sandbox.pool import PooledSandbox
 from sandbox.server.kernel import Cgroup
-from sandbox.worker import LOADER, Channel
+from sandbox.worker import LOADER, Backend, Channel
 
 CONFINEMENT: Mapping[str, Any] = yaml.safe_load(
     Path(__file__).with_name("confinement.yaml").read_text()
@@ -41,10 +44,23 @@ FIRST_USER = 1_900_000_000
 CGROUPS = Path("/sys/fs/cgroup")
 _CGROUP = "matsmith"
 _numbers = itertools.count()
+log = logging.getLogger(__name__)
 WARNING = (
     "sandbox=unsafe isolates nothing: the code runs as you, can read your files, use your network"
     " and outlive its timeout. Use it only for code that you trust."
 )
+BYTECODE = ".bytecode"
+COMPILE_SECONDS = 300.0  # for one share; what is not compiled by then is compiled when imported
+SHARE = 50  # modules that are compiled together: a result has at most 16 MB
+COMPILER = """\
+import py_compile
+def compiled(name):
+    try:
+        with open(py_compile.compile(name, cfile="/tmp/compiled", doraise=True), "rb") as file:
+            return file.read()
+    except Exception:
+        return b""
+"""
 LAUNCH = (
     f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r});"
     " from sandbox.launcher import main; main()"
@@ -149,7 +165,7 @@ class Bubblewrap:
     def prepare(self, *, say: Callable[[str], None] = lambda _: None) -> environments.Environment:
         """Build the environment and compile its packages, unless that is done."""
         environment = environments.build(self._config.env, say=say)
-        bytecode.precompile(environment, Bubblewrap(self._config, environment))
+        precompile(environment, Bubblewrap(self._config, environment))
         return environment
 
     def _command(
@@ -218,6 +234,65 @@ class Unsafe:
             "inputs": str(scratch / "inputs"),
             "own": str(environment.own or ""),
         }
+
+
+def precompile(environment: environments.Environment, backend: Backend) -> None:
+    """Write the bytecode of an environment's packages, unless it is there.
+
+    Without it a worker takes several times as long to start. The compiler reads foreign source, so
+    it runs as an answer does, and hands the bytes over; the host only writes them beside the
+    sources, unread.
+    """
+    library = environment.packages.parent
+    tag = environment.python.replace("python", "cpython-").replace(".", "")
+    places = [(environment.folder, library, f"/env/lib/{environment.python}")]
+    if environment.own is not None and os.access(environment.own, os.W_OK):
+        kept = environment.own / "__pycache__"  # replaced with the packages
+        kept.mkdir(exist_ok=True)
+        places.append((kept, environment.own, environments.IN_FRONT))
+    for folder, root, inside in places:
+        stamp = folder / BYTECODE
+        if stamp.exists() or not os.access(folder, os.W_OK):  # somebody else's cache
+            continue
+        with FileLock(stamp.with_suffix(".lock")):
+            if not stamp.exists():
+                targets = {
+                    f"{inside}/{source.relative_to(root).as_posix()}": source.parent
+                    / f"__pycache__/{source.stem}.{tag}.pyc"
+                    for source in sorted(root.rglob("*.py"))
+                }
+                log.info("compiling %d modules of %s, once", len(targets), environment.name)
+                asyncio.run(_compile(targets, backend))
+                stamp.touch()
+
+
+async def _compile(targets: Mapping[str, Path], backend: Backend) -> None:
+    """Compile the sources, as the sandbox shows them, each to its target on the host."""
+
+    async def compile_share(names: Sequence[str]) -> None:
+        code = f"{COMPILER}\ndef main():\n    return list(map(compiled, {names!r}))\n"
+        done = await sandbox.run(code, "main", timeout=COMPILE_SECONDS)
+        found = done.result if isinstance(done.result, list) else []
+        for name, data in zip(names, found, strict=False):
+            if isinstance(data, bytes) and data:
+                _write(targets[name], data)
+
+    wanted, count = list(targets), len(targets) // SHARE + 1
+    config = SandboxConfig(workers=os.cpu_count() or 1)
+    async with PooledSandbox(backend, config, "") as sandbox:
+        await asyncio.gather(*(compile_share(wanted[start::count]) for start in range(count)))
+
+
+def _write(target: Path, data: bytes) -> None:
+    if target.parent.is_symlink():
+        return
+    target.parent.mkdir(exist_ok=True)
+    target.parent.chmod(0o755)
+    descriptor, temporary = tempfile.mkstemp(dir=target.parent)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+    Path(temporary).chmod(0o644)
+    Path(temporary).replace(target)
 
 
 def problem() -> str | None:

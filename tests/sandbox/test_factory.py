@@ -1,6 +1,7 @@
-"""Which backend is chosen, what it refuses, how sandboxes live and end."""
+"""Which backend is chosen, what it refuses, how sandboxes live and end; ``python -m sandbox``."""
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import docker as sdk
 import pytest
 
+from sandbox import __main__ as program
 from sandbox import bubblewrap, docker, environments
 from sandbox.base import Outcome, SandboxConfig, SandboxError
 from sandbox.factory import ISOLATING, available, get_sandbox
@@ -173,3 +175,67 @@ async def test_memory_is_counted_by_the_kernel_where_a_cgroup_can_be_had():
         assert sandbox.memory_counted
         assert (await sandbox.run(PROGRAMS["hungry"], "f", timeout=30)).outcome is Outcome.MEMORY
         assert (await sandbox.run("def f(): return 1", "f", timeout=30)).result == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["dance"], "install, build, selftest"),
+        (["build", "env=nothing"], "there are: live"),
+        (["selftest", "timeout=soon"], "timeout=soon: input should be a valid number"),
+        (["selftest", "colour=red"], "colour"),
+        (["selftest", "backend=unsafe"], "no controls"),
+        (["selftest", "backend=chroot"], "auto, docker, podman, bubblewrap"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_code_2(words, text, capsys):
+    assert program.main(words) == 2
+    printed = capsys.readouterr()
+    assert text in " ".join(printed.err.split())
+    assert "Traceback" not in printed.err
+    assert printed.out == ""
+
+
+@needs_bubblewrap
+@pytest.mark.long
+def test_selftest_as_json_and_as_a_table(monkeypatch, capsys):
+    assert program.main(["selftest", "backend=bubblewrap", "json=true"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["ok"] is True
+    assert report["backend"] == "bubblewrap"
+    names = [check["name"] for check in report["checks"]]
+    assert len(names) == len(set(names)) == 18
+    assert all(check["ok"] for check in report["checks"])
+
+    async def told(_):
+        return report
+
+    monkeypatch.setattr(program, "selftest", told)
+    assert program.main(["selftest"]) == 0
+    assert "holds" in capsys.readouterr().out
+
+
+@needs_bubblewrap
+def test_install_does_nothing_where_isolation_works(capsys):
+    assert program.main(["install"]) == 0
+    assert "nothing to install" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("programs", "user", "said"),
+    [
+        ({"apt-get": "exit 0", "sudo": "exit 1"}, 1000,
+         r"run this once: sudo apt-get install .*bubblewrap"),
+        ({"dnf": "echo 'no such mirror' >&2; exit 7"}, 0, "no such mirror"),
+        ({}, 0, "no known package manager"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_installed_says_why(programs, user, said, tmp_path, monkeypatch):
+    for name, body in programs.items():
+        file = tmp_path / name
+        file.write_text(f"#!/bin/sh\n{body}\n")
+        file.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    with pytest.raises(SandboxError, match=said):
+        program.install_bubblewrap()
