@@ -1,4 +1,4 @@
-"""The seccomp filter, instruction by instruction, for both machines; a worker seen from the host."""
+"""The seccomp filter, instruction by instruction; a worker as the host sees it."""
 
 import ast
 import asyncio
