@@ -9,10 +9,11 @@ finished one stands in ``out`` at once: the same command resumes.
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -23,7 +24,7 @@ from docgen.calls import CodeResolver
 from docgen.chat import open_writer
 from docgen.check import Checked, Checker, RunOptions, code_of, table
 from docgen.library import build_library
-from docgen.programs import collect, script
+from docgen.programs import Program, collect, kept, text_of
 from docgen.prompts import Prompter, batches, documentation_order
 from docgen.reading import spoken
 from docgen.replies import Chat, behind
@@ -207,11 +208,21 @@ def scripts(tests: Path, resolver: CodeResolver, library: Library) -> dict[str, 
     found: dict[str, set[str]] = {}
     for program in collect(tests)[0]:
         for number, assertion in enumerate(program.assertions):
-            code = "" if assertion.kind == "raises" else script(program, number)
+            code = "" if assertion.kind == "raises" else _script(program, number)
             if 0 < len(code) <= _LONGEST_TEST:
                 for name in resolver.symbols(code).keys() & library.symbols.keys():
                     found.setdefault(name, set()).add(code)
     return {name: sorted(codes, key=lambda c: (len(c), c)) for name, codes in found.items()}
+
+
+def _script(program: Program, number: int) -> str:
+    """What one assertion of a test looks at, printed."""
+    assertion = program.assertions[number]
+    before = program.body[: program.body.index(assertion) + 1]
+    preamble, body = kept(replace(program, body=before), [number])
+    shown = [ast.unparse(part) for part, _ in body if isinstance(part, ast.stmt)]
+    printed = f"print({ast.unparse(assertion.actual)})"
+    return "\n".join([text_of(preamble), "", *shown, printed, ""]).lstrip()
 
 
 async def mine(

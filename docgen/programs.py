@@ -347,16 +347,6 @@ def _plain_import(statement: ast.stmt, wanted: set[str]) -> ast.stmt | None:
     return reduced
 
 
-def script(program: Program, number: int) -> str:
-    """What one assertion of a test looks at, printed."""
-    assertion = program.assertions[number]
-    before = program.body[: program.body.index(assertion) + 1]
-    preamble, body = kept(replace(program, body=before), [number])
-    shown = [ast.unparse(part) for part, _ in body if isinstance(part, ast.stmt)]
-    printed = f"print({ast.unparse(assertion.actual)})"
-    return "\n".join([text_of(preamble), "", *shown, printed, ""]).lstrip()
-
-
 def kept(
     program: Program, asked: Iterable[int]
 ) -> tuple[list[ast.stmt], list[tuple[ast.stmt | Assertion, int]]]:
