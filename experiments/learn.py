@@ -135,7 +135,7 @@ def _what(given: str) -> tuple[Path | None, str]:
     """The project's folder, if it is one, and the name of the distribution."""
     path = Path(given).expanduser()
     if (path / "pyproject.toml").is_file():
-        return path, own.project_name(path)
+        return path, own.described(path)[0]
     if path.exists() or "/" in given:
         raise UsageError(
             f"{given}: no pyproject.toml there; give a project's folder or a distribution's name"

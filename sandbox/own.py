@@ -87,7 +87,7 @@ def make(
     """
     if not (project / "pyproject.toml").is_file():
         raise SandboxError(f"project={project}: no pyproject.toml there")
-    name, system = _project(project)
+    name, system = described(project)
     looked_at = None if base == "none" else base or BASE
     if looked_at is not None:
         environments.lock_file(looked_at)  # unknown: now, not after the build
@@ -122,11 +122,6 @@ def require(requirement: str, out: Path, *, base: str | None = None) -> None:
     """Write the environment of a distribution that an index has, with what it and ``base`` need."""
     _clear(out)
     _pin(requirement, None if base == "none" else base, out)
-
-
-def project_name(project: Path) -> str:
-    """Name of the distribution that a project makes."""
-    return _project(project)[0]
 
 
 def _clear(out: Path) -> None:
@@ -214,7 +209,7 @@ def _lock(folder: Path, wanted: Sequence[str], options: Sequence[str], warmup: s
     (folder / "warmup.py").write_text(warmup)
 
 
-def _project(project: Path) -> tuple[str, Mapping[str, Any]]:
+def described(project: Path) -> tuple[str, Mapping[str, Any]]:
     """Name and ``build-system`` of a ``pyproject.toml``."""
     try:
         content = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))
