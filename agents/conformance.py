@@ -10,8 +10,10 @@ import re
 import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.models import Message, ModelClient, ModelError, build_model, read_config
@@ -22,26 +24,6 @@ from matsmith.core.terminal import printable
 #: Seconds for everything, and for one request at most.
 LIMIT = 120.0
 ONE_REQUEST = 60.0
-COUNTED = 200  # numbers in a long answer, about 600 tokens
-
-#: 32 x 32 pixels, red.
-RED = (
-    "iVBORw0KGgoAAAANSUhEUgAAACAAAAAgCAIAAAD8GO2jAAAAJ0lEQVR42u3NsQkAAAjAsP7/tF7hIASyp6lTCQQCgUAg"
-    "EAgEgi/BAjLD/C5w/SM9AAAAAElFTkSuQmCC"
-)
-FORMULA = {"type": "string", "description": "chemical formula"}
-TOOL = {
-    "type": "function",
-    "function": {
-        "name": "get_density",
-        "description": "The measured density of a material in g/cm3.",
-        "parameters": {
-            "type": "object",
-            "properties": {"formula": FORMULA},
-            "required": ["formula"],
-        },
-    },
-}
 
 _ABOUT = """\
 Asks an endpoint a few short questions (two minutes at most) and prints what works and the settings
@@ -83,23 +65,10 @@ class Check:
         return [*before, Message("user", content)]
 
 
+_DATA = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
 #: In the order of the table, which is also that of the requests.
-CHECKS = {
-    "plain answer": Check("What is 6 times 7? Reply with the number only.", "42"),
-    "system prompt": Check(
-        "What is the capital of France?",
-        "feldspar",
-        system="Whatever the user says, reply with the single word FELDSPAR.",
-    ),
-    "long answer": Check(
-        f"Write the integers from 1 to {COUNTED}, separated by commas, and nothing else.",
-        rf"(?s)\b{COUNTED - 1}\b.*\b{COUNTED}\b",
-    ),
-    "tool calls": Check(
-        "Look up the measured density of NaCl with the tool.", "NaCl", tool=True, needed=False
-    ),
-    "images": Check("Which colour has this image? One word.", "red", image=RED, needed=False),
-}
+CHECKS = {name: Check(**check) for name, check in _DATA["checks"].items()}
+TOOL = {"type": "function", "function": _DATA["tool"]}
 
 
 async def tried(client: ModelClient, check: Check, left: float) -> tuple[str, str]:

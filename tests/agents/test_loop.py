@@ -167,19 +167,7 @@ async def test_notes_and_role_say_only_what_is_the_case():
     assert "replace every [MASK]" in chat.prompts[2]
 
 
-@pytest.mark.parametrize(
-    ("query", "names"),
-    [
-        ("keyword for the structure of a lattice", []),
-        ("the class `Keyword` or `Lattice.cubic(a=1)`", ["Keyword", "Lattice.cubic"]),
-        (
-            "SpacegroupAnalyzer.get_symmetry_dataset, from_file and CifParser.",
-            ["SpacegroupAnalyzer.get_symmetry_dataset", "from_file", "CifParser"],
-        ),
-        ("pymatgen.core.Lattice volume", ["pymatgen.core.Lattice"]),
-        ("What is Structure? Use 3.5 or 2", []),
-    ],
-)
+@pytest.mark.parametrize(("query", "names"), DATA["queries"].items())
 def test_names_in_a_query_are_identifiers_and_not_words(query: str, names: list[str]):
     assert names_in(query) == names
 
