@@ -12,33 +12,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Self
-
-from pydantic import BaseModel, Field
-from rich.console import Console
+from typing import Any, Self
 
 from experiments.benchmarks import question_gates as gates
 from experiments.benchmarks.question_format import (
     QuestionError,
     TaskSpec,
     data_files,
-    question_folders,
     read_gold,
     read_spec,
 )
 from experiments.scorers.properties import not_runnable
-from matsmith.core.command import Commas
-from matsmith.core.progress import meter
-from matsmith.core.terminal import printable
 from sandbox.base import Execution, Mount, Outcome, SandboxConfig
 from sandbox.environments import installed_versions
 from sandbox.factory import get_sandbox
 
-ABOUT = """\
-Proves questions (docs/questions.md says how they are written). Every reference runs twice in the
-sandbox (different hash seeds); its values must pass their own verification, and None, zero, empty
-and perturbed ones must fail. write=true stores the values of the questions that pass as their
-gold.json; without it they are compared with the stored ones."""
 #: Seconds a reference may take; a first run also pays for importing the library.
 TIMEOUT = 60.0
 
@@ -108,12 +96,16 @@ class Checker:
         if lost := next((run for run in runs if run.outcome is not Outcome.OK), None):
             return report((*findings, f"reference.py: {not_runnable(lost)}"))
         first, other = (json.loads(run.payload or "null") for run in runs)
-        findings += _compare_runs(spec, first, other)
-        if findings or not write:
-            findings += [] if findings else _compare_with_gold(spec, folder, first)
+        if findings := [*findings, *_compare_runs(spec, first, other)]:
             return report(tuple(findings))
-        gold = {"versions": self.versions, "properties": first}
-        text = json.dumps(gold, indent=2, ensure_ascii=False) + "\n"
+        if not write:
+            drift = "the committed gold is no longer what the reference returns"
+            try:
+                return report(tuple(_differences(spec, read_gold(folder, spec), first, drift)))
+            except QuestionError as error:
+                return report((str(error),))
+        written = {"versions": self.versions, "properties": first}
+        text = json.dumps(written, indent=2, ensure_ascii=False) + "\n"
         (folder / "gold.json").write_text(text, encoding="utf-8")
         return report((), written=True)
 
@@ -123,36 +115,6 @@ class Checker:
         return await asyncio.gather(
             *(one.run(source, entry, timeout=TIMEOUT, mounts=mounts) for one in self._sandboxes)
         )
-
-
-class CheckOptions(BaseModel, extra="forbid", frozen=True):
-    """Arguments of ``check``."""
-
-    ids: Annotated[tuple[str, ...], Commas] = Field((), description="only these questions")
-    backend: str = Field("auto", description="sandbox")
-    write: bool = Field(False, description="store the values of questions that pass")
-
-
-async def check_all(checker: Checker, root: Path, options: CheckOptions) -> int:
-    """Check the questions below ``root`` and print what is found; 1 when there is anything."""
-    found = {folder.name: folder for folder in question_folders(root)}
-    if not found:
-        raise QuestionError(f"{root}: no folder with a task.yaml in it")
-    unknown = ",".join(sorted(set(options.ids) - set(found)))
-    if unknown:
-        raise QuestionError(f"ids={unknown}: not there; {root} has {', '.join(found)}")
-    console, reports = Console(stderr=True), []
-    names = options.ids or tuple(found)
-    with meter("references", len(names), show=True) as progress:
-        for name in names:
-            reports.append(await checker.check(found[name], write=options.write))
-            text = printable(reports[-1].text)
-            console.print(text, markup=False, highlight=False, soft_wrap=True)
-            progress.advance()
-    bad = sum(bool(report.findings) for report in reports)
-    total = sum(report.properties for report in reports)
-    print(f"{len(reports)} questions, {total} properties, {bad} questions with findings")
-    return 1 if bad else 0
 
 
 def _compare_runs(spec: TaskSpec, first: Any, other: Any) -> list[str]:
@@ -168,16 +130,6 @@ def _compare_runs(spec: TaskSpec, first: Any, other: Any) -> list[str]:
         *gates.check_verification(spec, first),
         *gates.check_answers_hidden(spec, first),
     ]
-
-
-def _compare_with_gold(spec: TaskSpec, folder: Path, values: Mapping[str, Any]) -> list[str]:
-    """Findings on drift: the committed gold against what the reference returns now."""
-    try:
-        gold = read_gold(folder, spec)
-    except QuestionError as error:
-        return [str(error)]
-    drift = "the committed gold is no longer what the reference returns"
-    return _differences(spec, gold, values, drift)
 
 
 def _differences(

@@ -76,14 +76,7 @@ def test_only_question_segments_hold_questions(tmp_path):
         MatToolsBenchmark(path=str(root)).load()
 
 
-@pytest.mark.parametrize(
-    ("file", "text", "message"),
-    [
-        ("properties.json", "{", "properties.json"),
-        ("properties.json", '{"properties": 3}', "properties.json: "),
-        ("new_unit_test.py", "def other(): ...", "defines no function test_cell"),
-    ],
-)
+@pytest.mark.parametrize(("file", "text", "message"), DATA["faults of the layout"])
 def test_faults_of_the_layout_are_named(tmp_path, file, text, message):
     for path, said in ((None, "not shipped"), ("absent", "no such folder")):
         with pytest.raises(MatToolsError, match=rf"{said}.* benchmark\.path must name"):
@@ -100,14 +93,7 @@ def test_properties_in_other_spellings(tmp_path, properties):
     assert (found.name, found.description, found.format) == ("volume", "D", "float")
 
 
-@pytest.mark.parametrize(
-    ("name", "source"),
-    [
-        ("test_cell", "def Test_Cell(p):\n    return 'ok'\n\ndef helper(x):\n    return x\n"),
-        ("test_cell", "def check(p):\n    return 'ok'\n\ndef helper():\n    pass\n"),
-        ("test-cell", "def test_cell(p):\n    return 'ok'\n"),
-    ],
-)
+@pytest.mark.parametrize(("name", "source"), DATA["names of unit tests"])
 def test_a_unit_test_gets_the_name_of_its_folder(tmp_path, name, source):
     task = load_one(tmp_path, name=name, unit_test=source)
     assert task.question.id == name
@@ -149,9 +135,7 @@ def test_the_table_of_input_files_agrees_with_the_dev_split():
 # --- lines of a tasks.jsonl -----------------------------------------------------------------------
 
 
-PROPERTY = {
-    "name": "x", "description": "d", "format": "int", "expected": "1", "compare": "equal",
-}  # fmt: skip
+PROPERTY = DATA["property"]
 
 
 def write(folder, **changes):
@@ -175,15 +159,7 @@ def test_a_missing_input_file_makes_a_question_unavailable(tmp_path):
     assert task.question.formats == {}  # of no published question
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"surprise": 1}, r"jsonl:1, surprise"),
-        ({"data_files": ["../../secret"]}, r"jsonl:1, data_files.0=.* is not below"),
-        ({"data_files": [f"{FILES_INSIDE}/../x"]}, r"jsonl:1, data_files.0=.* is not below"),
-        ({"properties": [PROPERTY | {"expected": "1 +"}]}, "is not a Python expression"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "said"), DATA["mistakes of lines"])
 def test_mistakes_name_file_and_line(tmp_path, changes, said):
     with pytest.raises(MatToolsError, match=r"neither tasks\.jsonl"):
         MatToolsBenchmark(path=str(tmp_path)).load()

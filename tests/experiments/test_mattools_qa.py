@@ -2,8 +2,10 @@
 
 import json
 from collections import Counter
+from pathlib import Path
 
 import pytest
+import yaml
 
 from agents.answer_formats import Letters
 from experiments.benchmarks.mattools.qa import (
@@ -23,15 +25,9 @@ QUESTION = {"question": "x = np.[MASK](y)", "choices": CHOICES, "correct_answer"
             "kind": "code", "source": "a.py/f"}  # fmt: skip
 
 
-#: Letter -> replies that mean it; the first two are what was asked for.
-MEANT = {
-    "A": ["<answer>A</answer>", "\n <answer> A </answer>\n"],
-    "B": ["<answer>b</answer>", "<answer>B. inv</answer>", "B", "B. inv", "Not A; the answer is B"],
-    "C": ["I think so. <answer>C</answer>", "<answer>C", "**C**", "The answer is C.",
-          r"So \boxed{C}"],
-    "D": ["<answer>C</answer> or <answer>D</answer>", "(D)", "The correct answer: D"],
-    None: ["A or B", "A norm is what one needs here", "Cannot say", "", "Answer your answer here"],
-}  # fmt: skip
+#: Letter -> replies that mean it; those of A are what was asked for.
+DATA = Path(__file__).parents[1] / "data" / "mattools_qa.yaml"
+MEANT = yaml.safe_load(DATA.read_text())["meant"]
 
 
 @pytest.mark.parametrize("letter", MEANT)

@@ -108,16 +108,7 @@ def test_what_is_chosen_and_shown(checkout):
     assert set(loaded(instance="tiny")) == {"a"}
 
 
-@pytest.mark.parametrize(
-    ("keys", "said"),
-    [
-        ({"libraries": ["numpy"]}, "there are ase, statistics"),
-        ({"instance": "x"}, "choose one of tiny"),
-        ({"instance": "../instances/tiny"}, "choose one of tiny"),
-        ({"path": None}, "CHECKOUT"),
-        ({"path": "nowhere"}, "no data/benchmark/tasks.jsonl"),
-    ],
-)
+@pytest.mark.parametrize(("keys", "said"), DATA["mistakes"])
 def test_a_mistake_is_named(checkout, keys, said):
     with pytest.raises(ReleaseError, match=said):
         NovelApiBenchmark(**{"path": str(checkout), "libraries": ("statistics",), **keys}).load()
@@ -127,15 +118,7 @@ def test_a_mistake_is_named(checkout, keys, said):
 
 
 @pytest.mark.parametrize(
-    ("reply", "read"),
-    [
-        ("```python\nx\n```\n```python\nx\ny = 2\n```", Reading("x\ny = 2\n", "strict")),
-        ("```\nx = 1\n```", Reading("x = 1\n", "repaired")),
-        ("x = 1", Reading("x = 1", "repaired")),
-        ("<think>```python\nx = 1\n```</think> No.", None),
-        ("```python\nx = \n```", None),
-        ("```python\n" + "(" * 50_000 + "\n```", None),
-    ],
+    ("reply", "read"), [*DATA["replies"], ("```python\n" + "(" * 50_000 + "\n```", None)]
 )
 def test_the_longest_python_is_read(reply, read):
-    assert Completion().read(reply) == read
+    assert Completion().read(reply) == (read and Reading(*read))

@@ -2,7 +2,6 @@
 
 import csv
 import json
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -198,15 +197,9 @@ async def graded(sample, tools, code, entry="f"):
     return [outcome, reason, int(wrong) if wrong else None, score.reasons]
 
 
-@asynccontextmanager
-async def tools_of(seconds):
-    config = SandboxConfig(env="mattools-2024", workers=1)
-    async with get_sandbox(config) as sandbox, get_sandbox(config) as verifier:
-        yield Tools(sandbox, verifier, seconds)
-
-
 @pytest.mark.long
-async def test_every_kind_of_function(bench_parts):
+async def test_every_kind_of_function_and_of_unit_test(bench_parts):
+    sample = bench_parts["test_cell"]
     methods = f"{RIGHT}\nclass C:\n    def m(self):\n        return f()\n"
     cases = [(case["code"], "f", case["expected"]) for case in CASES["functions"].values()]
     cases += [
@@ -214,19 +207,13 @@ async def test_every_kind_of_function(bench_parts):
         for entry, why in CASES["names"].items()
     ]
     wrong = []
-    async with tools_of(8.0) as tools:
+    config = SandboxConfig(env="mattools-2024", workers=1)
+    async with get_sandbox(config) as sandbox, get_sandbox(config) as verifier:
+        tools = Tools(sandbox, verifier, 8.0)
         for code, entry, expected in cases:
-            *got, _, said = await graded(bench_parts["test_cell"], tools, code, entry)
+            *got, _, said = await graded(sample, tools, code, entry)
             if got != expected:
                 wrong.append((code, entry, expected, got, said))
-    assert not wrong, "\n".join(map(str, wrong))
-
-
-@pytest.mark.long
-async def test_every_kind_of_unit_test(bench_parts):
-    sample = bench_parts["test_cell"]
-    wrong = []
-    async with tools_of(10.0) as tools:
         for name, case in CASES["unit_tests"].items():
             *got, said = await graded(replace(sample, target=case["code"]), tools, RIGHT)
             if got != case["expected"]:
