@@ -10,13 +10,8 @@ from sandbox import environments, own
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
 from tests.abuse.conftest import BACKENDS, PROGRAMS, reason_to_skip
-from tests.sandbox.conftest import (
-    bare,
-    hostile_files,
-    make_environment,
-    make_wheel,
-    needs_bubblewrap,
-)
+from tests.sandbox.conftest import bare, hostile_files, needs_bubblewrap
+from tests.sandbox.wheels import make_environment, make_wheel
 
 
 @pytest.fixture
