@@ -32,19 +32,24 @@ from matsmith.core.progress import meter
 from retrieval.base import Retriever
 from retrieval.config import read_config
 from retrieval.factory import RetrieverFactory
-from retrieval.gold import FileGold, GoldSource, Kinds, Query, benchmark_sources, queries
-from retrieval.linking import covered
-from retrieval.measures import (
+from retrieval.gold import (
     NAMES,
+    FileGold,
+    GoldSource,
+    Kinds,
+    Query,
     Recalled,
+    benchmark_sources,
     bootstrap,
     markdown,
     paired,
     put,
+    queries,
     recall,
     reciprocal_rank,
     share,
 )
+from retrieval.linking import covered
 from retrieval.prompting import fit
 from retrieval.retriever import CorpusRetriever
 from sandbox.base import SandboxConfig

@@ -7,7 +7,7 @@ import pytest
 from agents import models
 from agents.assistant import read_config
 from agents.models import Message, ModelConfig, ModelError, Price, build_model, find_price
-from agents.models.parameters import refused_parameter
+from agents.models.client import refused_parameter
 from matsmith.core.errors import UsageError
 from tests.endpoint import Endpoint, config, late, refusing, status
 

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retrieval.evaluate import index, main
-from retrieval.gold import Query
-from retrieval.measures import bootstrap, paired, recall, reciprocal_rank, share
+from retrieval.gold import Query, bootstrap, paired, recall, reciprocal_rank, share
 
 A, B, C, D = (frozenset({name}) for name in "abcd")
 
