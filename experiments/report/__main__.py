@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 from rich.console import Console
 
-from experiments.report.groups import breakdown, grouped_by
+from experiments.report.groups import breakdown, group_csv, grouped_by
 from experiments.report.page import write_report
 from experiments.report.runs import load_runs
 from experiments.report.tables import comma_separated, drawn_table, markdown, print_table
@@ -29,6 +29,7 @@ class Options(BaseModel, extra="forbid", frozen=True):
     )
     markdown: Path | None = Field(None, description="the tables as Markdown")
     csv: Path | None = Field(None, description="one line per answer")
+    groups: Path | None = Field(None, description="CSV by action, task or subfield")
 
 
 def _action(options: Options) -> int:
@@ -45,13 +46,15 @@ def _action(options: Options) -> int:
         write_text(options.markdown, markdown(runs, *means.values()))
     if options.csv:
         write_text(options.csv, comma_separated(runs))
+    if options.groups:
+        write_text(options.groups, group_csv(runs))
     print_table(folders, console)
     for label, (headings, lines) in means.items():
         first = [line[:COLUMNS] for line in lines]
         table = drawn_table(f"by {label}", headings[:COLUMNS], first)
         table.box = None
         console.print(table)
-    for written in (html, options.markdown, options.csv):
+    for written in (html, options.markdown, options.csv, options.groups):
         if written:
             console.print(f"written: {written}", highlight=False, soft_wrap=True)
     return 0

@@ -13,6 +13,7 @@ from experiments.report.plots import drawn
 from experiments.report.runs import Run, group_names, groups, tally
 from experiments.report.tables import (
     Table,
+    csv_text,
     filled,
     heading_of,
     metrics_of,
@@ -24,6 +25,7 @@ from experiments.samples import data_of
 from experiments.scorers.base import Metric, measuring
 from experiments.stats import Interval, ratio_interval
 
+_ABOUT = ("system", "retrieval", "model", "benchmark")
 _KNOWN = data_of(__file__, "taxonomy")
 _KINDS = [(re.compile(pattern), kind) for pattern, kind in _KNOWN["reasons"]]
 _OUTCOMES: Mapping[str, str] = _KNOWN["outcomes"]
@@ -79,6 +81,31 @@ def breakdown(runs: Sequence[Run], label: str) -> Table:
         for name, run in groups_of(runs, label)
     ]  # fmt: skip
     return filled([label, "answers", "clusters", *map(heading_of, metrics)], lines)
+
+
+def group_csv(runs: Sequence[Run]) -> str:
+    """A line for each run, group and metric; what is unknown is empty."""
+    return csv_text(
+        _line(run, label, name, metric)
+        for label in grouped_by(runs)
+        for name, run in groups_of(runs, label)
+        for metric in metrics_of(runs)
+    )
+
+
+def _line(run: Run, label: str, name: str, metric: Metric) -> dict[str, object]:
+    tallies = tally(run.rows, measuring(run.rows, metric)).values()
+    total = sum(one.total for one in tallies)
+    share = ratio_interval(list(tallies)) if metric.unit == "%" else None
+    low, high = (share.limits if share else None) or (None, None)
+    answers, clusters = _counts(run)
+    return {
+        "run": run.folder.name, **{name: run.summary[name] for name in _ABOUT},
+        "by": label, "group": name, "answers": answers, "clusters": clusters,
+        "metric": metric.title, "unit": metric.unit,
+        "mean": sum(one.passed for one in tallies) / total if total else None,
+        "low": low, "high": high,
+    }  # fmt: skip
 
 
 def over_budget(runs: Sequence[Run], spent: Spent) -> tuple[Table, str]:

@@ -355,12 +355,17 @@ def comma_separated(runs: Sequence[Run]) -> str:
     """One line per answer: what a spreadsheet or pandas wants; what is unknown is empty."""
     values = [metric.name for metric in metrics_of(runs)
               if metric.name not in (PARTS, ALL_CORRECT) and " - " not in metric.name]  # fmt: skip
+    return csv_text(_answer(run, row, values) for run in runs for row in run.rows)
+
+
+def csv_text(lines: Iterable[Mapping[str, object]]) -> str:
+    """Lines of one kind as CSV, headings first; what is unknown is empty."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    for answer in (_answer(run, row, values) for run in runs for row in run.rows):
+    for line in lines:
         if not out.tell():
-            writer.writerow(answer)
-        writer.writerow("" if cell is None else spreadsheet(cell) for cell in answer.values())
+            writer.writerow(line)
+        writer.writerow("" if cell is None else spreadsheet(cell) for cell in line.values())
     return out.getvalue()
 
 

@@ -1,5 +1,6 @@
 """Verdicts on structures: the two rules, hostile answers, and whole runs."""
 
+import csv
 import json
 import re
 import sys
@@ -207,8 +208,13 @@ def test_the_table_of_the_paper(tmp_path, monkeypatch, capsys):
     fewer = ["system=oracle", "benchmark.items=4", "benchmark.actions=[change,swap]"]
     run(tmp_path / "four", *fewer)  # structures: too few for an interval
     assert "[" not in "".join(breakdown(load_runs([tmp_path / "four"]), "action")[1][0])
-    assert report([str(tmp_path / "oracle")]) == 0
+    groups = tmp_path / "groups.csv"
+    assert report([str(tmp_path / "oracle"), f"groups={groups}"]) == 0
     assert re.search(r"change +5 +100\.0 ", capsys.readouterr().out)
+    lines = {line["metric"]: line for line in csv.DictReader(groups.read_text().splitlines())}
+    assert (lines["strict"]["group"], lines["strict"]["answers"]) == ("change", "5")
+    assert float(lines["strict"]["low"]) == pytest.approx(0.478, abs=1e-3)
+    assert (lines["max_dist"]["unit"], lines["max_dist"]["low"]) == ("Å", "")
 
 
 def test_an_answer_is_drawn_beside_the_target_and_what_differs_is_ringed(item):
