@@ -1,12 +1,16 @@
-"""Where values come from: real code in the real sandbox, then read."""
+"""Where values come from: real code in the real sandbox, then read; errors planted in answers."""
 
 from __future__ import annotations
 
+import re
+import shutil
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from agents.assistant import files
 from agents.assistant.answers import Answer
@@ -15,21 +19,17 @@ from agents.assistant.results import answer_of, completed, run_final
 from agents.assistant.show import behind
 from agents.base import Trajectory, Usage
 from sandbox.base import Mount, Outcome, Sandbox
+from tests.agents.assistant.acceptance import FILES
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-POSCAR = """\
-rock salt
-1.0
-0.0 2.8 2.8
-2.8 0.0 2.8
-2.8 2.8 0.0
-Na Cl
-1 1
-direct
-0.0 0.0 0.0
-0.5 0.5 0.5
-"""
+HERE = Path(__file__).parent
+CODES = yaml.safe_load((HERE / "provenance.yaml").read_text(encoding="utf-8"))
+CASES = yaml.safe_load((HERE / "planted.yaml").read_text(encoding="utf-8"))
+#: Cases with a planted error, how many there are, how many are told at least.
+PLANTED = [("planted", 40, 36), ("later_planted", 11, 8)]
+#: Right answers, how many there are, how many are accused at most.
+RIGHT = [("right", 40, 4), ("later_right", 10, 2)]
 
 
 async def ask(
@@ -54,9 +54,9 @@ async def answered(
 
 
 @pytest.fixture
-def poscar(tmp_path: Path) -> dict[str, Path]:
-    (tmp_path / "POSCAR").write_text(POSCAR)
-    return {"POSCAR": tmp_path / "POSCAR"}
+def inputs(tmp_path: Path) -> dict[str, Path]:
+    (tmp_path / "POSCAR").write_text(CODES["POSCAR"])
+    return {"POSCAR": tmp_path / "POSCAR", "MgO.cif": FILES / "oxides/MgO.cif"}
 
 
 async def test_invented_energies_are_assumed_and_a_literal_is_no_computation(live_sandbox: Sandbox):
@@ -77,13 +77,13 @@ async def test_invented_energies_are_assumed_and_a_literal_is_no_computation(liv
     assert "count stands in the code, line 8: it was not computed" in found.notes
 
 
-async def test_a_value_from_a_file_raises_no_alarm(live_sandbox: Sandbox, poscar):
+async def test_a_value_from_a_file_raises_no_alarm(live_sandbox: Sandbox, inputs):
     body = """
         from pymatgen.core import Structure
         structure = Structure.from_file("POSCAR")
         return {"density_g_cm3": structure.density, "units": {"density_g_cm3": "g/cm^3"}}
         """
-    found = await ask(live_sandbox, body, "What is its density?", inputs=poscar)
+    found = await ask(live_sandbox, body, "What is its density?", {"POSCAR": inputs["POSCAR"]})
     assert (found.notes, found.read) == ((), ("POSCAR",))
     (density, *_) = [s for s in found.sources if s.name.endswith(".density")]
     assert density.distribution == "pymatgen-core"
@@ -92,49 +92,15 @@ async def test_a_value_from_a_file_raises_no_alarm(live_sandbox: Sandbox, poscar
     assert "units: the model's word" in shown
 
 
-CUBE = "from pymatgen.core import Lattice\nreturn {'of_cube': Lattice.cubic(5.6).volume}"
-DENSITY = """from pymatgen.core import Structure
-return {'density': Structure.from_file('POSCAR').density * 0.6, 'units': {'density': 'g/cm^3'}}"""
-
-
-@pytest.mark.parametrize(
-    ("body", "told"),
-    [
-        (CUBE, "not read by the code: POSCAR"),
-        (DENSITY, "computed independently from POSCAR: it is 2.2104 g/cm^3"),
-        ("import math\nreturn {'gap_eV': math.sqrt(1.25)}", "calls no library function"),
-        ("open('POSCAR')\nreturn {'density_g_cm3': 2.16}", "stands in the code, line 3"),
-    ],
-)
-async def test_what_a_reader_must_know(live_sandbox: Sandbox, poscar, body: str, told: str):
-    found = await ask(live_sandbox, body, "Volume of a cube of 5.6, and of POSCAR?", poscar)
-    assert any(told in note for note in found.notes), found.notes
+@pytest.mark.parametrize("row", CODES["told"])
+async def test_what_a_reader_must_know(live_sandbox: Sandbox, inputs, row: dict[str, str]):
+    given = {row["file"]: inputs[row["file"]]}
+    found = await ask(live_sandbox, row["body"], row["question"], given)
+    assert any(row["told"] in note for note in found.notes), found.notes
 
 
 async def test_noting_changes_nothing(live_sandbox: Sandbox):
-    code = textwrap.dedent('''
-        """Doc."""
-        from __future__ import annotations
-        import dataclasses, functools, inspect, pickle
-
-        @dataclasses.dataclass
-        class P:
-            x: list[int] = dataclasses.field(default_factory=list)
-            def up(self) -> P:
-                return super().__class__ and self
-
-        @functools.cache
-        def g(n: int) -> int:
-            return n if n < 2 else g(n - 1) + g(n - 2)
-
-        def f():
-            match P([1]):
-                case P(x=[1]):
-                    here = True
-            again = pickle.loads(pickle.dumps(P([2])))
-            return {"n": g(20), "src": inspect.getsource(g), "again": again.x,
-                    "here": here, "up": P([3]).up().x, "locals": sorted(locals())}
-        ''')  # fmt: skip
+    code = CODES["noting"]
     plain = await live_sandbox.run(code, "f", timeout=30)
     noted, trace = await run_final(live_sandbox, code, "f", timeout=30, mounts=[])
     assert plain.outcome is Outcome.OK, plain.error
@@ -174,22 +140,40 @@ async def test_a_trace_that_the_code_replaced_is_none(live_sandbox: Sandbox):
     assert done.outcome is Outcome.EXCEPTION or trace.noted
 
 
-#: Code that is wrong about the density of MgO: a number by heart, another crystal, another file.
-DENSITIES = [
-    "s.make_supercell([1, 1, 2])\nreturn {'density_g_cm3': 2.16, 'n': len(s)}",
-    "return {'density': s.density * 0.603, 'units': {'density': 'g/cm^3'}}",
-    "return {'density': s.density * 603, 'units': {'density': 'kg/m^3'}}",
-    """from pymatgen.core import Lattice, Structure
-s = Structure.from_spacegroup('Fm-3m', Lattice.cubic(5.64), ['Na', 'Cl'], [[0, 0, 0], [.5, .5, .5]])
-return {'density_g_cm3': s.density}""",
-]
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made_at = tmp_path_factory.mktemp("planted")
+    for each in (FILES, FILES / "oxides", HERE / "planted_files"):
+        shutil.copytree(each, made_at, dirs_exist_ok=True)
+    return made_at
 
 
-@pytest.mark.parametrize("body", DENSITIES)
-async def test_mgo_at_2_16_is_contradicted(live_sandbox: Sandbox, body: str):
-    read = "from pymatgen.core import Structure\ns = Structure.from_file('MgO.cif')\n"
-    start = read if "Lattice" not in body else ""
-    inputs = {"MgO.cif": Path(__file__).parent / "acceptance_files/oxides/MgO.cif"}
-    found = await ask(live_sandbox, start + body, "How dense is MgO.cif?", inputs)
-    wrong = "stands in the code" if "supercell" in body else "computed independently from MgO.cif"
-    assert any(wrong in note for note in found.notes), found.notes
+async def notes_of(sandbox: Sandbox, case: Mapping[str, Any], folder: Path) -> list[str]:
+    """What the assistant says of an answer before its values are trusted."""
+    inputs = {name: folder / name for name in case.get("files", ())}
+    found = await answered(sandbox, case["code"], "answer", case["question"], inputs)
+    assert found.works, f"{case['name']}: {found.text}"
+    return list(found.notes)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("kind", "count", "least"), PLANTED)
+async def test_planted_errors_are_told(
+    live_sandbox: Sandbox, folder: Path, kind: str, count: int, least: int
+):
+    told = [(case, await notes_of(live_sandbox, case, folder)) for case in CASES[kind]]
+    missed = [(case["name"], notes) for case, notes in told
+              if not any(re.search(case["told"], note) for note in notes)]  # fmt: skip
+    assert len(told) == count
+    assert len(missed) <= count - least, missed
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("kind", "count", "most"), RIGHT)
+async def test_right_answers_are_not_accused(
+    live_sandbox: Sandbox, folder: Path, kind: str, count: int, most: int
+):
+    told = [(case, await notes_of(live_sandbox, case, folder)) for case in CASES[kind]]
+    accused = [(case["name"], notes) for case, notes in told if notes]
+    assert len(told) == count
+    assert len(accused) <= most, accused

@@ -1,17 +1,25 @@
 """Every command: ``--help`` answers, at once where it can, and a mistake is one line."""
 
+import re
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+import yaml
 
 from matsmith.__main__ import COMMANDS, main
+from tests.docgen.conftest import FILES as BRICKWORK
+from tests.docgen.conftest import write_package
 
 HEAVY = ("openai", "langsmith", "sklearn", "chromadb", "lightrag", "pymatgen", "networkx")
 FAST = ("run", "ask", "docs", "index", "endpoint", "sandbox")
 NAMES = [name for commands in COMMANDS.values() for name in commands]
 #: Modules that are also commands by themselves: documented, or needed before anything is installed.
 MODULES = ("experiments.run", "sandbox", "docgen", "matsmith")
+CASES = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text(encoding="utf-8"))
+FILES = CASES["files"] | {"deep.jsonl": "[" * 100_000}
 CODE = """
 import sys
 from matsmith.__main__ import main
@@ -50,3 +58,21 @@ def test_who_stops_reading_causes_no_traceback(module):
     )
     assert done.stderr == ""
     assert done.stdout.count("\n") == 1
+
+
+@pytest.mark.parametrize("row", CASES["mistakes"], ids=lambda row: re.sub(r"[^ -~]", "?", row[0]))
+def test_a_mistake_is_one_line(row, tmp_path, monkeypatch, capsys):
+    line, *words = row
+    monkeypatch.setenv("MATSMITH_SESSIONS", str(tmp_path / "sessions"))
+    monkeypatch.chdir(tmp_path)
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    write_package(tmp_path / "site", BRICKWORK)
+    assert main(shlex.split(line)) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: ")
+    assert said.count("\n") == 1
+    assert [word for word in words if word not in said] == []
+    assert not (tmp_path / "out").exists()
+    assert (tmp_path / "full" / "thesis.txt").read_text() == "keep me"
