@@ -184,11 +184,13 @@ def _cif_of(name: str, task: str, target: Any, labels: Mapping[str, str]) -> Ask
 
 
 def _published_generation(number: int, row: Mapping[str, Any]) -> Asked:
-    from pymatgen.core import Lattice  # noqa: PLC0415 -- slow, and only published files need it
-
     plain = row["target"]
-    cell = list(map(float, Lattice(plain["lattice"]).parameters))
-    target = {"cell": cell, "species": plain["species"], "fractions": plain["frac"]}
+    vectors = np.array(plain["lattice"], dtype=float)
+    lengths = np.linalg.norm(vectors, axis=1)
+    one, two, three = vectors / lengths[:, None]
+    cell = [*lengths, *np.degrees(np.arccos([two @ three, one @ three, one @ two]))]
+    target = {"cell": list(map(float, cell)), "species": plain["species"],
+              "fractions": plain["frac"]}  # fmt: skip
     labels = {"kind": str(row["prototype"])}
     erratum = DATA["cif_gen"]["errata"].get(f"{row['formula']} {row['prototype']}")
     labels |= {"erratum": erratum} if erratum else {}
