@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from agents.answer_formats import CODE, AnswerFormat, Block, File
 from agents.base import Question, Trajectory
+from agents.drawing import structure_svg
 from experiments.benchmarks.atomworld.actions import ACTIONS, FRAME, Target, Wording, parse
 from experiments.benchmarks.atomworld.crystal import Crystal, read_cif
 from experiments.benchmarks.atomworld.family import DATA, POINTS, Asked, Family, ask, read
@@ -148,6 +149,7 @@ def _labels(item: Item) -> dict[str, str]:
 TIMEOUT = 120.0
 GRADER = "experiments.benchmarks.atomworld.grade"
 PART = "structure"
+SAME = 0.02  # Å; atoms that are nearer are in the same place
 UNREADABLE = {"OutputFormatError", "CIFParsingError", "TooLarge", "TooManySites", "TooExpensive"}
 METRICS = read_metrics(__file__)
 TOO_EXPENSIVE: Mapping[str, Any] = {"passed": False, "error": "TooExpensive"}
@@ -196,6 +198,7 @@ class StructureScorer:
             passed={PART: bool(strict["passed"])},
             reasons={} if strict["passed"] else {PART: answer.reason or error},
             artefacts={"error": error, "published error": published.get("error") or ""},
+            figures=self._figures(sample.target, strict.get("shown")),
             execution=answer.execution,
         )
 
@@ -218,6 +221,31 @@ class StructureScorer:
         echo = await verdict("echo", wanted, authors, before)
         return {"strict": strict or TOO_EXPENSIVE, "published": published, "echo": echo}
 
+    def _figures(self, target: Mapping[str, Any], answer: Any) -> Mapping[str, str]:
+        if "rule" not in target:
+            return pictures(before=target["before"], target=target[self.target], answer=answer)
+        if target["rule"] not in {"generated", "changed"}:
+            return {}
+        given = target["given"]
+        return pictures(before=given.get("before"), target=given.get("target"), answer=answer)
+
 
 def _flag(verdict: Mapping[str, Any] | None) -> float | None:
     return float(verdict["passed"]) if verdict else None
+
+
+def pictures(**structures: Mapping[str, Any] | None) -> dict[str, str]:
+    """Titles to SVG texts, of ``before``, ``target`` and ``answer`` as far as they are there.
+
+    Rings are around atoms that the action takes away or changes (before), that it brings or
+    changes (target), and that are not where the target has them (answer). An answer is drawn from
+    the plain data that the verification sandbox hands back: its text is never parsed here.
+    """
+    known = {title: Crystal.of(plain) for title, plain in structures.items() if plain is not None}
+    drawn = {}
+    for title, one in known.items():
+        other = known.get("before" if title == "target" else "target", one)
+        ringed = one.unlike(other, SAME) if "before" in known else []
+        fractions = one.fractions.tolist()
+        drawn[title] = structure_svg(one.lattice.tolist(), one.species, fractions, marked=ringed)
+    return drawn

@@ -108,6 +108,22 @@ class Crystal:
         left = (away - np.round(away)) @ self.lattice
         return float(np.linalg.norm(left, axis=1).max())
 
+    def unlike(self, other: Crystal, within: float) -> list[int]:
+        """Rows without an atom of the same species in the same place (Å) of another crystal.
+
+        None where the cells differ: places cannot be compared then.
+        """
+        if np.abs(np.array(self.cell) - other.cell).max() > 0.1:
+            return []
+        kinds = np.array(other.species)
+        found = []
+        for row, (symbol, at) in enumerate(zip(self.species, self.fractions, strict=True)):
+            away = other.fractions[kinds == symbol] - at
+            lengths = np.linalg.norm((away - np.round(away)) @ other.lattice, axis=1)
+            if not (lengths <= within).any():
+                found.append(row)
+        return found
+
     def to_cif(self, decimals: int = DECIMALS) -> str:
         """P1, with rows as listed and fractions in [0, 1)."""
         cell = zip((*_LENGTHS, *_ANGLES), self.cell, strict=True)

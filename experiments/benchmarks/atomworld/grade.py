@@ -21,6 +21,7 @@ REMOVED = "[VALUE_TO_BE_INSERTED]"  # in a file that is to be repaired
 MAX_SITES = 5000  # rows times symmetry operations
 MOST_OPERATIONS = 192  # of a space group in its conventional cell
 MAX_LENGTH = 1e4  # Å, of a cell vector
+MAX_SHOWN = 300  # sites of an answer that are handed back
 LENGTHS, ANGLES, SITES = 0.02, 0.05, 0.02  # Å, degrees, Å
 
 
@@ -126,6 +127,21 @@ def strict(target: Structure, found: Structure) -> dict[str, Any]:
     return {"worst": worst}
 
 
+def shown(text: str) -> dict[str, Any] | None:
+    """A structure as data, for a picture; ``None`` where it cannot be read or is too large."""
+    try:
+        found = structure(text)
+    except WrongError:
+        return None
+    if len(found) > MAX_SHOWN or min(found.lattice.abc) > MAX_LENGTH:
+        return None
+    return {
+        "cell": [*found.lattice.parameters],
+        "species": [site.species_string for site in found],
+        "fractions": found.frac_coords.tolist(),
+    }
+
+
 def target_structure(plain: dict[str, Any]) -> Structure:
     """Of ``{cell, species, fractions}``."""
     return Structure(Lattice.from_parameters(*plain["cell"]), plain["species"], plain["fractions"])
@@ -134,7 +150,12 @@ def target_structure(plain: dict[str, Any]) -> Structure:
 def strictly(wanted: dict[str, Any], block: str | None) -> dict[str, Any]:
     """Judge one CIF (``None``: no answer) by the strict rule."""
     target = target_structure(wanted)
-    return judged(block, lambda text: strict(target, structure(text)))
+    return pictured(block, lambda text: strict(target, structure(text)))
+
+
+def pictured(block: str | None, rule: Any) -> dict[str, Any]:
+    """What a rule says of an answer; ``shown`` is its structure as data."""
+    return {**judged(block, rule), "shown": None if block is None else shown(block)}
 
 
 def as_published(wanted: dict[str, Any], reply: str) -> dict[str, Any]:
@@ -211,7 +232,7 @@ def repaired(given: dict[str, Any], block: str | None, reply: str) -> dict[str, 
         return structure(text.replace(REMOVED, given["removed"] or "", 9))
 
     return {
-        "strict": judged(block, lambda text: strict(original, filled(text))),
+        "strict": pictured(block, lambda text: strict(original, filled(text))),
         "published": judged(reply, lambda said: published(original, filled(published_block(said)))),
         "echo": {
             "strict": judged(broken, lambda text: strict(original, filled(text))),
@@ -237,7 +258,7 @@ def generated(given: dict[str, Any], block: str | None, reply: str) -> dict[str,
         return {}
 
     return {
-        "strict": judged(block, lambda text: fits(text, exact)),
+        "strict": pictured(block, lambda text: fits(text, exact)),
         "published": judged(reply, lambda text: fits(published_block(text), loose)),
     }
 
@@ -256,7 +277,7 @@ def changed(given: dict[str, Any], block: str | None, _reply: str) -> dict[str, 
             raise WrongError("WrongSide", value=value, original=original)
         return {"value": value, "original": original}
 
-    return {"strict": judged(block, rule)}
+    return {"strict": pictured(block, rule)}
 
 
 def moved(original: float, value: float, trend: str) -> bool:

@@ -10,7 +10,7 @@ import ast
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +21,8 @@ from experiments.samples import data_of
 
 #: How an answer is read: JSON, code, a FASTA sequence, a box in degrees, or text as it is.
 Form = Literal["json", "code", "fasta", "box", "text"]
+#: Variants of MPV.
+Variant = Literal["all", "non_trivial", "specific"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,19 @@ class Task:
     eval_file: str = ""
 
 
-TASKS = tuple(Task(**entry) for entry in data_of(__file__, "tasks"))
+_DATA: Mapping[str, Any] = data_of(__file__, "tasks")
+
+
+def tasks(variant: Variant = "all") -> tuple[Task, ...]:
+    """The ten tasks, with property values in a variant."""
+    found, more = tuple(Task(**entry) for entry in _DATA["tasks"]), _DATA["variants"][variant]
+    return tuple(
+        replace(task, ask=task.ask + more["ask"], prompt_file=task.prompt_file + more["file"])
+        if task.name == "mpv" else task for task in found
+    )  # fmt: skip
+
+
+TASKS = tasks()
 NAMES = tuple(task.name for task in TASKS)
 SAMPLES = Path(__file__).with_name("samples")
 #: Keys that say where a record comes from.
@@ -65,11 +79,11 @@ class Paper:
     missing: str | None = None
 
 
-def gold_of(task: Task, record: Any) -> Any:
+def gold_of(task: Task, record: Any, variant: Variant = "all") -> Any:
     """What is right for a task; ``None`` where the record holds nothing for it."""
     if task.name == "mpv":
         listed = record if isinstance(record, list) else []
-        entries = [entry for entry in listed if isinstance(entry, Mapping)]
+        entries = [e for e in listed if isinstance(e, Mapping) and _wanted(e, variant)]
         return [{k: v for k, v in e.items() if k not in _MPV_EXTRA} for e in entries] or None
     if not isinstance(record, Mapping):
         return record or None
@@ -160,3 +174,10 @@ def published_prompt(path: str | None, name: str) -> str | None:
     root = Path(path or "").expanduser()
     found = sorted(root.rglob(f"{name}.txt")) if path and name and root.is_dir() else []
     return found[0].read_text(encoding="utf-8") if found else None
+
+
+def _wanted(entry: Mapping[str, Any], variant: Variant) -> bool:
+    if variant == "specific":
+        name = str(entry.get("property_name", "")).lower()
+        return any(spelling in name for spelling in _DATA["specific"])
+    return variant == "all" or not entry.get("trivia")

@@ -17,7 +17,7 @@ from agents.answer_formats import CODE, Text
 from agents.base import Document, Question, Trajectory
 from agents.models import FAULTS
 from experiments.benchmarks.curie import archive, marks
-from experiments.benchmarks.curie.archive import Paper, Task
+from experiments.benchmarks.curie.archive import Paper, Task, Variant
 from experiments.benchmarks.curie.marks import PROMPTS
 from experiments.benchmarks.release import ReleaseError
 from experiments.samples import Sample, kept
@@ -37,7 +37,9 @@ class CurieBenchmark:
     path: str | None = None
     arm: Literal["direct", "retrieval", "tool"] = "direct"
     tasks: Sequence[str] = ()
+    mpv: Variant = "all"
     prompts: Literal["own", "published"] = "own"
+    overall: Overall = "table"
     name: str = "curie"
     #: None: what is retrieved from is the paper of each question.
     packages: Sequence[str] = ()
@@ -52,11 +54,13 @@ class CurieBenchmark:
     @property
     def scorer(self) -> CurieScorer:
         """See :class:`experiments.samples.Benchmark`."""
-        return CurieScorer()
+        return CurieScorer(self.overall)
 
     def load(self) -> list[Sample]:
         """All questions, paper by paper over the tasks, so that a limit covers every task."""
-        wanted = [task for task in archive.TASKS if not self.tasks or task.name in self.tasks]
+        wanted = [
+            task for task in archive.tasks(self.mpv) if not self.tasks or task.name in self.tasks
+        ]
         path = archive.SAMPLES if self.source == "samples" else self.path
         papers = {domain: list(archive.read_archive(path, domain))
                   for domain in dict.fromkeys(task.domain for task in wanted)}  # fmt: skip
@@ -64,7 +68,7 @@ class CurieBenchmark:
         return [self._sample(*pair) for pairs in zip_longest(*queues) for pair in pairs if pair]
 
     def _sample(self, task: Task, paper: Paper) -> Sample:
-        right = archive.gold_of(task, paper.record)
+        right = archive.gold_of(task, paper.record, self.mpv)
         clean = _reference(task, right)
         return Sample(
             self._question(task, paper),
@@ -112,6 +116,7 @@ def _reference(task: Task, right: Any) -> str:
     return json.dumps(right, ensure_ascii=False)
 
 
+Overall = Literal["table", "figure"]
 Values = dict[str, float | None]
 
 GRADER = "experiments.benchmarks.curie.grade"
@@ -123,6 +128,7 @@ PERFECT = 1 - 1e-9
 #: What a judge sees of an answer that is none.
 NOTHING = "(no answer)"
 MAX_SHOWN = 20_000  # characters of gold and answer that a report shows
+RESIDUES = 60  # of a row of aligned sequences
 _METRIC = {"box": "iou", "fasta": "identity"}
 _WRONG = {"context": "context", "length": "cut"}
 _CODES = {
@@ -137,8 +143,9 @@ METRICS = read_metrics(__file__)["all"]
 
 @dataclass(frozen=True)
 class CurieScorer:
-    """Judges an answer to one of the ten tasks."""
+    """Judges an answer to one of the ten tasks; ``overall`` as in the benchmark."""
 
+    overall: Overall = "table"
     metrics: Sequence[Metric] = METRICS
     executes: bool = True
     #: What a verification worker imports once.
@@ -168,6 +175,8 @@ class CurieScorer:
         if target["form"] in {"json", "code", "text"}:
             values |= await _judged(tools.judge, sample, text)
         name = _METRIC.get(target["form"], "rouge")
+        if self.overall == "figure" and target["listed"]:
+            name = "llmsim"
         headline = values[name]
         values |= {
             "overall": headline, "published": values[f"{name}_published"],
@@ -232,7 +241,14 @@ def _measured(target: Mapping[str, Any], said: Mapping[str, Any]) -> Values:
 
 
 def _shown(target: Mapping[str, Any], said: Mapping[str, Any], text: str) -> dict[str, str]:
-    """Gold beside answer."""
+    """Gold beside answer: aligned sequences with their identities between them, or texts."""
+    if said.get("rows"):
+        gold, found = said["rows"]
+        same = "".join("|" if a == b else "." for a, b in zip(gold, found, strict=True))
+        pieces = [["\n".join(line[start : start + RESIDUES] for line in (gold, same, found))]
+                  for start in range(0, len(gold), RESIDUES)]  # fmt: skip
+        heads, unknown = ("gold above, answer below",), [None] * len(pieces)
+        return {"alignment": beside(heads, pieces, unknown, (RESIDUES,))}
     one, two = (_laid_out(value) for value in (target["clean"], said.get("value") or text))
     ends = range(0, max(len(one), len(two)), MAX_LINES)
     rows = [["\n".join(lines[n : n + MAX_LINES]) for lines in (one, two)] for n in ends]

@@ -16,6 +16,7 @@ MAX_LAX = 50_000  # characters that the lax parsers see, which are slow
 MAX_DEPTH = 40
 #: An answer this many times longer than the gold has no score to speak of, and is not compared.
 LONGEST = 20
+ALIGNED = 4_000_000  # cells of an alignment that is shown
 #: Variables and classes by which the authors' script finds structures and settings.
 _CUT = {
     "dft_s": ("structure_metadata_", "StructureMetadata"),
@@ -207,13 +208,15 @@ def fasta(answer: str, *, published: bool = False) -> str:
 
 
 def judge_sequence(gold: str, answer: str) -> dict[str, Any]:
-    """Identity of a sequence, in two modes."""
+    """Identity of a sequence: 2 modes, and the aligned rows where they are short enough."""
     if len(answer) > MAX_ANSWER:
         return {"error": "too_long"}
     full, first = fasta(answer)[: 10 * len(gold)], fasta(answer, published=True)[: 10 * len(gold)]
+    rows = aligned(gold, full) if full and len(gold) * len(full) <= ALIGNED else None
     return {
         "identity": identity(gold, full),
         "identity_published": identity(gold, first),
+        "rows": rows,
         "error": None if full else "unreadable",
     }
 
@@ -228,6 +231,12 @@ def identity(gold: str, found: str) -> float:
         return 0.0
     same = float(_aligner().score(gold, found))
     return same / (len(gold) + len(found) - same)
+
+
+def aligned(gold: str, found: str) -> list[str]:
+    """The rows of the first best alignment."""
+    best = _aligner().align(gold, found)[0]
+    return [str(best[0]), str(best[1])]
 
 
 def _aligner() -> Any:

@@ -128,23 +128,11 @@ def solutions(item):
         yield Crystal(tuple(cell), tuple(species), solved @ np.linalg.inv(lattice))
 
 
-def unlike(crystal, other):
-    """Rows without an atom of the same species within 0.02 Å of its place in another crystal."""
-    kinds, found = np.array(other.species), []
-    for symbol, at in zip(crystal.species, crystal.fractions, strict=True):
-        away = other.fractions[kinds == symbol] - at
-        lengths = np.linalg.norm((away - np.round(away)) @ other.lattice, axis=1)
-        if not (lengths <= 0.02).any():
-            found.append(symbol)
-    return found
-
-
 def agrees(item):
     """Whether every choice of images is the target, to 0.02 Å."""
     return all(
         Counter(found.species) == Counter(item.literal.species)
-        and np.abs(np.array(found.cell) - item.literal.cell).max() < 1e-3
-        and not unlike(found, item.literal) + unlike(item.literal, found)
+        and not found.unlike(item.literal, 0.02) + item.literal.unlike(found, 0.02)
         for found in solutions(item)
     )
 

@@ -11,7 +11,7 @@ import pytest
 from agents.base import Trajectory, Usage
 from experiments.benchmarks.atomworld import grade
 from experiments.benchmarks.atomworld.actions import ACTIONS, parse
-from experiments.benchmarks.atomworld.benchmark import AtomWorldBenchmark
+from experiments.benchmarks.atomworld.benchmark import AtomWorldBenchmark, pictures
 from experiments.benchmarks.atomworld.crystal import Crystal, wrap
 from experiments.benchmarks.atomworld.generate import generate
 from experiments.report.__main__ import main as report
@@ -215,6 +215,24 @@ def test_the_table_of_the_paper(tmp_path, monkeypatch, capsys):
     assert (lines["strict"]["group"], lines["strict"]["answers"]) == ("change", "5")
     assert float(lines["strict"]["low"]) == pytest.approx(0.478, abs=1e-3)
     assert (lines["max_dist"]["unit"], lines["max_dist"]["low"]) == ("Å", "")
+
+
+def test_an_answer_is_drawn_beside_the_target_and_what_differs_is_ringed(item):
+    def ringed(answer):
+        said = grade.strictly(item.literal.plain(), answer)
+        drawn = pictures(
+            before=item.before.plain(), target=item.literal.plain(), answer=said["shown"]
+        )
+        return {title: svg.count('fill="none"') // 2 for title, svg in drawn.items()}
+
+    right, echo = item.literal.to_cif(), item.before.to_cif()
+    assert ringed(right) == {"before": 1, "target": 1, "answer": 0}
+    assert ringed(echo) == {"before": 1, "target": 1, "answer": 1}
+    assert ringed("no CIF") == {"before": 1, "target": 1}
+    (grown,) = generate(seed=1, items=1, actions=["super_cell"])
+    after = grown.literal.plain()
+    drawn = pictures(before=grown.before.plain(), target=after, answer=after)
+    assert not any('fill="none"' in svg for svg in drawn.values())
 
 
 def test_an_outside_agent_is_graded_like_any_answer(tmp_path, monkeypatch, capsys):

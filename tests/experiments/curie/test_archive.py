@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from experiments.benchmarks.curie.archive import _CALL, NAMES, SAMPLES, TASKS, gold_of, parsed
+from experiments.benchmarks.curie.archive import tasks as tasks_of
 from experiments.benchmarks.curie.benchmark import CurieBenchmark
 from experiments.benchmarks.release import ReleaseError
 
@@ -126,10 +127,14 @@ def test_gold_out_of_code():
     assert parsed("StructureMetadata.parse_raw(variable)", "StructureMetadata") == []
 
 
-def test_boxes_of_the_archive():
+def test_boxes_and_variants_of_the_archive():
     known = {task.name: task for task in TASKS}
     assert gold_of(known["biogr"], {"W": "1.5", "S": 2, "E": 3, "N": 4})["W"] == 1.5
     assert gold_of(known["biogr"], {"W": math.nan, "S": 2, "E": 3, "N": 4}) is None
+    record = [{"property_name": "Band Gap", "index": 0}, {"property_name": "density"},
+              {"property_name": "thickness", "trivia": True}]  # fmt: skip
+    counts = [len(gold_of(known["mpv"], record, v)) for v in ("all", "non_trivial", "specific")]
+    assert counts == [3, 2, 1]
 
 
 @published
@@ -157,7 +162,8 @@ def test_the_authors_prompts_are_the_ones_we_read():
     for line in (DATA / "prompts.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         prompts[row["name"]] = row["text"]
-    names = {task.prompt_file for task in TASKS}
+    names = {task.prompt_file for variant in ("all", "non_trivial", "specific")
+             for task in tasks_of(variant)}  # fmt: skip
     assert names <= prompts.keys()
     assert {prompts[name].count("{{text}}") for name in names} == {1}
     for name in {task.eval_file for task in TASKS} - {""}:

@@ -41,6 +41,8 @@ async def test_the_recorded_sequence(call):
     gold, found = recorded["ground_truth"], recorded["gemini15pro"]
     said = await call("judge_sequence", gold, f">1CTF\n{found}")
     assert said["identity"] == pytest.approx(43 / 89)
+    one, two = said["rows"]
+    assert (sum(a == b for a, b in zip(one, two, strict=True)), len(one)) == (43, 89)
     # Another of the best alignments is 90 long: the published figure.
     assert recorded["published"]["gemini15pro"] == pytest.approx(43 / 90, abs=5e-4)
 
@@ -54,8 +56,10 @@ async def test_reading_fasta(call, answer, ours, theirs):
 async def test_gaps_cost_nothing_and_a_prediction_is_cut_at_ten_times_the_gold(call):
     said = await call("judge_sequence", "ACDEF", ">x\nADF")
     assert said["identity"] == pytest.approx(3 / 5)
+    assert said["rows"] == ["ACDEF", "A-D-F"]
     said = await call("judge_sequence", "ACDE", ">x\n" + "W" * 500_000 + "ACDE")
     assert said["identity"] == 0.0
+    assert len(said["rows"][0]) <= 44
 
 
 @pytest.mark.parametrize(("answer", "value", "status"), TABLES["json"])

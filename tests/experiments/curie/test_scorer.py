@@ -132,6 +132,16 @@ async def test_without_a_judge_similarity_is_unknown_but_no_list_is_zero(samples
     assert score.reasons["answer"] == "the answer is not in the form asked for"
 
 
+async def test_the_figure_takes_similarity_for_lists(samples, tools):
+    sample = samples["mpv"]
+    half = json.dumps(sample.target["gold"][: len(sample.target["gold"]) // 2])
+    judged = with_judge(tools, rules())
+    table = await CurieScorer().score(sample, answered(sample, half), judged)
+    figure = await CurieScorer("figure").score(sample, answered(sample, half), judged)
+    assert figure.values["overall"] == figure.values["llmsim"] != table.values["overall"]
+    assert table.values["overall"] == table.values["rouge"]
+
+
 async def test_which_fields_are_wrong(samples, tools):
     sample = samples["dft_p"]
     wrong = [entry | {"spin": 7.0} for entry in sample.target["gold"]]
@@ -190,8 +200,9 @@ async def test_a_perfect_answer_is_perfect_and_shown(samples, tools, task):
         )
         assert score.values["llmsim_published"] == pytest.approx(theirs.f1)
     ((name, figure),) = score.figures.items()
-    assert name == "gold and answer"
+    assert name == ("alignment" if task == "pdb" else "gold and answer")
     assert figure.startswith("<svg ")
+    assert task != "pdb" or figure.count("|") == len(sample.target["gold"])
     assert len(figure) < 60_000
 
 
