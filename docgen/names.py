@@ -10,6 +10,7 @@ from docgen.definitions import Class, Constant, Function, Module, last_part
 Definition = Module | Class | Function | Constant
 _Seen = dict[tuple[str, str], Definition | None]
 """What one search has found so far: (module, name) -> definition."""
+_MAX_HOPS = 20  # re-exports and dots followed before a path counts as unresolvable
 
 
 class Names:
@@ -30,24 +31,28 @@ class Names:
             self.classes[cls.qualname] = cls
             self._add(cls)
 
-    def path(self, dotted: str, seen: _Seen | None = None) -> Definition | None:
+    def path(self, dotted: str, hops: int = 0, seen: _Seen | None = None) -> Definition | None:
         """What an import path stands for, following re-exports."""
+        if hops > _MAX_HOPS:
+            return None
         direct = self.modules.get(dotted) or self.classes.get(dotted) or self.functions.get(dotted)
         parent, _, name = dotted.rpartition(".")
         if direct is not None or not parent:
             return direct
         seen = {} if seen is None else seen
-        return self.inside(self.path(parent, seen), name, seen)
+        return self.inside(self.path(parent, hops + 1, seen), name, hops + 1, seen)
 
     def inside(
-        self, owner: Definition | None, name: str, seen: _Seen | None = None
+        self, owner: Definition | None, name: str, hops: int = 0, seen: _Seen | None = None
     ) -> Definition | None:
         """What ``owner.name`` means, of a module or class."""
         if isinstance(owner, Module):
-            return self.in_module(owner, name, seen)
+            return self.in_module(owner, name, hops, seen)
         return self.member(owner, name) if isinstance(owner, Class) else None
 
-    def in_module(self, module: Module, name: str, seen: _Seen | None = None) -> Definition | None:
+    def in_module(
+        self, module: Module, name: str, hops: int = 0, seen: _Seen | None = None
+    ) -> Definition | None:
         """What a bare name means at the top level of ``module``."""
         own = module.classes.get(name) or module.functions.get(name)
         if own is not None:
@@ -55,22 +60,22 @@ class Names:
         seen = {} if seen is None else seen
         if (module.name, name) not in seen:  # modules that import each other are searched once
             seen[module.name, name] = None
-            found = self._imported(module, name, seen)
+            found = self._imported(module, name, hops, seen)
             if found is None and module.source.is_package:
                 found = self.modules.get(f"{module.name}.{name}")
             seen[module.name, name] = found or module.constants.get(name)
         return seen[module.name, name]
 
-    def _imported(self, module: Module, name: str, seen: _Seen) -> Definition | None:
+    def _imported(self, module: Module, name: str, hops: int, seen: _Seen) -> Definition | None:
         """What an import statement of ``module`` binds ``name`` to."""
         bound = module.bindings.get(name)
         if bound is not None and bound != f"{module.name}.{name}":
-            found = self.path(bound, seen)
+            found = self.path(bound, hops + 1, seen)
             if found is not None:
                 return found
-        stars = (self.modules.get(star) for star in module.stars)
+        stars = (self.modules.get(star) for star in module.stars if hops <= _MAX_HOPS)
         offering = (one for one in stars if one is not None and one.star_exports(name))
-        starred = (self.in_module(target, name, seen) for target in offering)
+        starred = (self.in_module(target, name, hops + 1, seen) for target in offering)
         return next((one for one in starred if one is not None), None)
 
     def expression(self, node: ast.expr, module: Module) -> Definition | None:

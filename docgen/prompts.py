@@ -125,16 +125,17 @@ class Prompter:
         """What a module holds, or what a body uses with what that returns and raises."""
         if symbol.kind == "module":
             members = ((self._library.symbols[name], self._about(name, texts)) for name in names)
-            lines = [f"{m.name} [{m.kind}] — {first_sentence(about)}" for m, about in members]
+            told = ((m, short(first_sentence(about), _TEXT)) for m, about in members)
+            lines = [f"{m.name} [{m.kind}] — {about}" for m, about in told]
             return _cut("\n".join(lines), _MEMBERS)
         more = ("Returns", "Raises")
         lines = [self._told(name, symbol, texts, more) for name in names[:_RELATED]]
         return "\n".join([*lines, *_more(names, _RELATED)])
 
     def _about(self, name: str, texts: Mapping[str, Text]) -> str:
-        """What was written about a symbol in a sentence, else what its docstring says."""
+        """The summary of what was written about a symbol, else what its docstring says first."""
         written = summary_of(texts[name].text) if name in texts else ""
-        return short(written or first_sentence(self._library.symbols[name].docstring), _TEXT)
+        return written or first_sentence(self._library.symbols[name].docstring)
 
     def _told(
         self, name: str, user: Symbol, texts: Mapping[str, Text], more: Sequence[str] = ()
@@ -142,7 +143,7 @@ class Prompter:
         """One line about a symbol: how it is called, and what was written about it."""
         symbol = self._library.symbols[name]
         text = texts[name].text if name in texts else ""
-        told = [self._about(name, texts)]
+        told = [short(self._about(name, texts), _TEXT)]
         bodies = ((title, first_paragraph(section_of(text, title))) for title in more)
         told += [f"{title}: {short(body, _TEXT)}" for title, body in bodies if body]
         return f"{seen_from(user, symbol)}{_arguments(symbol)} [{symbol.kind}] — {' '.join(told)}"

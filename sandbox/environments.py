@@ -191,9 +191,12 @@ def _overlay(name: str) -> Overlay | None:
 
 
 def own_packages(name: str) -> Path | None:
-    """Of an overlay: its own packages on the host."""
+    """Of an overlay: its own packages on the host; a container is shown them as they are."""
     found = _overlay(name)
-    return None if found is None else found.packages
+    if found is None:
+        return None
+    list(_files(found.packages))  # raises where one is a link, which would show the host
+    return found.packages
 
 
 def lock_file(name: str) -> Path:

@@ -25,6 +25,14 @@ def test_modules_that_import_all_of_each_other_are_searched_once(tmp_path):
     assert read.symbols["pkg.m0.use"].calls == ()
 
 
+def test_long_chains_of_imports_end(tmp_path):
+    files = {f"pkg/m{i}.py": f"from .m{i + 1} import X\n" for i in range(600)}
+    deep = ".".join(["pkg", *["a"] * 3000])
+    files |= {"pkg/__init__.py": f"from {deep} import Y\n", "pkg/m600.py": "class X: ...\n"}
+    files["pkg/user.py"] = "from .m0 import X\nfrom pkg import Y\n\n\nclass Z(X, Y): ...\n"
+    assert library(tmp_path, files).symbols["pkg.user.Z"].bases == ("X", "Y")
+
+
 def test_all_decides_what_a_star_import_offers(tmp_path):
     files = {
         "pkg/__init__.py": "from .plain import *\nfrom .grown import *\n",
