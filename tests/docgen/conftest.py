@@ -5,16 +5,22 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+import yaml
 
 from tests.docgen.models import Documenting
 
-SOURCES = Path(__file__).parents[1] / "data/sources"
+DATA = Path(__file__).parents[1] / "data"
 _FILE = re.compile(r"^## `([^`]+)`\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def sample(name):
     """The files of a sample: ``tests/data/sources/NAME.md`` holds one below each heading."""
-    return dict(_FILE.findall((SOURCES / f"{name}.md").read_text(encoding="utf-8")))
+    return dict(_FILE.findall((DATA / "sources" / f"{name}.md").read_text(encoding="utf-8")))
+
+
+def table(name):
+    """The tables of ``tests/data/NAME.yaml``."""
+    return yaml.safe_load((DATA / f"{name}.yaml").read_text(encoding="utf-8"))
 
 
 FILES = sample("brickwork")

@@ -105,17 +105,18 @@ class Documenting(Endpoint):
         return bad or text(write(prompt))
 
 
+def local(url: str) -> list[str]:
+    words = ["model=openai", "model.name=local", "model.cache=false", "model.max_retries=0"]
+    return [*words, f"model.base_url={url}"]
+
+
 def arguments(package: Path, out: Path, url: str) -> list[str]:
     return [
         "package=brickwork",
         f"folder={package}",
         f"out={out}",
-        "model=openai",
-        "model.name=local",
-        f"model.base_url={url}",
-        "model.cache=false",
         "model.timeout=2",
         "model.price.prompt=1",
         "model.price.completion=2",
-        "model.max_retries=0",
+        *local(url),
     ]

@@ -5,50 +5,21 @@ import pytest
 from docgen.__main__ import main
 from docgen.example_probe import use
 from sandbox.environments import write_overlay
-from tests.docgen.conftest import sample, write_package
+from tests.docgen.conftest import sample, table, write_package
+from tests.docgen.models import local
 from tests.endpoint import Endpoint, status, text
 
-REPLIES = {
-    "stacked": "```python\nfrom brickwork.sizes import Brick\nresult = Brick(0.1).stacked(3)\n```",
-    "length": "```python\nfrom brickwork.sizes import length\nresult = length(None)\n```",
-    "untold": "I would rather not.",
-    "Brick": "```python\nfrom brickwork.sizes import Brick\nresult = Brick()\n```",
-}
+TABLES = table("documentation")
 
 
-@pytest.mark.parametrize(
-    ("name", "code", "verdict", "error"),
-    [
-        ("json.loads", "import json\nresult = json.loads('[1]')", "runs", ""),  # declares nothing
-        ("fractions.Fraction", "result = 3", "type", "a int, declared is Fraction"),
-        ("fractions.Fraction", "import fractions\nresult = fractions.Fraction(1)", "runs", ""),
-        ("fractions.Fraction", "import fractions\nfractions.Fraction(1)", "fails", "is not set"),
-        ("json.loads", "import json\nresult = json.loads(text)", "inputs", "'text' is not defined"),
-        ("json.loads", "import json\nresult = json.loads('[')", "fails", "JSONDecodeError"),
-    ],
-)
+@pytest.mark.parametrize(("name", "code", "verdict", "error"), TABLES["calls"])
 def test_what_is_found_out_about_a_call(name, code, verdict, error):
     found = use(code, name)
     assert found["verdict"] == verdict, found
     assert error in str(found["error"])
 
 
-@pytest.mark.parametrize(
-    ("declared", "value", "fits"),
-    [
-        ("float", "numpy.float32(1)", True),
-        ("float", "3", True),
-        ("float", "numpy.ones(2)", False),
-        ("int", "2.0", False),
-        ("int | None", "None", True),
-        ("None", "None", True),
-        ("None", "0", False),
-        ("list[float]", "[1]", True),
-        ("list[float]", "(1,)", False),
-        ("typing.Any", "object()", True),
-        ("'Unknown'", "1", True),
-    ],
-)
+@pytest.mark.parametrize(("declared", "value", "fits"), TABLES["types"])
 def test_types_that_a_signature_declares(declared, value, fits, monkeypatch, tmp_path):
     module = tmp_path.name
     code = f"import numpy, typing\ndef f() -> {declared}:\n    return {value}\n"
@@ -66,18 +37,14 @@ def test_the_worst_come_first_and_nothing_is_asked_twice(tmp_path, httpserver, s
         asked = body["messages"][-1]["content"]
         name = asked.splitlines()[0].rpartition(".")[2]
         assert asked.count("kind:") == 1  # one document alone
-        return text(REPLIES[name])
+        return text(TABLES["uses"][name])
 
     command = [
         "by_use",
         "package=brickwork",
         f"out={tmp_path / 'used.jsonl'}",
         f"env={sizes}",
-        "model=openai",
-        "model.name=local",
-        f"model.base_url={server.url}",
-        "model.cache=false",
-        "model.max_retries=0",
+        *local(server.url),
     ]
     server.play(status(400))
     assert main(command) == 1  # what the endpoint refuses is no verdict on a document

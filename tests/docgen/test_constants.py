@@ -5,7 +5,7 @@ import pytest
 from docgen.facts import FactsWriter, render_facts
 from docgen.library import read_library
 from docgen.prompts import Prompter
-from tests.docgen.conftest import sample, write_package
+from tests.docgen.conftest import sample, table, write_package
 from tests.docgen.models import read_prompt
 
 
@@ -23,19 +23,10 @@ def test_which_names_are_documents(library):
     assert attributes == {"Fuel.WOOD", "Fuel.GAS", "Kiln.volume", "Kiln.fuel", "Kiln.LIMIT"}
 
 
-@pytest.mark.parametrize(
-    ("name", "signature", "value", "docstring"),
-    [
-        ("KB", "KB -> float", "8.617e-05", "eV/K"),
-        ("MELTING", "MELTING -> dict", "{'Fe': 1811, 'Cu': 1358}", "Melting points in K."),
-        ("LOSS", "", "", "Heat lost through the door in W. Measured in 1998."),
-        ("Fuel.WOOD", "WOOD -> str", "'wood'", "Beech, dried for two years."),
-        ("Fuel.GAS", "GAS -> str", "'gas'", ""),
-        ("Kiln.volume", "volume -> float", "", "in litres"),
-        ("Kiln.fuel", "fuel -> Fuel", "", ""),
-        ("Kiln.LIMIT", "LIMIT -> ClassVar[float]", "1600.0", ""),
-    ],
-)
+CONSTANTS = table("documentation")["constants"]
+
+
+@pytest.mark.parametrize(("name", "signature", "value", "docstring"), CONSTANTS)
 def test_what_the_source_says(library, name, signature, value, docstring):
     symbol = library.symbols[f"kiln.heat.{name}"]
     assert (symbol.signature, symbol.value, symbol.docstring) == (signature, value, docstring)

@@ -22,7 +22,7 @@ from docgen.texts import EXAMPLES, Text, best, examples, read_texts, source_hash
 from sandbox.base import Sandbox, SandboxConfig, SandboxError
 from sandbox.environments import site_packages
 from sandbox.factory import get_sandbox
-from tests.docgen.conftest import sample, write_package
+from tests.docgen.conftest import sample, table, write_package
 from tests.docgen.models import DocModel
 
 FOLDER = Path(__import__("json").__file__).parents[1]
@@ -162,20 +162,7 @@ def test_what_documents_hold_and_what_a_changed_signature_does(tmp_path: Path) -
     assert "result = fire(temperature)" in changed
 
 
-@pytest.mark.parametrize(
-    ("code", "verdict", "error"),
-    [
-        ("from json import loads\nprint(loads('[1]'))", "runs", ""),
-        ("loads('[1]')", "inputs", "name 'loads' is not defined"),  # nothing is lent to it
-        ("from json import loud", "fails", "cannot import name 'loud'"),
-        ("from json import loads\nloads('1', wet=True)", "fails", "unexpected keyword argument"),
-        ("1 / 0", "fails", "ZeroDivisionError: division by zero (line 1)"),
-        ("import jsonn", "fails", "No module named 'jsonn'"),
-        ("f(", "fails", "SyntaxError"),
-        ("open('kiln.txt')", "inputs", "No such file"),
-        ("raise SystemExit", "fails", "SystemExit"),
-    ],
-)
+@pytest.mark.parametrize(("code", "verdict", "error"), table("documentation")["examples"])
 def test_what_is_found_out_about_an_example(code: str, verdict: str, error: str) -> None:
     found = probe(code)
     assert found["verdict"] == verdict, found

@@ -5,7 +5,7 @@ import pytest
 from docgen.__main__ import main
 from docgen.library import read_library
 from docgen.sources import SourceError, read_sources
-from tests.docgen.conftest import sample, write_package
+from tests.docgen.conftest import sample, table, write_package
 from tests.docgen.models import rows
 
 
@@ -114,25 +114,7 @@ def test_generated_code_too_deep_for_the_parser_is_left_out_with_the_reason(tmp_
 
 
 def test_what_cannot_be_imported_or_is_a_test_is_no_source(tmp_path):
-    files = dict.fromkeys(
-        [
-            "pkg/__init__.py",
-            "pkg/code.py",
-            "pkg/some-script.py",
-            "pkg/.ipynb_checkpoints/code-checkpoint.py",
-            "pkg/2024/old.py",
-            "pkg/tests/helper.py",
-            "pkg/test_code.py",
-            "pkg/conftest.py",
-            "pkg/testing.py",
-            "pkg/code_test.py",
-            "pkg/notebook.ipynb",
-            "pkg/contest.py",
-            "pkg/latest.py",
-            "pkg/protest/a.py",
-        ],
-        "A = 1\n",
-    )
+    files = dict.fromkeys(table("documentation")["paths"], "A = 1\n")
     read = read_sources(["pkg"], write_package(tmp_path, files))
     assert {source.module for source in read} == {
         "pkg", "pkg.code", "pkg.contest", "pkg.latest", "pkg.protest.a",

@@ -6,7 +6,7 @@ from docgen.facts import render_facts
 from docgen.library import read_library
 from docgen.prompts import documentation_order
 from docgen.sources import SourceError, read_sources
-from tests.docgen.conftest import sample, write_package
+from tests.docgen.conftest import sample, table, write_package
 
 
 @pytest.fixture
@@ -122,16 +122,7 @@ def test_import_cycles_end(tmp_path):
     assert library.symbols["ring.a.f"].calls == ()
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("One. Two.", "One."),
-        ("Only this", "Only this"),
-        ("A wall, e.g. of brick. More.", "A wall, e.g. of brick."),
-        ("Wrapped\nline. Next.", "Wrapped line."),
-        ("", ""),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), table("documentation")["sentences"])
 def test_first_sentence(text, expected):
     assert first_sentence(text) == expected
 
@@ -190,27 +181,7 @@ def usage(package):
 
 
 def test_what_a_solution_uses_is_resolved(usage):
-    code = """
-from brickwork import build
-from brickwork.shapes import Brick as B
-import brickwork.wall as walls
-
-def solution():
-    wall = build(65.0)
-    flat = B.flat()
-    text = B(1.0).describe()
-    other = walls.Wall(wall.brick)
-    return wall.volume(3), other.brick.volume
-"""
-    assert usage.symbols(code) == {
-        "brickwork.wall.build": "function",
-        "brickwork.shapes.Shape.flat": "method",
-        "brickwork.shapes.Brick": "class",
-        "brickwork.shapes.Shape.describe": "method",
-        "brickwork.wall.Wall": "class",
-        "brickwork.wall.Wall.volume": "method",
-        "brickwork.shapes.Brick.volume": "property",
-    }
+    assert usage.symbols(sample("solution")["solution.py"]) == table("documentation")["used"]
 
 
 LOCAL = """

@@ -7,7 +7,7 @@ from docgen.library import read_library
 from docgen.prompts import INSTRUCTIONS, Prompter
 from docgen.replies import SECTIONS, check_reply, clean_reply, section_of, split_reply
 from docgen.texts import Text
-from tests.docgen.conftest import sample, write_package
+from tests.docgen.conftest import sample, table, write_package
 from tests.docgen.models import read_prompt, write
 
 
@@ -122,17 +122,7 @@ def test_facts_document_every_symbol(package):
     assert "result = Shape.flat()" in texts["brickwork.shapes.Shape.flat"]
 
 
-@pytest.mark.parametrize(
-    ("reply", "fault"),
-    [
-        ("## What it does\nIt adds.", None),
-        ("Sure!\n\n## What it does\nIt adds.", None),
-        ("```markdown\n## What it does\nIt adds.\n```", None),
-        ("   \n", "empty reply"),
-        ("It adds.", "no heading '## What it does'"),
-        ("## What it does\n\n## Returns\nint", "nothing under '## What it does'"),
-    ],
-)
+@pytest.mark.parametrize(("reply", "fault"), table("documentation")["replies"])
 def test_which_replies_are_accepted_and_what_is_kept_of_them(reply, fault):
     assert check_reply(reply) == fault
     assert fault or clean_reply(reply) == "## What it does\nIt adds."

@@ -19,6 +19,7 @@ from indexes.graph import ByteTokenizer, graph_index, symbol_graph
 from indexes.lexical import TfidfIndex, lexical_index
 from indexes.tokens import tokens
 from matsmith.core.errors import UsageError
+from tests.docgen.conftest import table
 
 VOLUME = "brickwork.wall.Wall.volume"
 EMBEDDING = HashingEmbedding(512)
@@ -39,19 +40,7 @@ class Counting(HashingEmbedding):
         return await super().embed(texts)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("getSupercellStructure", ["getsupercellstructure", "supercell", "structure"]),
-        ("get_charge_states", ["get_charge_states", "charge", "state"]),
-        ("a.XRDCalculator", ["a.xrdcalculator", "xrdcalculator", "xrd", "calculator"]),
-        ("vacancies", ["vacancy"]),
-        ("the of and", []),
-        ("Fe2O3", ["fe2o3", "fe"]),
-        ("basis axis", ["basis", "axis"]),
-        ("R-3m 225", ["225"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), table("retrieval")["tokens"])
 def test_tokens(text, expected):
     found = tokens(text)
     assert set(expected) <= set(found)

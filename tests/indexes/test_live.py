@@ -3,18 +3,16 @@
 import asyncio
 import hashlib
 from functools import partial
-from pathlib import Path
 
 import pytest
-import yaml
 
 from indexes import RetrievalError
 from indexes.live import live_corpus
 from sandbox.base import Execution, Outcome, SandboxConfig
 from sandbox.factory import available, get_sandbox
-from tests.docgen.conftest import write_package
+from tests.docgen.conftest import table, write_package
 
-FILES = yaml.safe_load((Path(__file__).parents[1] / "data" / "greenery.yaml").read_text())
+FILES = table("greenery")
 
 
 def build(folder, cache, **options):

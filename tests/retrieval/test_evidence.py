@@ -8,6 +8,7 @@ from retrieval.config import Evidence
 from retrieval.evidence import SymbolRanker
 from retrieval.linking import Linker
 from retrieval.scorers import Scores, fuse, per_property, top
+from tests.docgen.conftest import table
 
 NONE = Evidence(members=0, types=0, functions=0, links=0, packages=0)
 
@@ -99,21 +100,7 @@ async def test_a_base_class_stands_behind_the_subclass_that_covers_it():
     assert list(alone) == ["m.Base", "m.Tool"]
 
 
-@pytest.mark.parametrize(
-    ("query", "named"),
-    [
-        ("```python\nfrom pkg import Tool\n```", ["m.Tool"]),
-        ("```python\nfrom m import (\n    Tool as T,\n    Input)\n```", ["m.Tool", "m.Input"]),
-        ("call make_tool first", ["m.make_tool"]),
-        ("what does Tool.run return?", ["m.Tool.run"]),
-        ("what does m.Base.size() return?", ["m.Base.size"]),
-        ("the Tool in my hand", []),  # an English word, also where it stands alone
-        ("Tool", []),
-        ("input keyword: run, size; hello", []),
-        ("from m import *", []),
-        ("import the m", []),
-    ],
-)
+@pytest.mark.parametrize(("query", "named"), table("retrieval")["named"])
 def test_names_in_a_query_are_linked(query, named):
     assert Linker(LIBRARY, {"pkg.Tool": "m.Tool"}).named(query) == named
 
@@ -125,17 +112,7 @@ async def test_named_symbols_come_first_even_when_nothing_matches():
     assert list(await ranking({}, weights, "make_tool")) == ["m.make_tool"]
 
 
-@pytest.mark.parametrize(
-    ("query", "raised"),
-    [
-        ("use `m` for it", ["m", "m.Tool", "m.Input"]),
-        ("use m.Tool", []),  # a class is no package: it is linked by name
-        ("use them", []),
-        ("```python\nimport m\n```", []),  # what code imports is linked by name
-        ("    from m import Tool\n    y = Tool()", []),  # code without a fence
-        ("imports (e.g., `from m import Tool`, `import m`)", []),
-    ],
-)
+@pytest.mark.parametrize(("query", "raised"), table("retrieval")["raised"])
 async def test_what_is_in_a_package_that_the_query_names_gains(query, raised):
     given = {"m": 0.5, "m.Tool": 0.4, "m.Input": 0.3, "x.Other": 0.45}
     library = [*LIBRARY, *(symbol(f"x.{n}", "class") for n in ("Other", *"abcdefg"))]
