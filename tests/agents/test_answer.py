@@ -2,10 +2,8 @@
 
 import json
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +19,7 @@ from agents.answer_formats import (
     Reading,
     Text,
 )
+from tests.docgen.conftest import table
 
 CODE = "import math\n\ndef area():\n    return {'area': math.pi}"
 STRICT = f"<answer><code>```python\n{CODE}\n```</code><name>area</name></answer>"
@@ -113,7 +112,7 @@ FORMS = {
     "pair": Json(["", ""]), "deep": Json({"a": {"b": "text"}}), "any": Json({}),
     "letters": Letters(),
 }  # fmt: skip
-REPLIES = yaml.safe_load((Path(__file__).parents[1] / "data" / "replies.yaml").read_text())
+REPLIES = table("replies")
 LONG = {
     "file": ["<file>" + "\u00e5" * (MAX_CHARACTERS // 2 + 1) + "</file>"],
     "any": ["[" * 200_000, '{"a":' * 1000 + "1" + "}" * 1000],

@@ -11,6 +11,7 @@ from agents.assistant.command import read_command
 from matsmith.__main__ import main
 from sandbox.factory import available
 from tests.agents.scripted import code_reply
+from tests.docgen.conftest import table
 from tests.endpoint import Endpoint, refusal
 
 RUTILE = "How many symmetry operations has rutile TiO2, and what is its space group?"
@@ -104,21 +105,9 @@ def test_words_of_the_command(tmp_path, monkeypatch):
     for name in ("a.cif", "b.cif"):
         Path(name).touch()
     options = ("--file", "--out", "--timeout", "--continue", "--json")
-    for words, question, overrides, files in [
-        (["which cell has a = 4?"], "which cell has a = 4?", [], []),
-        (["E=mc2", "of", "what?"], "E=mc2 of what?", [], []),
-        (["-5 degrees: which phase?"], "-5 degrees: which phase?", [], []),
-        (["model.name=m", "Fe@C60, a@b"], "Fe@C60, a@b", ["model.name=m"], []),
-        (["model=openai", "--", "model.name=m", "--help"], "model.name=m --help",
-         ["model=openai"], []),
-        (["--file", "a.cif", "b.cif", "longest bond?"], "longest bond?", [], ["a.cif", "b.cif"]),
-        (["x", "--file=*.cif"], "x", [], ["*.cif"]),
-        (["x", "--sytem"], "x", ["--sytem"], []),
-    ]:  # fmt: skip
+    for words, *asked_for in table("requests")["words"]:
         asked = read_command(words, options)
-        assert (" ".join(asked.words), asked.overrides, asked.files) == (
-            question, overrides, files
-        )  # fmt: skip
+        assert [" ".join(asked.words), asked.overrides, asked.files] == asked_for
     assert read_command(["x", "--continue"], options).resume == ""
 
 

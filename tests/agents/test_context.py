@@ -2,19 +2,18 @@
 
 import json
 from itertools import cycle
-from pathlib import Path
 
 import pytest
-import yaml
 
 from agents.models import ContextError, Message, ModelError, build_model
 from experiments.run.__main__ import main
 from experiments.run.rows import read_rows
+from tests.docgen.conftest import table
 from tests.endpoint import Endpoint, config, status
 from tests.experiments.test_kinds_of_answers import command
 
 ASKED = [Message("user", "word " * 2000)]
-SAYINGS = yaml.safe_load((Path(__file__).parents[1] / "data" / "too_long.yaml").read_text())
+SAYINGS = table("too_long")
 
 
 @pytest.mark.parametrize(("saying", "code"), list(zip(SAYINGS, cycle([400, 413, 422]))))

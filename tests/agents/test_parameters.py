@@ -9,6 +9,7 @@ from agents.assistant import read_config
 from agents.models import Message, ModelConfig, ModelError, Price, build_model, find_price
 from agents.models.client import refused_parameter
 from matsmith.core.errors import UsageError
+from tests.docgen.conftest import table
 from tests.endpoint import Endpoint, config, late, refusing, status
 
 MESSAGES = [Message("user", "hello")]
@@ -20,6 +21,7 @@ async def test_a_temperature_of_null_is_not_sent(httpserver):
     assert "temperature" not in endpoint.bodies[0]
 
 
+TABLES = table("requests")
 LIMIT = "max_completion_tokens"
 
 
@@ -69,17 +71,7 @@ async def test_another_400_is_an_error(httpserver, said, tries):
     assert len(endpoint.bodies) == tries
 
 
-@pytest.mark.parametrize(
-    ("code", "said", "name"),
-    [
-        (400, "Unsupported value: 'temperature' does not support 0.7", "temperature"),
-        (400, "`temperature` is deprecated for this model.", "temperature"),
-        (422, "extra_forbidden: body.top_p", "top_p"),
-        (400, "Unknown field top_powers", None),
-        (400, "top_p must be below 1", None),
-        (500, "temperature is not supported", None),
-    ],
-)
+@pytest.mark.parametrize(("code", "said", "name"), TABLES["refused"])
 def test_which_parameter_an_error_refuses(code, said, name):
     assert refused_parameter(code, said, ["temperature", "top_p"]) == name
 
@@ -141,20 +133,7 @@ def price(provider, name, base_url=None):
     return find_price(ModelConfig(provider=provider, name=name, base_url=base_url))
 
 
-@pytest.mark.parametrize(
-    ("name", "base_url", "known"),
-    [
-        ("gpt-4o-2024-08-06", None, True),
-        ("deepseek-chat", "https://api.deepseek.com/v1", True),
-        ("claude-sonnet-4-5", "https://api.anthropic.com/v1", True),
-        ("gemini-2.5-pro", GOOGLE, True),
-        ("gpt-4o", "https://mine.openai.azure.com/openai/v1", True),
-        ("a-model-of-tomorrow", None, False),
-        ("gpt-4o", "http://localhost:8000/v1", False),
-        ("gpt-4o", "https://models.example.org/v1", False),
-        ("sonar-pro", "https://api.perplexity.ai", False),  # takes a fee per request besides
-    ],
-)
+@pytest.mark.parametrize(("name", "base_url", "known"), TABLES["priced"])
 def test_a_vendors_model_has_its_price_and_nothing_is_invented(name, base_url, known, monkeypatch):
     for variable in ("OPENAI_BASE_URL", "OPENAI_API_BASE"):
         monkeypatch.delenv(variable, raising=False)

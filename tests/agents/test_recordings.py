@@ -25,6 +25,7 @@ from agents.models.reply import Sent, read
 from agents.systems.reflect import Reflect
 from agents.systems.tools import Tools
 from tests.agents.scripted import ListRetriever, code_reply
+from tests.docgen.conftest import table
 from tests.endpoint import Endpoint, message, status, tool_calls
 
 SCENE = Scene("tiny", {"level": "scaffold"}, "reflect", "list")
@@ -191,18 +192,7 @@ async def test_no_exact_replay_stays_green_when_every_prompt_is_altered(
         assert "has changed since it was recorded" in str(made.error)
 
 
-@pytest.mark.parametrize(
-    ("text", "segment"),
-    [
-        ("<documents>\n<document>one</document>\n</documents>", "documents"),
-        ("<sources>\none\n</sources>", "documents"),
-        ('<document name="a">one</document>', "documents"),
-        ('<attempt number="1">one</attempt>', "feedback"),
-        ("<reply>one</reply>", "feedback"),
-        ("Note one", "instructions"),
-        ("What is one?", "question"),
-    ],
-)
+@pytest.mark.parametrize(("text", "segment"), table("requests")["segments"])
 def test_every_character_of_a_prompt_belongs_to_a_segment(text, segment):
     def of(word):
         said = text.replace("one", word)

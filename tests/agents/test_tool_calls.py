@@ -2,20 +2,17 @@
 
 import json
 from dataclasses import asdict
-from pathlib import Path
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.models import Message, ModelError, build_model
 from agents.models.calls import MAX_ARGUMENTS, read_calls
+from tests.docgen.conftest import table
 from tests.endpoint import Endpoint, config, message, refusing, status, text, tool_calls
 
-IN_TEXT = yaml.safe_load((Path(__file__).parents[1] / "data" / "tool_calls.yaml").read_text())[
-    "in_text"
-]
+IN_TEXT = table("tool_calls")["in_text"]
 MESSAGES: list[Message] = [Message("user", "hello")]
 
 
