@@ -75,6 +75,7 @@ def test_a_model_that_refuses_a_temperature(examine):
         ("6 times 7", filtered(), "plain answer", False),
         ("FELDSPAR", text("Paris"), "system prompt", False),
         ("Write the integers from 1 to 200, ", cut_off("1, 2, 3"), "long answer", False),
+        ("Write the integers from 1 to 200, ", text("1, 2, ..., 200"), "long answer", True),
         ("density", text("I have no tools"), "tool calls", True),
         ("image_url", status(400, "no images"), "images", True),
     ],
@@ -84,7 +85,7 @@ def test_what_does_not_work_is_named(examine, asked, play, check, usable):
         return respond(play if asked in str(body["messages"]) else well, body)
 
     code, found, _ = examine(mostly_well)
-    assert [name for name, result in found.items() if result == "fails"] == [check]
+    assert [name for name, result in found.items() if result != "works"] == [check]
     assert code == (0 if usable else 1)
 
 
