@@ -114,6 +114,8 @@ async def _answer(asked: Asked, config: AssistantConfig, progress: Console) -> i
         from agents.assistant.terminal import Terminal, exit_code  # noqa: PLC0415
 
         question = " ".join(asked.words)
+        if not question:
+            from agents.assistant.conversation import Conversation  # noqa: PLC0415
         folder = store.find_session(asked.resume)
         mentioned(question, attach({}, asked.files))  # a mistake is said before anything begins
         if question and (text := _piped()):
@@ -127,8 +129,6 @@ async def _answer(asked: Asked, config: AssistantConfig, progress: Console) -> i
         session = assistant.session(folder)
         if not question:
             session.files = attach(session.files, asked.files)
-            from agents.assistant.conversation import Conversation  # noqa: PLC0415
-
             return await Conversation(session, terminal).run()
         answer = await terminal.ask(session, question, asked.files)
         if asked.out is not None and answer.code is not None:
