@@ -156,8 +156,9 @@ def write_context(env: str, folder: Path) -> None:
     lock = environments.lock_file(env)
     for file in (DOCKERFILE, lock):
         shutil.copy(file, folder)
-    if (lock.parent / "wheels").is_dir():
-        shutil.copytree(lock.parent / "wheels", folder / "wheels")
+    for wheel in sorted((lock.parent / "wheels").glob("*.whl")):  # no other file, no folder
+        (folder / "wheels").mkdir(exist_ok=True)
+        shutil.copy(wheel, folder / "wheels")
 
 
 class ContainerChannel(Channel):

@@ -126,6 +126,12 @@ def test_the_build_context_holds_three_files_and_nothing_of_the_project(tmp_path
     docker.write_context("live", tmp_path)
     names = sorted(path.name for path in tmp_path.iterdir())
     assert names == ["Dockerfile", "certificates.pem", "requirements.lock"]
+    env = make_environment(tmp_path / "env", make_wheel(tmp_path / "env/wheels", "plain", {}))
+    (env / "wheels/home").symlink_to(tmp_path)
+    (tmp_path / "context").mkdir()
+    docker.write_context(str(env), tmp_path / "context")
+    wheels = (tmp_path / "context/wheels").iterdir()
+    assert [path.name for path in wheels] == ["plain-1.0-py3-none-any.whl"]
     assert docker.tag("live") != docker.tag("mattools-2024")
     assert docker.tag("live") == docker.tag("live")
 
