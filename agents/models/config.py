@@ -123,7 +123,8 @@ def read_config(values: Mapping[str, Any]) -> ModelConfig:
     try:
         return ModelConfig.model_validate(dict(values))
     except ValidationError as error:
-        raise ValueError(describe(error, ModelConfig, prefix="model.")) from error
+        # A key of an endpoint that was typed into the wrong place is not repeated.
+        raise ValueError(describe(error, ModelConfig, prefix="model.", secret=True)) from None
 
 
 def address(config: ModelConfig) -> str:

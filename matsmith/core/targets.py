@@ -72,8 +72,14 @@ def checked(key: str, target: Any, given: Mapping[str, Any], injected: int = 0) 
     return {**written, **given}
 
 
-def describe(error: ValidationError, kind: type[BaseModel] | None = None, prefix: str = "") -> str:
-    """The first fault: key (after ``prefix``), value, what would be valid.
+def describe(
+    error: ValidationError,
+    kind: type[BaseModel] | None = None,
+    prefix: str = "",
+    *,
+    secret: bool = False,
+) -> str:
+    """The first fault: key (after ``prefix``), value (unless ``secret``), what would be valid.
 
     Keys of ``kind``, which was to be made, are offered in place of an unknown one.
     """
@@ -90,7 +96,8 @@ def describe(error: ValidationError, kind: type[BaseModel] | None = None, prefix
         return message
     if first["type"] == "missing":
         return f"{key}=...: must be given"
-    return f"{key}={first['input']}: {message[0].lower()}{message[1:]}"
+    value = "" if secret else f"={first['input']}"
+    return f"{key}{value}: {message[0].lower()}{message[1:]}"
 
 
 def declared_keys(kind: type[BaseModel], parent: str) -> list[str]:

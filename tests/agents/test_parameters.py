@@ -78,7 +78,7 @@ def test_which_parameter_an_error_refuses(code, said, name):
 
 def test_a_wrong_provider_and_a_wrong_class_are_one_line():
     for wrong, said in (
-        ({"provider": "nosuch"}, r"model\.provider=nosuch: .*'openai'"),
+        ({"provider": "nosuch"}, r"model\.provider: .*'openai'"),
         ({"provider": "class", "path": "nosuch.Model"}, r"model\.path: .*'nosuch.Model'"),
         ({"provider": "class", "path": f"{__name__}.Flaky", "options": {"x": 1}}, r"model\.path"),
     ):

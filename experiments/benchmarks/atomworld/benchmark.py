@@ -50,7 +50,7 @@ class AtomWorldBenchmark:
 
     @property
     def scorer(self) -> StructureScorer:
-        """See :class:`experiments.samples.Benchmark`."""
+        """See :class:`experiments.benchmarks.Benchmark`."""
         more = METRICS["family"] if self.family != "actions" else ()
         return StructureScorer(self.target, (*METRICS["structure"], *more))
 

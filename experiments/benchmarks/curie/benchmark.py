@@ -53,7 +53,7 @@ class CurieBenchmark:
 
     @property
     def scorer(self) -> CurieScorer:
-        """See :class:`experiments.samples.Benchmark`."""
+        """See :class:`experiments.benchmarks.Benchmark`."""
         return CurieScorer(self.overall)
 
     def load(self) -> list[Sample]:

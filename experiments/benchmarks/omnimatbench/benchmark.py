@@ -183,12 +183,12 @@ class OmniMatBenchmark:
 
     @property
     def packages(self) -> Sequence[str]:
-        """See :class:`experiments.samples.Benchmark`; none where formulas are searched."""
+        """See :class:`experiments.benchmarks.Benchmark`; none where formulas are searched."""
         return () if self.arm == "search" else ("pymatgen",)
 
     @property
     def scorer(self) -> OmniMatScorer:
-        """See :class:`experiments.samples.Benchmark`."""
+        """See :class:`experiments.benchmarks.Benchmark`."""
         return OmniMatScorer(
             self.split, self.prose, errata=self.source == "published", executes=self.split != "qa"
         )
