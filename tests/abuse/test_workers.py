@@ -65,7 +65,7 @@ def mounts() -> int:
     return sum(kind not in {"overlay", "nsfs"} and "/shm" not in at for _, at, kind, *_ in lines)
 
 
-async def until(condition, seconds: float = 20.0) -> None:  # type: ignore[no-untyped-def]
+async def until(condition, seconds: float = 60.0) -> None:  # type: ignore[no-untyped-def]
     """Wait for a condition; fails when it never comes."""
     deadline = time.monotonic() + seconds
     while not condition():

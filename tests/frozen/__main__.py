@@ -55,7 +55,8 @@ def placed(keys: str, folder: Path) -> list[str] | None:
 def prepare(name: str, folder: Path) -> None:
     """Benchmarks of somebody's own: from unit tests, by hand, multiple choice."""
     if name == "folder/unit_tests":
-        env, orchard = folder / "env", ROOT / "tests" / "data" / "orchard"
+        env, orchard = folder / "env", folder / "orchard"  # others build it where it lies
+        shutil.copytree(ROOT / "tests" / "data" / "orchard", orchard)
         python("matsmith.environment", f"project={orchard}", f"out={env}")
         words = [f"tests={orchard / 'tests'}", "package=orchard", f"out={folder / 'tasks'}"]
         python("matsmith.questions", *words, f"env={env}")
