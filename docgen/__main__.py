@@ -16,14 +16,13 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 from filelock import FileLock, Timeout
-from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt
+from pydantic import Field, PositiveFloat
 
-from docgen.chat import open_writer
 from docgen.facts import FactsWriter, render_document, render_facts
 from docgen.library import read_library
 from docgen.sources import SourceError
@@ -37,7 +36,7 @@ from docgen.texts import (
     render_text,
     text_files,
 )
-from docgen.writer import WriteOptions, WriteReport, write_documentation
+from docgen.writer import WriteOptions, WriteReport, open_writer, write_documentation
 from matsmith.core.command import Command, Commas, Group
 from matsmith.core.errors import UsageError
 from sandbox.environments import cache_folder, site_packages
@@ -45,10 +44,8 @@ from sandbox.environments import cache_folder, site_packages
 _LISTED = 20  # names that a report line shows
 
 
-class Options(BaseModel):
+class Options(WriteOptions):
     """Arguments of ``python -m docgen``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     package: Annotated[tuple[str, ...], Commas] = Field(description="import names, comma-separated")
     out: Path = Field(description="JSONL file to write")
@@ -57,11 +54,7 @@ class Options(BaseModel):
     model: Group = Field(
         Group(""), description="who writes (none: by facts); its keys by model.KEY=VALUE"
     )
-    concurrency: PositiveInt = Field(8, description="requests in flight")
-    attempts: PositiveInt = Field(3, description="tries per symbol")
-    max_calls: PositiveInt | None = Field(None, description="stop after this many requests")
     max_cost_usd: PositiveFloat | None = Field(None, description="stop at this cost in US dollars")
-    shipped: bool = Field(True, description="use texts that were shipped or imported")
 
 
 def write_output(out: Path, library: Library, texts: Mapping[str, Text]) -> None:
@@ -136,7 +129,6 @@ async def _action(options: Options) -> int:
     library = read_library(options.package, options.folder or site_packages(options.env)).public()
     files = text_files(library.versions, [SHIPPED, cache_folder() / "written"])
     given, outdated = prewritten(library, files if options.shipped else [])
-    limits = {limit.name for limit in fields(WriteOptions)}
     priced = options.max_cost_usd is not None
     opened = open_writer(options.model, concurrency=options.concurrency, priced=priced)
     try:
@@ -154,7 +146,8 @@ async def _action(options: Options) -> int:
                         library,
                         model,
                         checkpoint=checkpoint,
-                        options=WriteOptions(**options.model_dump(include=limits)),
+                        options=options,
+                        max_cost_usd=options.max_cost_usd,
                         given=given,
                         show_progress=True,
                     )

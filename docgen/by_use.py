@@ -18,7 +18,6 @@ from typing import Annotated, Any
 
 from pydantic import Field, PositiveInt
 
-from docgen.chat import open_writer
 from docgen.check import Checker, RunOptions, code_of, table
 from docgen.facts import Content, contents, render_document, render_facts
 from docgen.library import read_library
@@ -35,6 +34,7 @@ from docgen.texts import (
     render_text,
     text_files,
 )
+from docgen.writer import open_writer
 from matsmith.core.command import Command, Commas, Group
 from matsmith.core.errors import UsageError
 from matsmith.core.jsonl import JsonLines, read_lines

@@ -21,7 +21,6 @@ from typing import Annotated
 from pydantic import Field, PositiveInt
 
 from docgen.calls import CodeResolver
-from docgen.chat import open_writer
 from docgen.check import Checked, Checker, RunOptions, code_of, table
 from docgen.library import build_library
 from docgen.programs import Program, collect, kept, text_of
@@ -40,6 +39,7 @@ from docgen.texts import (
     source_hash,
     text_files,
 )
+from docgen.writer import open_writer
 from matsmith.core.command import Command, Commas, Group
 from matsmith.core.errors import UsageError
 from matsmith.core.progress import meter

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pydoc import locate
+from typing import Any
+
+from pydantic import BaseModel, Field, PositiveInt
 
 from docgen.prompts import INSTRUCTIONS, Prompter, batches, documentation_order
 from docgen.replies import Chat, Said, check_reply, clean_reply, split_reply
 from docgen.symbols import Library
 from docgen.texts import VERSION, Checkpoint, Text, source_hash
+from matsmith.core.command import Group
+from matsmith.core.configuration import CONF, load
+from matsmith.core.errors import UsageError
 from matsmith.core.progress import Progressing, meter
+from sandbox.environments import cache_folder
 
 _GIVE_UP = 20  # consecutive failed requests that end a run: the endpoint is down or refuses us
 _ERROR = 300  # characters of an error that are kept
@@ -22,23 +31,17 @@ _ENDINGS = {
 }
 
 
-@dataclass(frozen=True)
-class WriteOptions:
+class WriteOptions(BaseModel, extra="forbid", frozen=True):
     """How documentation is written.
 
-    Attributes
-    ----------
-    attempts
-        Tries per symbol (requests that fail and unusable replies count alike; a reply out of the
-        cache is no try, it was one when it was paid for).
-    max_calls, max_cost_usd
-        Limits of this run. Reaching one stops cleanly.
+    Requests that fail and unusable replies count alike as tries; a reply out of the cache is none,
+    it was one when it was paid for. Reaching a limit stops cleanly.
     """
 
-    concurrency: int = 8
-    attempts: int = 3
-    max_calls: int | None = None
-    max_cost_usd: float | None = None
+    concurrency: PositiveInt = Field(8, description="requests in flight")
+    attempts: PositiveInt = Field(3, description="tries per symbol")
+    max_calls: PositiveInt | None = Field(None, description="stop after this many requests")
+    shipped: bool = Field(True, description="use texts that were shipped or imported")
 
 
 @dataclass
@@ -83,12 +86,36 @@ class WriteReport:
         return not (self.failed or self.blocked or self.pending)
 
 
+@asynccontextmanager
+async def open_writer(
+    model: Group, *, concurrency: int = 8, priced: bool = False
+) -> AsyncIterator[Chat | None]:
+    """The chat model that ``model`` chooses, ``None`` where it names none.
+
+    It is open for as long as the context lasts. ``conf/chat.yaml`` says who builds it: chat models
+    live in ``agents``, which is not imported from here. With ``priced`` its price must be known.
+    What cannot be built is a `UsageError`.
+    """
+    async with AsyncExitStack() as stack:
+        chat: Chat | None = None
+        if model.name:
+            build: Any = locate(load(CONF / "chat.yaml")["_target_"])
+            config, cache = model.read("model"), cache_folder()
+            opened = build(config, concurrency=concurrency, cache=cache, priced=priced)
+            try:
+                chat = await stack.enter_async_context(opened)
+            except ValueError as error:
+                raise UsageError(f"model={model.name}: {error}") from error
+        yield chat
+
+
 async def write_documentation(
     library: Library,
     model: Chat,
     *,
     checkpoint: Checkpoint,
     options: WriteOptions | None = None,
+    max_cost_usd: float | None = None,
     given: Mapping[str, Text] | None = None,
     show_progress: bool = False,
 ) -> WriteReport:
@@ -99,7 +126,7 @@ async def write_documentation(
     WriteReport
         Also when items failed: look at ``complete``.
     """
-    job = _Job(library, model, checkpoint, options or WriteOptions())
+    job = _Job(library, model, checkpoint, options or WriteOptions(), max_cost_usd)
     with meter("Writing documentation", len(library.symbols), show=show_progress) as progress:
         await job.run(given or {}, progress)
     return job.report
@@ -109,9 +136,14 @@ class _Job:
     """One run: batches that wait for those that they build on."""
 
     def __init__(
-        self, library: Library, model: Chat, checkpoint: Checkpoint, options: WriteOptions
+        self,
+        library: Library,
+        model: Chat,
+        checkpoint: Checkpoint,
+        options: WriteOptions,
+        max_cost_usd: float | None,
     ) -> None:
-        self.library, self.model = library, model
+        self.library, self.model, self.max_cost_usd = library, model, max_cost_usd
         self.checkpoint, self.options = checkpoint, options
         self.report = WriteReport()
         self.hashes = {name: source_hash(symbol) for name, symbol in library.symbols.items()}
@@ -153,7 +185,7 @@ class _Job:
         self._account_for_the_rest(needs)
 
     def _may_go_on(self) -> bool:
-        report, calls, cost = self.report, self.options.max_calls, self.options.max_cost_usd
+        report, calls, cost = self.report, self.options.max_calls, self.max_cost_usd
         reasons = {
             f"{_GIVE_UP} consecutive requests failed, the last with: {self.last_error}": (
                 self.failures_in_a_row >= _GIVE_UP

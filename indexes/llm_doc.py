@@ -46,15 +46,12 @@ class Writer:
     ----------
     model
         ``None``: documents are made of facts, which needs no model and costs nothing.
-    shipped
-        Whether texts that were shipped or imported are used.
     content
         What documents hold; see :func:`docgen.facts.contents`.
     """
 
     model: Chat | None = None
     options: WriteOptions = field(default_factory=WriteOptions)
-    shipped: bool = True
     content: Content = "written"
 
     @property
@@ -76,7 +73,7 @@ async def llm_doc_corpus(
     """
     sources = read_sources(packages, folder)
     versions = distribution_versions(sources)
-    files = text_files(versions, [SHIPPED, cache / "written"]) if writer.shipped else []
+    files = text_files(versions, [SHIPPED, cache / "written"]) if writer.options.shipped else []
     tried = text_files(versions, [EXAMPLES, cache / "examples"])
     settings = {"written": files_digest(files)}
     if writer.content != "written":

@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from docgen.facts import Content
+from docgen.writer import WriteOptions
 from indexes import RetrievalError
 from matsmith.core.targets import checked, describe, load, parameters
 
@@ -25,15 +26,6 @@ Mode = Literal["lexical", "dense", "hybrid", "graph"]
 
 
 class _Group(BaseModel, extra="forbid", frozen=True): ...
-
-
-class WriterConfig(_Group):
-    """How missing documentation is written (sources ``llm_doc`` and ``llm_doc_semantic``)."""
-
-    concurrency: PositiveInt = Field(8, description="requests in flight")
-    attempts: PositiveInt = Field(3, description="tries per symbol")
-    max_calls: PositiveInt | None = Field(None, description="stop after this many requests")
-    shipped: bool = Field(True, description="use texts that were shipped or imported")
 
 
 #: Documents of a package that is small enough to be all that a question is about.
@@ -116,7 +108,8 @@ class RetrievalConfig(_Group):
     default_embedding: Literal["hashing"] | None = None
     path: str | None = None
     params: Mapping[str, Any] = Field(default_factory=dict)
-    writer: WriterConfig = WriterConfig()
+    #: Of missing documentation (sources ``llm_doc`` and ``llm_doc_semantic``).
+    writer: WriteOptions = WriteOptions()
     content: Content = "written"
 
     @model_validator(mode="before")

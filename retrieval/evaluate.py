@@ -23,8 +23,8 @@ from typing import Annotated, Any
 from langchain_core.documents import Document
 from pydantic import BaseModel, ConfigDict, Field
 
-from docgen.chat import open_writer
 from docgen.sources import SourceError
+from docgen.writer import open_writer
 from indexes.embedding import build_embedding
 from matsmith.core.command import Command, Commas, Group
 from matsmith.core.errors import UsageError

@@ -15,7 +15,6 @@ from langchain_core.documents import Document
 from docgen.replies import Chat
 from docgen.sources import SourceError
 from docgen.texts import TextsError
-from docgen.writer import WriteOptions
 from indexes import RetrievalError
 from indexes.chunks import QUESTION, document_corpus, package_corpus, semantic_corpus
 from indexes.corpus import Corpus, Manifest, stored
@@ -115,10 +114,7 @@ class RetrieverFactory:
             return _own_corpus(settings, packages, folder, cache=cache)
         if source in {"code", "official_doc"}:
             return package_corpus(source, packages, folder, cache=cache)
-        limits = settings.writer.model_dump(include={"concurrency", "attempts", "max_calls"})
-        writer = Writer(
-            self.writer, WriteOptions(**limits), settings.writer.shipped, settings.content
-        )
+        writer = Writer(self.writer, settings.writer, settings.content)
         vectors = self._vectors() if source == "llm_doc_semantic" else None
         written = await llm_doc_corpus(
             packages, folder, writer=writer, cache=cache, show_progress=shown

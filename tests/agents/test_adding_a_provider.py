@@ -6,7 +6,7 @@ from pathlib import Path
 
 from agents.assistant import config as assistant
 from agents.models import Message, build_model
-from docgen.chat import open_writer
+from docgen.writer import open_writer
 from experiments.run.config import read_run
 from matsmith.core import configuration
 from matsmith.core.command import Group

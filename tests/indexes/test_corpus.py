@@ -40,7 +40,7 @@ CLAY = "## What it does\nA block of clay.\n\n## Example\n```python\nBrick()\n```
 
 
 async def build(package, cache, model, **kw):
-    writer = Writer(model, WriteOptions(attempts=1), **kw)
+    writer = Writer(model, WriteOptions(attempts=1, shipped=kw.pop("shipped", True)), **kw)
     return await llm_doc_corpus(
         ["brickwork"], package, writer=writer, cache=cache, show_progress=False
     )
