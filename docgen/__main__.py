@@ -18,7 +18,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from pydoc import locate
+from typing import Annotated, Any
 
 from filelock import FileLock, Timeout
 from pydantic import Field, PositiveFloat
@@ -41,6 +42,12 @@ from matsmith.core.command import Command, Commas, Group
 from matsmith.core.errors import UsageError
 from sandbox.environments import cache_folder, site_packages
 
+#: They import the sandbox, which takes a moment.
+_COMMANDS = {
+    "check": "docgen.check.main",
+    "examples": "docgen.examples.main",
+    "by_use": "docgen.check.by_use",
+}
 _LISTED = 20  # names that a report line shows
 
 
@@ -163,19 +170,9 @@ async def _action(options: Options) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of ``python -m docgen``."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    match given[:1]:  # these import the sandbox
-        case ["check"]:
-            from docgen import check  # noqa: PLC0415
-
-            return check.main(given[1:])
-        case ["examples"]:
-            from docgen import examples  # noqa: PLC0415
-
-            return examples.main(given[1:])
-        case ["by_use"]:
-            from docgen import by_use  # noqa: PLC0415
-
-            return by_use.main(given[1:])
+    if given and given[0] in _COMMANDS:
+        command: Any = locate(_COMMANDS[given[0]])
+        return int(command(given[1:]))
     errors = (SourceError, TextsError)
     return Command("docgen", str(__doc__), Options, _action, errors)(given)
 
