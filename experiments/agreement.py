@@ -168,13 +168,13 @@ def _action(options: Options) -> int:
         raise UsageError("name two or more run folders or CSV files")
     files = [path for path in options.judges if path.is_file()]
     runs = load_runs([path for path in options.judges if path not in files])
-    judges = {f"{run.summary['judge']} ({run.folder.name})": marks_of_run(run) for run in runs}
-    judges |= {path.stem: marks_of_file(path) for path in files}
-    for name, marks in judges.items():
+    judges = [(f"{run.summary['judge']} ({run.folder.name})", marks_of_run(run)) for run in runs]
+    judges += [(path.stem, marks_of_file(path)) for path in files]  # names may be alike
+    for name, marks in judges:
         if not marks:
             raise UsageError(f"{name}: has no marks; was it run with a judge?")
     console, lines = Console(), []
-    for (one, first), (other, second) in combinations(judges.items(), 2):
+    for (one, first), (other, second) in combinations(judges, 2):
         for found in compare(first, second):
             numbers = (_shown(found.spearman), f"{found.mae:.3f}", _shown(found.kappa))
             lines.append([f"{one}\n{other}", found.name, str(found.count), *numbers])

@@ -119,7 +119,12 @@ async def trace(sandbox: Sandbox, folders: Sequence[Path]) -> dict[str, list[str
         return [str(name) for name in execution.result]
 
     with meter("Tracing reference solutions", len(folders), show=True) as progress:
-        calls = await asyncio.gather(*map(one, folders))  # as many at a time as it has workers
+        tasks = [asyncio.create_task(one(folder)) for folder in folders]
+        try:
+            calls = await asyncio.gather(*tasks)  # as many at a time as the sandbox has workers
+        finally:
+            for task in tasks:  # nothing is left to run in a sandbox that is closed
+                task.cancel()
     return {folder.name: names for folder, names in zip(folders, calls, strict=True)}
 
 

@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from experiments.report.runs import Run, tally
 from experiments.scorers.base import measuring
 from experiments.stats import Interval, Tally, ratio_interval
+from matsmith.core.terminal import printable
 
+LABELS = 12  # of places, that fit beside each other
 SEED = "seed"  # a key whose values are pooled: another world of the same kind
 #: Names of lines, and the places of each with the share there.
 Curves = Mapping[str, Sequence[tuple[float, Interval]]]
@@ -51,13 +53,18 @@ def _numeric(value: str) -> bool:
 
 
 def drawn(curves: Curves, axis: str) -> str:
-    """Percent with intervals, one line per name; places are equally far apart (1, 2, 4, 8)."""
+    """Percent with intervals, one line per name; places are equally far apart (1, 2, 4, 8).
+
+    Empty where there is nothing to draw.
+    """
     from matplotlib import rc_context  # noqa: PLC0415 -- slow, and only pages with curves need it
     from matplotlib.backends.backend_svg import FigureCanvasSVG  # noqa: PLC0415
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     places = sorted({place for line in curves.values() for place, _ in line})
-    made = io.BytesIO()
+    if not places:
+        return ""
+    made, every = io.BytesIO(), math.ceil(len(places) / LABELS)
     # Names are text of a run: no mathematics in them, and no font of this machine.
     style = {"text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "matsmith"}
     with rc_context(style):  # type: ignore[arg-type]
@@ -76,10 +83,11 @@ def drawn(curves: Curves, axis: str) -> str:
                 ],
                 marker="o",
                 capsize=3,
-                label=name,
+                label=printable(name),
             )
         axes.set(xlabel=axis, ylabel="%", ylim=(-4, 104))
-        axes.set_xticks(range(len(places)), [f"{place:,.6g}" for place in places])
+        labels = [f"{place:,.6g}" for place in places[::every]]
+        axes.set_xticks(range(0, len(places), every), labels)
         axes.grid(axis="y", alpha=0.4)
         axes.legend()
         FigureCanvasSVG(figure).print_svg(made, metadata={"Date": None})  # type: ignore[no-untyped-call]

@@ -69,12 +69,8 @@ def test_a_grid_from_words_to_tables_and_again(tmp_path, capsys):
                  "<h2>At equal budgets</h2>", "<h2>Over depth, size 200</h2>",
                  "<h2>Over size, depth 3</h2>"):  # fmt: skip
         assert told in text
-    plots = [
-        base64.b64decode(plot).decode() for plot in re.findall(r"svg\+xml;base64,(\S+)\"", text)
-    ]
-    assert (
-        len(plots) == 2 + 2 + 2
-    )  # over depth for two sizes, over size for two depths, tokens, calls
+    plots = [base64.b64decode(each).decode() for each in re.findall(r"xml;base64,(\S+)\"", text)]
+    assert len(plots) == 2 + 2 + 2  # over depth by size, over size by depth, tokens and calls
     assert all(name in plots[-1] for name in ("calls per answer", "size 200"))
     assert "First wrong link" not in text  # this benchmark follows no calls
     before = {path: list(read_rows(path)) for path in tmp_path.glob("*/results.jsonl")}
@@ -84,15 +80,20 @@ def test_a_grid_from_words_to_tables_and_again(tmp_path, capsys):
     assert before == {path: list(read_rows(path)) for path in before}
 
 
-def test_curves_pool_seeds_and_take_names_as_text(tmp_path):
+def test_curves_pool_seeds_and_take_names_as_text(tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr("experiments.report.plots.drawn", lambda *given: str(seen.append(given)))
     words = [*GRID, "+benchmark.seed=1,2", "+benchmark.depth=1,2", "benchmark.level=scaffold,goal"]
     assert main([*words, f"out={tmp_path}"]) == 0
     text = page(tmp_path)
     assert "<h2>Over depth</h2>" in text
     assert "<h2>Over seed" not in text
+    curves = {name: [place for place, _ in line] for name, line in seen[0][0].items()}
+    assert (len(seen), curves) == (1, {"scaffold": [1, 2], "goal": [1, 2]})
     share = Interval(0.5, 0.25, 0.75)
-    picture = drawn({"<a> $x_": [(8, share), (1, share)]}, "depth").partition(",")[2]
-    assert "&lt;a&gt; $x_" in base64.b64decode(picture).decode()
+    picture = drawn({"<a> $x_\ud800": [(n, share) for n in range(99)]}, "depth").partition(",")[2]
+    assert "&lt;a&gt; $x_\\ud800" in base64.b64decode(picture).decode()
+    assert drawn({"a": []}, "depth") == ""
 
 
 def test_what_comes_to_the_same_run_is_run_once(tmp_path, capsys):

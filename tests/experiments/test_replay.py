@@ -51,7 +51,7 @@ def own_recording(path, **changed):
 
 @pytest.mark.parametrize(("path", "found"), CASES["paths"].items())
 def test_paths_of_questions(path, found):
-    assert question_of(path, ["test_cell", "test_vacancy", "test_Vacancy"]) == found
+    assert question_of(path, ["test_cell", "test_vacancy", "test_Vacancy", "test.cell"]) == found
 
 
 def test_recordings_in_both_forms(tmp_path):

@@ -211,10 +211,11 @@ class StructureScorer:
         verdict lacks. An answer that runs into the limit by itself is not parsed again.
         """
         verdict = partial(grade, tools, GRADER, timeout=TIMEOUT)
+        block = value if isinstance(value, str) else None  # code may return anything
         if "rule" in target:
-            said = await verdict(target["rule"], target["given"], value, reply)
+            found = value if target["rule"] == "moved_points" else block
+            said = await verdict(target["rule"], target["given"], found, reply)
             return said or {"strict": TOO_EXPENSIVE}
-        block = value if isinstance(value, str) else None
         wanted, authors, before = (target[n] for n in (self.target, "published", "before"))
         strict = await verdict("strictly", wanted, block)
         published = strict and await verdict("as_published", authors, reply)

@@ -163,7 +163,7 @@ def question_of(path: str, known: Collection[str]) -> str:
     without any gives its last folder.
     """
     parts = PurePosixPath(path.strip().replace("\\", "/")).parts[::-1]
-    names = [PurePosixPath(part).stem for part in parts]
+    names = [name for part in parts for name in (part, PurePosixPath(part).stem)]
     folders = [part for part in parts if not PurePosixPath(part).suffix]
     alike = ([one for one in known if one.casefold() == name.casefold()] for name in names)
     meant = [one for ones in alike for one in ones if len(ones) == 1]

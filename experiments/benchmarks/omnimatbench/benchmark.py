@@ -234,7 +234,9 @@ class OmniMatBenchmark:
         by_letter, letter = sets(entry, every, self.seed) if told and entry.formulas else ({}, "")
         shown = {
             "formula": section(entry.formulas),
-            "retrieval": section(found(entry, pool, self.k) if letter else (), "found"),
+            "retrieval": section(
+                found(entry, pool, self.k) if self.arm == "retrieval" else (), "found"
+            ),
         }
         lettered = section([f"Set {name}:\n" + "\n".join(s) for name, s in by_letter.items()])
         parts += [told, shown.get(self.arm, lettered)] if letter else []

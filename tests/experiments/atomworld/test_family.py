@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from experiments.benchmarks.atomworld import family, grade
-from experiments.benchmarks.atomworld.benchmark import GRADER, StructureScorer
+from experiments.benchmarks.atomworld.benchmark import GRADER, AtomWorldBenchmark, StructureScorer
 from experiments.benchmarks.atomworld.crystal import PROTOTYPES, Crystal
-from sandbox.base import Outcome, SandboxConfig
+from experiments.scorers.base import Tools
+from sandbox.base import Execution, Outcome, SandboxConfig
 from sandbox.factory import get_sandbox
 from tests.experiments.atomworld.test_actions import SHARED, published, rows
 
@@ -145,6 +146,17 @@ def test_the_published_matcher_takes_diamond_for_simple_cubic():
 
 def replaced(given, **changes):
     return {**given, "species": [changes.get(one, one) for one in given["species"]]}
+
+
+@pytest.mark.parametrize("name", ["cif_repair", "cif_gen", "structprop", "pointworld"])
+async def test_code_that_returns_something_else_is_wrong_and_no_fault_of_ours(name):
+    class Here:
+        async def call(self, module, rule, given, **_):
+            return Execution(Outcome.OK, getattr(grade, rule)(*given))
+
+    target = AtomWorldBenchmark(family=name, arm="tool", items=1).load()[0].target
+    said = await StructureScorer()._judged(target, [1, {}], "", Tools(None, Here()))
+    assert said["strict"]["error"] in {"OutputFormatError", "InvalidShape"}
 
 
 async def test_the_bulk_modulus_of_an_answer_decides():

@@ -226,7 +226,7 @@ def test_kinds_of_marks(name, kind):
     assert agreement.kind_of(name) == kind
 
 
-def test_what_agreement_is_made_of():
+def test_what_agreement_is_made_of(tmp_path, capsys):
     def marks(*values, text=None):
         return {(f"q{n}", 0, "x[1]"): agreement.Mark(v, text) for n, v in enumerate(values)}
 
@@ -237,6 +237,12 @@ def test_what_agreement_is_made_of():
     (line,) = agreement.compare(marks(1, 1), marks(1, 1))
     assert (line.spearman, line.mae, line.kappa) == (None, 0, None)
     assert agreement.compare(marks(1, text="h"), marks(1, text="other")) == []
+    files = [tmp_path / who / "human.csv" for who in ("anna", "ben")]  # of one name
+    for file in files:
+        file.parent.mkdir()
+        file.write_text("question,name,mark\nq,x,1\n")
+    assert agreement.main(list(map(str, files))) == 0
+    assert capsys.readouterr().out.count("human") == 2
 
 
 @pytest.mark.parametrize(("value", "marks"), TABLES["marks"])

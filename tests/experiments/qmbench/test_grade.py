@@ -149,6 +149,10 @@ def test_a_moved_site_is_another_structure(view, index, direction, length):
     assert verdict(STRUCTURES[name], text_of(crystal)) == "SiteMismatch"
 
 
+def test_exchanged_species_are_another_structure():
+    assert verdict(TRICLINIC, TRICLINIC.replace("Al O", "O Al")) == "SiteMismatch"
+
+
 def test_one_atom_in_its_cell_can_be_anywhere():
     gold = "x\n1.0\n3 0 0\n0 3 0\n0 0 3\nPo\n1\nDirect\n0 0 0\n"
     assert verdict(gold, gold.replace("\n0 0 0\n", "\n0.3 0.1 0.9\n")) is None
