@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from agents.answer_formats import Reading
-from experiments.benchmarks.novelapi.benchmark import Completion, NovelApiBenchmark
+from experiments.benchmarks.novelapi.benchmark import Completion, novelapi
 from experiments.benchmarks.release import ReleaseError
 from experiments.run.__main__ import main
 from tests.endpoint import Endpoint, text
@@ -93,7 +93,7 @@ def test_a_harness_that_fails_is_no_failure_of_the_completion(checkout, tmp_path
 
 def test_what_is_chosen_and_shown(checkout):
     def loaded(**keys):
-        benchmark = NovelApiBenchmark(str(checkout), libraries=("statistics",), **keys)
+        benchmark = novelapi(str(checkout), libraries=("statistics",), **keys)
         return {sample.question.id: sample for sample in benchmark.load()}
 
     samples = loaded(knowledge="S+E")
@@ -111,10 +111,10 @@ def test_what_is_chosen_and_shown(checkout):
 @pytest.mark.parametrize(("keys", "said"), DATA["mistakes"])
 def test_a_mistake_is_named(checkout, keys, said):
     with pytest.raises(ReleaseError, match=said):
-        NovelApiBenchmark(**{"path": str(checkout), "libraries": ("statistics",), **keys}).load()
+        novelapi(**{"path": str(checkout), "libraries": ("statistics",), **keys}).load()
     write(checkout, tasks=[{"task_id": "a"}])
     with pytest.raises(ReleaseError, match=r"tasks.jsonl:1: an entry lacks api_name"):
-        NovelApiBenchmark(str(checkout)).load()
+        novelapi(str(checkout)).load()
 
 
 @pytest.mark.parametrize(

@@ -77,22 +77,8 @@ class Recorded:
     outcome: str | None  # recorded verdict, as in `.published.VERDICT` (or without its number)
 
 
-@dataclass(frozen=True)
-class Replayed:
-    """One recorded run beside what became of it, by question."""
-
-    name: str
-    recorded: Mapping[str, Recorded]
-    rows: Mapping[str, Row]  # none for a question whose input files are missing
-
-    @property
-    def key(self) -> RunKey | None:
-        """The run of the paper that this is, where its labels or folders tell."""
-        return next(iter(self.recorded.values())).run_key
-
-    def verdict(self, question: str) -> str:
-        """See `VERDICT`."""
-        return self.rows[question].artefacts.get(VERDICT, "unknown")
+#: By run: each generation, and what became of it (``None`` when its input files are missing).
+_Runs = Mapping[str, Sequence[tuple[Recorded, Row | None]]]
 
 
 # --- what is recorded ----------------------------------------------------------------------------
@@ -110,29 +96,24 @@ def read_recorded(path: Path, known: Iterable[str]) -> list[Recorded]:
         files = sorted(path.rglob(PUBLISHED_NAME)) or sorted(path.glob("*.jsonl"))
     if not files or not all(file.is_file() for file in files):
         raise MatToolsError(f"recorded={path}: no such file, nor a folder with {PUBLISHED_NAME}")
-    ids = frozenset(known)
-    rows = [row for file in files for row in _read_file(file, path, ids)]
-    if not rows:
-        raise MatToolsError(f"recorded={path}: contains no generations")
-    return rows
-
-
-def _read_file(file: Path, root: Path, ids: frozenset[str]) -> Iterator[Recorded]:
-    folder = file.resolve().parent
-    inside = folder != root.resolve() and file != root
-    run = file.relative_to(root).parent.as_posix() if inside else folder.name
-    # The names above the folder that was given may tell the system or the round, too.
-    run_key = key_of_folder(folder)
-    with file.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
+    ids, rows = frozenset(known), []
+    for file in files:
+        folder = file.resolve().parent
+        inside = folder != path.resolve() and file != path
+        run = file.relative_to(path).parent.as_posix() if inside else folder.name
+        # The names above the folder that was given may tell the system or the round, too.
+        run_key = key_of_folder(folder)
+        for number, line in enumerate(file.read_bytes().split(b"\n"), 1):
             try:
                 if line.strip():
-                    plain = json.loads(line.decode("utf-8-sig"))
-                    yield _row(plain, run, run_key, ids)
+                    rows.append(_row(json.loads(line), run, run_key, ids))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
                 where = f"{file}, line {number}"
                 raise MatToolsError(f"{where}: is not a generation ({reason})") from error
+    if not rows:
+        raise MatToolsError(f"recorded={path}: contains no generations")
+    return rows
 
 
 def _row(
@@ -202,12 +183,22 @@ def published() -> Mapping[RunKey, tuple[int, int]]:
 # --- what becomes of it --------------------------------------------------------------------------
 
 
-def replay(recorded: Path, out: Path, rest: Sequence[str]) -> int:
-    """Run and judge what is recorded; returns the exit code of the runs."""
-    if not recorded.exists():
-        raise MatToolsError(f"recorded={recorded}: no such file or folder")
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Command line; see ``--help``. Exit codes are those of ``experiments.run``."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    return tell(str(__doc__)) if asks_help(given) else guarded(lambda: _replay(given))
+
+
+def _replay(given: Sequence[str]) -> int:
+    """Run and judge what is recorded."""
+    own = dict(word.split("=", 1) for word in given if word.partition("=")[0] in _OWN)
+    if not own.get("recorded"):
+        raise UsageError("recorded=PATH: is required")
+    recorded = Path(own["recorded"])
+    out = Path(own.get("out") or f"runs/replay-{_file_name(recorded.stem)}")
     ours = ["benchmark=mattools", "benchmark.rules=published"]
-    config = recorded_config(None, [*ours, *rest])
+    ours += [word for word in given if word.partition("=")[0] not in _OWN]
+    config = recorded_config(None, ours)
     if config.benchmark.name != "mattools":
         raise UsageError(f"benchmark={config.benchmark.name}: only mattools can be replayed")
     known = {one.question.id for one in load_samples(build_benchmark(config), config)}
@@ -222,13 +213,12 @@ def replay(recorded: Path, out: Path, rest: Sequence[str]) -> int:
             f"recorded={recorded}: none of its questions is in benchmark.path ({strangers:.200})"
         )
     folders = {name: out / _file_name(name) for name in runs}
-    own = {name: [*ours, f"out='{folder}'", *rest] for name, folder in folders.items()}
-    code = run_all([_config(folders[name], runs[name], own[name]) for name in runs])
-    found = []
+    code = run_all([_config(folders[name], rows, ours) for name, rows in runs.items()])
+    found = {}
     for name, folder in folders.items():
-        rows = read_rows(folder / "results.jsonl")
-        found.append(Replayed(name, runs[name], {r.question_id: r for r in rows if r.scored}))
-    _write_outcomes(out / "outcomes.jsonl", found)
+        rows = {row.question_id: row for row in read_rows(folder / "results.jsonl") if row.scored}
+        found[name] = [(recorded, rows.get(key)) for key, recorded in runs[name].items()]
+    _write(out / "outcomes.jsonl", _outcomes(found))
     console = open_console()
     if strangers:
         console.print(f"left out, because benchmark.path lacks them: {strangers}")
@@ -236,73 +226,63 @@ def replay(recorded: Path, out: Path, rest: Sequence[str]) -> int:
     return code
 
 
-def _config(folder: Path, rows: Mapping[str, Recorded], rest: Sequence[str]) -> RunConfig:
-    """A run of one recording; its answers lie beside the folder of the run."""
-    answers = folder.with_name(f"{folder.name}.answers.jsonl")
-    answers.parent.mkdir(parents=True, exist_ok=True)
-    lines = ({"id": name, "answer": "", "code": row.code, "entry": row.entry}
-             for name, row in rows.items())  # fmt: skip
-    answers.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return recorded_config(answers, rest)
-
-
 def _file_name(run: str) -> str:
     return re.sub(r"[^\w.-]+", "-", run).strip("-.") or "run"
 
 
-def _write_outcomes(path: Path, found: Sequence[Replayed]) -> None:
-    """Write what was recorded together with what became of it, as `read_recorded` reads it."""
-    lines = []
-    for run in found:
-        label = {"system": run.name} if run.key is None else run.key._asdict()
-        for name in run.rows:
-            outcome, _, wrong = run.verdict(name).partition(" ")
-            again = {"outcome": outcome, "wrong": int(wrong) if wrong else None}
-            recorded = run.recorded[name]
-            lines.append({**label, "task": name, "function_name": recorded.entry,
-                          "code": recorded.code, "replayed": again})  # fmt: skip
+def _config(folder: Path, rows: Mapping[str, Recorded], ours: Sequence[str]) -> RunConfig:
+    """A run of one recording; its answers lie beside the folder of the run."""
+    answers = folder.with_name(f"{folder.name}.answers.jsonl")
+    answers.parent.mkdir(parents=True, exist_ok=True)
+    _write(answers, ({"id": name, "answer": "", "code": row.code, "entry": row.entry}
+                     for name, row in rows.items()))  # fmt: skip
+    return recorded_config(answers, [*ours, f"out='{folder}'"])
+
+
+def _write(path: Path, lines: Iterable[Mapping[str, Any]]) -> None:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
-def _print(runs: Sequence[Replayed], console: Console) -> None:
+def _outcomes(runs: _Runs) -> Iterator[Mapping[str, Any]]:
+    """What was recorded together with what became of it, as `read_recorded` reads it."""
+    for run, pairs in runs.items():
+        for recorded, row in pairs:
+            if row is not None:
+                label = recorded.run_key._asdict() if recorded.run_key else {"system": run}
+                outcome, _, wrong = _verdict(row).partition(" ")
+                again = {"outcome": outcome, "wrong": int(wrong) if wrong else None}
+                yield {**label, "task": row.question_id, "function_name": recorded.entry,
+                       "code": recorded.code, "replayed": again}  # fmt: skip
+
+
+def _verdict(row: Row) -> str:
+    return row.artefacts.get(VERDICT, "unknown")
+
+
+def _print(runs: _Runs, console: Console) -> None:
     """Print the runs beside the paper, what differs, and ``agree N/M`` at the end."""
     shown = Table(title="runnable functions | properties")
     for name in ("run", "questions", "files missing", "replayed", "paper"):
         shown.add_column(name, justify="left" if name == "run" else "right", overflow="fold")
     total, different = 0, []
-    for run in runs:
-        values = [row.values for row in run.rows.values()]
-        sums = (sum(v.get(name) or 0 for v in values) for name in ("runnable", "published"))
-        asked, missing = len(run.recorded), len(run.recorded) - len(run.rows)
-        paper = published().get(run.key, ()) if run.key and asked == QUESTIONS else ()
+    for run, pairs in runs.items():
+        key, asked = pairs[0][0].run_key, len(pairs)
+        judged = [(recorded, row) for recorded, row in pairs if row is not None]
+        sums = [sum(row.values.get(name) or 0 for _, row in judged)
+                for name in ("runnable", "published")]  # fmt: skip
+        paper = published().get(key, ()) if key and asked == QUESTIONS else ()
         figures = (" | ".join(f"{value:.0f}" for value in pair) for pair in (sums, paper))
-        shown.add_row(run.name, str(asked), str(missing or ""), *figures)
-        for name, row in run.recorded.items():
-            if row.outcome is not None and name in run.rows:
-                total += 1
-                again = run.verdict(name)
-                if row.outcome not in {again, again.partition(" ")[0]}:
-                    found = f"recorded {row.outcome}, now {again}"
-                    different.append(f"differs: {run.name} {name}: {found}")
+        shown.add_row(run, str(asked), str(asked - len(judged) or ""), *figures)
+        for recorded, row in judged:
+            outcome, again = recorded.outcome, _verdict(row)
+            total += outcome is not None
+            if outcome not in {None, again, again.partition(" ")[0]}:
+                found = f"recorded {outcome}, now {again}"
+                different.append(f"differs: {run} {recorded.question_id}: {found}")
     console.print(shown)
     for text in different[:_LISTED]:
         console.print(text, markup=False, highlight=False)
     console.print(f"agree {total - len(different)}/{total}", highlight=False)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Command line; see ``--help``. Exit codes are those of ``experiments.run``."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    return tell(str(__doc__)) if asks_help(given) else guarded(lambda: _replay(given))
-
-
-def _replay(given: Sequence[str]) -> int:
-    own = dict(word.split("=", 1) for word in given if word.partition("=")[0] in _OWN)
-    if not own.get("recorded"):
-        raise UsageError("recorded=PATH: is required")
-    recorded = Path(own["recorded"])
-    out = Path(own.get("out") or f"runs/replay-{_file_name(recorded.stem)}")
-    return replay(recorded, out, [w for w in given if w.partition("=")[0] not in _OWN])
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from agents.answer_formats import Reading
 from agents.base import Question, Trajectory
 from docgen.reading import fences, spoken
 from experiments.benchmarks.novelapi import check
+from experiments.benchmarks.own import Task
 from experiments.benchmarks.release import ReleaseError, entries
 from experiments.samples import Sample
 from experiments.scorers.base import PARTS, Metric, Score, Tools
@@ -130,92 +131,78 @@ def _failed(outcome: str, reason: str) -> Score:
                  artefacts={"failure": reason.partition(":")[0]})  # fmt: skip
 
 
-@dataclass(frozen=True)
-class NovelApiBenchmark:
-    """The benchmark ``novelapi``; ``conf/benchmark/novelapi.yaml`` explains its keys."""
+def novelapi(
+    path: str | None = None,
+    libraries: Sequence[str] = ("pymatgen", "ase"),
+    instance: str | None = None,
+    knowledge: Knowledge = "none",
+    *,
+    calls: bool = True,
+    environment: str = "live",
+    name: str = "novelapi",
+) -> Task:
+    """The tasks of the libraries, without those that the authors took out, in their order.
 
-    path: str | None = None
-    libraries: Sequence[str] = ("pymatgen", "ase")
-    instance: str | None = None
-    knowledge: Knowledge = "none"
-    calls: bool = True
-    environment: str = "live"
-    name: str = "novelapi"
+    ``conf/benchmark/novelapi.yaml`` explains the keys.
+    """
+    if path is None:
+        raise ReleaseError("path=CHECKOUT of github.com/MAPS-research/NovelAPIBench is needed")
+    root = Path(path).expanduser()
+    data = root / "data" / "benchmark"
+    if not (data / "tasks.jsonl").is_file():
+        raise ReleaseError(f"{path}: has no data/benchmark/tasks.jsonl")
+    needed = {"task_id", "api_name", "library", "description", "test_harness"}
+    tasks = entries(data / "tasks.jsonl", needed)
+    known = {task["library"] for task in tasks}
+    if strangers := ", ".join(set(libraries) - known):
+        raise ReleaseError(f"libraries: no {strangers}; there are {', '.join(sorted(known))}")
+    excluded = csv.DictReader(_text(data / "excluded_tasks.tsv").splitlines(), delimiter="\t")
+    out = {row["task_id"] for row in excluded}
+    if instance is not None:
+        there = {file.stem: file for file in sorted((data / "instances").glob("*.txt"))}
+        if instance not in there:
+            raise ReleaseError(f"instance={instance}: choose one of {', '.join(there)}")
+        out |= {task["task_id"] for task in tasks} - set(_text(there[instance]).split())
+    listed = entries(data / "expected_calls.jsonl", {"task_id", "status"})
+    records = {each["task_id"]: each for each in listed}
+    bundles = {each["api_name"]: each
+               for each in entries(data / "bundles.jsonl", {"api_name", "s_name"})}  # fmt: skip
+    samples = []
+    for task in tasks:
+        if task["library"] in libraries and task["task_id"] not in out:
+            own = records.get(task["task_id"], {}), bundles.get(task["api_name"])
+            sample = _sample(task, *own, knowledge, calls=calls)
+            samples.append(replace(sample, environment=environment))
+    files = {name: root / f"{name.replace('.', '/')}.py" for name in check.MODULES}
+    scorer = NovelApiScorer({name: _text(file) for name, file in files.items()})
+    return Task(samples, scorer, tuple(libraries), name)
 
-    @property
-    def packages(self) -> Sequence[str]:
-        """Import names of the libraries."""
-        return tuple(self.libraries)
 
-    @property
-    def scorer(self) -> NovelApiScorer:
-        """With the harness of the checkout."""
-        root = self._root()
-        files = {name: root / f"{name.replace('.', '/')}.py" for name in check.MODULES}
-        return NovelApiScorer({name: _text(file) for name, file in files.items()})
-
-    def load(self) -> list[Sample]:
-        """The tasks of the libraries, without those that the authors took out, in their order."""
-        data = self._root() / "data" / "benchmark"
-        needed = {"task_id", "api_name", "library", "description", "test_harness"}
-        tasks = entries(data / "tasks.jsonl", needed)
-        known = {task["library"] for task in tasks}
-        if strangers := ", ".join(set(self.libraries) - known):
-            raise ReleaseError(f"libraries: no {strangers}; there are {', '.join(sorted(known))}")
-        excluded = csv.DictReader(_text(data / "excluded_tasks.tsv").splitlines(), delimiter="\t")
-        out = {row["task_id"] for row in excluded}
-        if self.instance is not None:
-            out |= {task["task_id"] for task in tasks} - self._instance(data / "instances")
-        calls = entries(data / "expected_calls.jsonl", {"task_id", "status"})
-        records = {each["task_id"]: each for each in calls}
-        known_apis = entries(data / "bundles.jsonl", {"api_name", "s_name"})
-        bundles = {each["api_name"]: each for each in known_apis}
-        return [
-            self._sample(task, records.get(task["task_id"], {}), bundles.get(task["api_name"]))
-            for task in tasks
-            if task["library"] in self.libraries and task["task_id"] not in out
-        ]
-
-    def _sample(self, task: _Entry, record: _Entry, bundle: _Entry | None) -> Sample:
-        context, api = task.get("context_code", ""), task["api_name"]
-        prompt = _PROMPT.format(context=context.strip(), task=task["description"].strip())
-        unavailable = None
-        if self.calls and record.get("status") != "ok":
-            unavailable = "the calls of its reference are not on record"
-        if self.knowledge != "none" and bundle is None:
-            unavailable = f"there is no bundle of {api}"
-        elif self.knowledge != "none" and bundle is not None:
-            prompt = f"{shown(bundle, self.knowledge)}\n\n---\n\n{prompt}"
-        novelty = "" if bundle is None else "changed" if bundle.get("is_modified") else "new"
-        labels = {name: task.get(name, "") for name in ("library", "domain", "difficulty")}
-        harness = {name: task["test_harness"].get(name, "")
-                   for name in ("setup_code", "execution_test")}  # fmt: skip
-        calls = record.get("expected") or [] if self.calls and record else None
-        right = task.get(record.get("reference_source", "masked_region"), "")
-        return Sample(
-            Question(task["task_id"], prompt, search=task["description"], answer=Completion()),
-            environment=self.environment,
-            labels={**labels, "novelty": novelty},
-            cluster=api,
-            target={"task": {"api_name": api, "context_code": context, **harness}, "calls": calls},
-            unavailable=unavailable,
-            reference=f"```python\n{right}\n```",
-        )
-
-    def _root(self) -> Path:
-        if self.path is None:
-            raise ReleaseError("path=CHECKOUT of github.com/MAPS-research/NovelAPIBench is needed")
-        root = Path(self.path).expanduser()
-        if not (root / "data" / "benchmark" / "tasks.jsonl").is_file():
-            raise ReleaseError(f"{self.path}: has no data/benchmark/tasks.jsonl")
-        return root
-
-    def _instance(self, folder: Path) -> set[str]:
-        file = folder / f"{self.instance}.txt"
-        if not file.is_file() or file.parent != folder:
-            there = ", ".join(sorted(each.stem for each in folder.glob("*.txt")))
-            raise ReleaseError(f"instance={self.instance}: choose one of {there}")
-        return set(_text(file).split())
+def _sample(
+    task: _Entry, record: _Entry, bundle: _Entry | None, knowledge: Knowledge, *, calls: bool
+) -> Sample:
+    context, api = task.get("context_code", ""), task["api_name"]
+    prompt = _PROMPT.format(context=context.strip(), task=task["description"].strip())
+    unrecorded = calls and record.get("status") != "ok"
+    unavailable = "the calls of its reference are not on record" if unrecorded else None
+    if knowledge != "none" and bundle is not None:
+        prompt = f"{shown(bundle, knowledge)}\n\n---\n\n{prompt}"
+    elif knowledge != "none":
+        unavailable = f"there is no bundle of {api}"
+    novelty = "" if bundle is None else "changed" if bundle.get("is_modified") else "new"
+    labels = {name: task.get(name, "") for name in ("library", "domain", "difficulty")}
+    run = {name: task["test_harness"].get(name, "") for name in ("setup_code", "execution_test")}
+    run |= {"api_name": api, "context_code": context}
+    expected = record.get("expected") or [] if calls and record else None
+    right = task.get(record.get("reference_source", "masked_region"), "")
+    return Sample(
+        Question(task["task_id"], prompt, search=task["description"], answer=Completion()),
+        labels={**labels, "novelty": novelty},
+        cluster=api,
+        target={"task": run, "calls": expected},
+        unavailable=unavailable,
+        reference=f"```python\n{right}\n```",
+    )
 
 
 def _text(file: Path) -> str:
