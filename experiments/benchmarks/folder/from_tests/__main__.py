@@ -134,10 +134,7 @@ class Builder:
                 asked = await self._write(program, asked)
         except Unusable as error:
             # One reason for a whole test, besides those of its single assertions.
-            self._reject(program, str(error))
-
-    def _reject(self, program: Program, reason: str, line: int | None = None) -> None:
-        self.rejected.append(Rejected(program.test, reason, line))
+            self.rejected.append(Rejected(program.test, str(error)))
 
     async def _record(self, program: Program) -> list[texts.Asked]:
         """Run the instrumented test and keep the assertions whose values can be asked for."""
@@ -146,15 +143,11 @@ class Builder:
         asked = []
         for number, assertion in enumerate(program.assertions):
             try:
-                _usable(first[number], other[number], assertion.kind)
-                found = values.shape(first[number]["value"], none=assertion.kind == "same")
-                if len(values.leaves(found.value)) > values.MOST_LEAVES:
-                    raise Unusable(f"more than {values.MOST_LEAVES} values in one property")  # noqa: TRY301
-                asked.append(
-                    texts.Asked(number, assertion, found, values.tolerance(found, assertion))
-                )
+                found = _shape(first[number], other[number], assertion.kind)
+                tolerance = values.tolerance(found, assertion)
+                asked.append(texts.Asked(number, assertion, found, tolerance))
             except Unusable as error:
-                self._reject(program, str(error), assertion.line)
+                self.rejected.append(Rejected(program.test, str(error), assertion.line))
         return asked
 
     async def _write(self, program: Program, asked: list[texts.Asked]) -> list[texts.Asked]:
@@ -177,7 +170,7 @@ class Builder:
         faults = _faults(spec, gold)
         for item in asked:
             if fault := faults.get(names[item.number]):
-                self._reject(program, fault, item.assertion.line)
+                self.rejected.append(Rejected(program.test, fault, item.assertion.line))
         if faults:
             return [item for item in asked if names[item.number] not in faults]
         solution = {item.number: (names[item.number], item.shape.code) for item in asked}
@@ -218,7 +211,8 @@ def _records(run: Execution, program: Program) -> list[Any]:
     return run.result
 
 
-def _usable(first: Mapping[str, Any], other: Mapping[str, Any], kind: str) -> None:
+def _shape(first: Mapping[str, Any], other: Mapping[str, Any], kind: str) -> values.Shape:
+    """How the value that an assertion saw in two runs is asked for."""
     if kind == "same" and first["expected"] not in {"True", "False", "None"}:
         raise Unusable("identity is not a value, but with True, False or None")
     if not values.same(first["value"], other["value"]):
@@ -229,6 +223,10 @@ def _usable(first: Mapping[str, Any], other: Mapping[str, Any], kind: str) -> No
         raise Unusable(
             f"the test is wrong: it expects {first['expected']}, the library {word} {got}"
         )
+    found = values.shape(first["value"], none=kind == "same")
+    if len(values.leaves(found.value)) > values.MOST_LEAVES:
+        raise Unusable(f"more than {values.MOST_LEAVES} values in one property")
+    return found
 
 
 def _area(program: Program) -> str:
@@ -237,14 +235,12 @@ def _area(program: Program) -> str:
 
 
 def _faults(spec: TaskSpec, gold: Mapping[str, Any]) -> dict[str, str]:
-    """Property name to the first gate that it does not pass by itself."""
-    faults: dict[str, str] = {}
+    """Property name to the first finding of a gate that it does not pass by itself."""
+    faults = {}
     for prop in spec.properties:
-        single = spec.model_copy(update={"properties": [prop]})
-        own = {prop.name: gold[prop.name]}
-        for gate in (gates.check_verification, gates.check_answers_hidden):
-            for finding in gate(single, own)[:1]:
-                faults.setdefault(prop.name, finding)
+        alone = spec.model_copy(update={"properties": [prop]}), {prop.name: gold[prop.name]}
+        if found := [*gates.check_verification(*alone), *gates.check_answers_hidden(*alone)]:
+            faults[prop.name] = found[0]
     return faults
 
 

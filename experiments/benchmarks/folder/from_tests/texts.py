@@ -21,14 +21,6 @@ from experiments.benchmarks.question_format import PropertySpec
 
 #: More masks than this (and than there are properties) hide what the code is about.
 MOST_MASKS = 4
-_STOPWORDS = frozenset(
-    re.findall(
-        r"\w+",
-        "a an and are as at be been by each every for from get given has in into is it its of on "
-        "or return returns that the their them there these this those to used using which with "
-        "when compute computes calculate calculates none true false if all any",
-    )
-)
 _MARKUP = re.compile(r":\w+:`~?([^`]*)`|`+")
 
 
@@ -224,40 +216,27 @@ def _trying(part: Assertion, silent: str, caught: str) -> str:
 def describe(
     program: Program, asked: Sequence[Asked], masks: Mapping[str, str], library: Library
 ) -> list[PropertySpec]:
-    """The properties, named and described by the documentation of what gives their values."""
-    properties: list[PropertySpec] = []
-    parts = [*program.preamble, *(part for part in program.body if isinstance(part, ast.stmt))]
-    taken = {n.id for part in parts for n in ast.walk(part) if isinstance(n, ast.Name)}
-    taken |= set(masks.values())
+    """The properties, described by the documentation of what their values are computed with."""
+    properties = []
     for place, one in enumerate(asked, 1):
-        summary = _plain(_summary(program, one, library), masks)
-        words = [word for word in re.findall(r"[a-z]{2,}", summary.lower())
-                 if word not in _STOPWORDS]  # fmt: skip
-        name = "_".join(words[:3])
-        direct = _is_direct(one, program, library)
-        if not (direct and words) or name in taken:
-            name = f"{'error' if one.assertion.kind == 'raises' else 'value'}_{place}"
-        taken.add(name)
-        if summary and not direct:
-            summary = f"Made of: {summary}"
-        described, form = _describe(one, name, summary), one.shape.format
+        kind, form = one.assertion.kind, one.shape.format
+        name = f"{'error' if kind == 'raises' else 'value'}_{place}"
+        if kind == "raises":
+            told = (
+                f"Name of the class of the exception that is caught as `{name}` in the code, as "
+                "text (empty if there is none)."
+            )
+        else:
+            what = "Truth of what" if kind == "true" else "What"
+            how = f", {one.shape.how}" if kind != "true" and one.shape.how else ""
+            told = f"{what} the code assigns to `{name}`{how}."
+            if summary := _plain(_summary(program, one, library), masks):
+                told = f"From the documentation: {summary} {told}"
         rtol, atol = one.tolerance
         properties.append(
-            PropertySpec(name=name, description=described, format=form, rtol=rtol, atol=atol)
+            PropertySpec(name=name, description=told, format=form, rtol=rtol, atol=atol)
         )
     return properties
-
-
-def _is_direct(asked: Asked, program: Program, library: Library) -> bool:
-    """Whether the value is what the library returns, not something made of it."""
-    node = asked.assertion.actual
-    assigns = (part for part in program.body if isinstance(part, ast.Assign))
-    assigned = {ast.unparse(part.targets[0]): part.value for part in assigns}
-    while isinstance(node, ast.Name) and node.id in assigned:
-        node = assigned.pop(node.id)
-    if isinstance(node, ast.Call):
-        node = node.func
-    return bool(_candidates(library, node, program))
 
 
 def _summary(program: Program, asked: Asked, library: Library) -> str:
@@ -268,15 +247,6 @@ def _summary(program: Program, asked: Asked, library: Library) -> str:
         if len(sentences) == 1:
             return sentences.pop()
     return ""
-
-
-def _describe(asked: Asked, name: str, summary: str) -> str:
-    if asked.assertion.kind == "raises":
-        caught = f"Name of the class of the exception that is caught as `{name}` in the code"
-        return f"{caught}, as text (empty if there is none)."
-    what = "Truth of what" if asked.assertion.kind == "true" else "What"
-    how = f", {asked.shape.how}" if what == "What" and asked.shape.how else ""
-    return f"{summary} {what} the code assigns to `{name}`{how}.".strip()
 
 
 def _candidates(library: Library, node: ast.AST, program: Program) -> list[Symbol]:
