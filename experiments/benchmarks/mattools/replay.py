@@ -195,6 +195,8 @@ def _replay(given: Sequence[str]) -> int:
     if not own.get("recorded"):
         raise UsageError("recorded=PATH: is required")
     recorded = Path(own["recorded"])
+    if not recorded.exists():
+        raise MatToolsError(f"recorded={recorded}: no such file or folder")
     out = Path(own.get("out") or f"runs/replay-{_file_name(recorded.stem)}")
     ours = ["benchmark=mattools", "benchmark.rules=published"]
     ours += [word for word in given if word.partition("=")[0] not in _OWN]
