@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -19,94 +19,59 @@ from experiments.benchmarks.atomworld.crystal import Array, Crystal
 from experiments.samples import data_of
 
 Target = Literal["published", "literal"]
-Parameters = Mapping[str, Any]
 
 #: Å below which two heights are the same.
 LAYER = 1e-3
 
 
-def add(crystal: Crystal, given: Parameters, _: Target) -> Crystal:
-    """An atom more, in the last row, at a Cartesian position."""
-    return crystal.with_atom(given["symbol"], np.array(given["vector"]))
-
-
-def change(crystal: Crystal, given: Parameters, _: Target) -> Crystal:
-    """Another species in one row."""
-    return _with_symbols(crystal, {given["index"]: given["symbol"]})
-
-
-def remove(crystal: Crystal, given: Parameters, _: Target) -> Crystal:
-    """One row less."""
-    return crystal.rows([row for row in range(len(crystal.species)) if row != given["index"]])
-
-
-def move(crystal: Crystal, given: Parameters, _: Target) -> Crystal:
-    """One atom by a Cartesian vector."""
-    return _displaced(crystal, given["index"], np.array(given["vector"]))
-
-
-def move_towards(crystal: Crystal, given: Parameters, _: Target) -> Crystal:
-    """One atom along the line to another, between the listed positions."""
-    here, there = crystal.positions[[given["index1"], given["index2"]]]
-    way = (there - here) / np.linalg.norm(there - here)
-    return _displaced(crystal, given["index1"], given["distance"] * way)
-
-
-def insert_between(crystal: Crystal, given: Parameters, target: Target) -> Crystal:
-    """An atom more, on the line between two; published targets use a distance not rounded."""
-    here, there = crystal.positions[[given["index1"], given["index2"]]]
-    length = float(np.linalg.norm(there - here))
-    distance = given["distance"]
-    if target == "published" and given.get("ratio") is not None:
-        distance = given["ratio"] * length
-    return crystal.with_atom(given["symbol"], here + distance / length * (there - here))
-
-
-def swap(crystal: Crystal, given: Parameters, _: Target) -> Crystal:
-    """Two rows exchange their species."""
-    one, two = given["index1"], given["index2"]
-    return _with_symbols(crystal, {one: crystal.species[two], two: crystal.species[one]})
-
-
-def delete_below(crystal: Crystal, given: Parameters, target: Target) -> Crystal:
-    """All atoms lower than a reference; what "including itself" means is not what was done."""
-    height = crystal.positions[:, 2]
-    reference = height[given["index"]]
-    if given["inclusive"] and target == "literal":
-        keep = height > reference + LAYER
-    else:
-        keep = height >= reference - (LAYER if target == "literal" else 0.0)
-        keep[given["index"]] = True
-    return crystal.rows(list(np.flatnonzero(keep)))
-
-
-def rotate_around(crystal: Crystal, given: Parameters, target: Target) -> Crystal:
-    """Neighbours turn about an atom by the right-hand rule."""
-    index = given["index"]
-    vectors, distances = crystal.images(index)
-    positions = crystal.positions.copy()
-    chosen = distances < given["radius"]
-    chosen[index] = False
-    around = vectors if target == "literal" else positions - positions[index]
-    turned = around @ rotation(np.array(given["axis"], dtype=float), given["angle"]).T
-    positions[chosen] = positions[index] + turned[chosen]
-    return crystal.moved(positions)
-
-
-def super_cell(crystal: Crystal, given: Parameters, _: Target) -> Crystal:
-    """The cell repeated, one whole copy after another; the last direction runs fastest."""
-    counts = np.array(given["counts"])
-    shifts = np.array(list(np.ndindex(*given["counts"])))
-    fractions = ((crystal.fractions[None] + shifts[:, None]) / counts).reshape(-1, 3)
-    cell = (*(np.array(crystal.cell[:3]) * counts).tolist(), *crystal.cell[3:])
-    return Crystal(cell, crystal.species * len(shifts), fractions)
-
-
-ACTIONS: Mapping[str, Callable[[Crystal, Parameters, Target], Crystal]] = {
-    action.__name__: action
-    for action in (add, change, remove, move, move_towards, insert_between, swap, delete_below,
-                   rotate_around, super_cell)
-}  # fmt: skip
+def act(action: str, crystal: Crystal, given: Mapping[str, Any], target: Target) -> Crystal:
+    """The structure after one of `ACTIONS` with its parameters, in one of the two readings."""
+    species, at = list(crystal.species), crystal.positions
+    match action:
+        case "add":  # in the last row
+            return crystal.with_atom(given["symbol"], np.array(given["vector"]))
+        case "change":
+            species[given["index"]] = given["symbol"]
+        case "swap":  # their species
+            one, two = given["index1"], given["index2"]
+            species[one], species[two] = species[two], species[one]
+        case "remove":
+            return crystal.rows([row for row in range(len(species)) if row != given["index"]])
+        case "move":
+            at[given["index"]] += given["vector"]
+            return crystal.moved(at)
+        case "move_towards" | "insert_between":  # on the line between the listed positions
+            here, there = at[[given["index1"], given["index2"]]]
+            length, distance = float(np.linalg.norm(there - here)), given["distance"]
+            if action == "move_towards":
+                at[given["index1"]] += distance * ((there - here) / length)
+                return crystal.moved(at)
+            if target == "published" and given.get("ratio") is not None:  # was not rounded
+                distance = given["ratio"] * length
+            return crystal.with_atom(given["symbol"], here + distance / length * (there - here))
+        case "delete_below":  # what "including itself" means is not what was done
+            above = at[:, 2] - at[given["index"], 2]
+            if given["inclusive"] and target == "literal":
+                return crystal.rows(np.flatnonzero(above > LAYER))
+            keep = above >= (-LAYER if target == "literal" else 0.0)
+            keep[given["index"]] = True
+            return crystal.rows(np.flatnonzero(keep))
+        case "rotate_around":  # neighbours, by the right-hand rule
+            index = given["index"]
+            vectors, distances = crystal.images(index)
+            chosen = distances < given["radius"]
+            chosen[index] = False
+            around = vectors if target == "literal" else at - at[index]
+            turned = around @ rotation(np.array(given["axis"], dtype=float), given["angle"]).T
+            at[chosen] = at[index] + turned[chosen]
+            return crystal.moved(at)
+        case "super_cell":  # one whole copy after another; the last direction runs fastest
+            counts = np.array(given["counts"])
+            shifts = np.array(list(np.ndindex(*given["counts"])))
+            fractions = ((crystal.fractions[None] + shifts[:, None]) / counts).reshape(-1, 3)
+            cell = (*(np.array(crystal.cell[:3]) * counts).tolist(), *crystal.cell[3:])
+            return Crystal(cell, crystal.species * len(shifts), fractions)
+    return Crystal(crystal.cell, tuple(species), crystal.fractions)
 
 
 def rotation(axis: Array, degrees: float) -> Array:
@@ -117,21 +82,11 @@ def rotation(axis: Array, degrees: float) -> Array:
     return np.asarray(np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross)
 
 
-def _with_symbols(crystal: Crystal, changed: Mapping[int, str]) -> Crystal:
-    species = tuple(changed.get(row, symbol) for row, symbol in enumerate(crystal.species))
-    return Crystal(crystal.cell, species, crystal.fractions)
-
-
-def _displaced(crystal: Crystal, index: int, by: Array) -> Crystal:
-    positions = crystal.positions.copy()
-    positions[index] += by
-    return crystal.moved(positions)
-
-
 Wording = Literal["published", "own", "paraphrase"]
 
 _SENTENCES: Mapping[str, Any] = data_of(__file__, "wording")
 FRAME = str(_SENTENCES["frame"])
+ACTIONS = tuple(_SENTENCES["own"])
 _NUMBER = r"([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)"
 _KINDS = {"I": r"(\d+)", "D": _NUMBER, "E": "([A-Z][a-z]?)", "V": r"[\[(]([^\])]{1,100})[\])]",
           "T": "(?:x|X|[*]|by|\N{MULTIPLICATION SIGN})"}  # fmt: skip

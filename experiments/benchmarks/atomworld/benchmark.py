@@ -10,7 +10,7 @@ from typing import Any, Literal
 from agents.answer_formats import CODE, AnswerFormat, Block, File
 from agents.base import Question, Trajectory
 from agents.drawing import structure_svg
-from experiments.benchmarks.atomworld.actions import ACTIONS, FRAME, Target, Wording, parse
+from experiments.benchmarks.atomworld.actions import ACTIONS, FRAME, Target, Wording, act, parse
 from experiments.benchmarks.atomworld.crystal import Crystal, read_cif
 from experiments.benchmarks.atomworld.family import DATA, POINTS, Asked, Family, ask, read
 from experiments.benchmarks.atomworld.generate import Item, generate
@@ -71,7 +71,7 @@ class AtomWorldBenchmark:
                 for row in entries(folder / f"{TEXTS['files'][action]}.json", keys)[: self.items]
             ]  # fmt: skip
         made = generate(
-            seed=self.seed, items=self.items, actions=self.actions or tuple(ACTIONS),
+            seed=self.seed, items=self.items, actions=self.actions or ACTIONS,
             wording=self.wording, unambiguous=self.unambiguous, sizes=self.sizes,
             structures=self.structures,
         )  # fmt: skip
@@ -127,7 +127,7 @@ def _published(action: str, row: Mapping[str, Any]) -> Item:
     told = parse(row["action_prompt"])
     try:
         before, after = read_cif(row["input"]), read_cif(row["output"])
-        literal = ACTIONS[told[0]](before, told[1], "literal") if told else after
+        literal = act(told[0], before, told[1], "literal") if told else after
     except (ValueError, IndexError) as error:  # of a row that is not there
         raise ReleaseError(f"{TEXTS['files'][action]} {row['problem_id']}: {error}") from error
     structure = str(row.get("mp_id", row["problem_id"]))
@@ -223,12 +223,11 @@ class StructureScorer:
         return {"strict": strict or TOO_EXPENSIVE, "published": published, "echo": echo}
 
     def _figures(self, target: Mapping[str, Any], answer: Any) -> Mapping[str, str]:
-        if "rule" not in target:
-            return pictures(before=target["before"], target=target[self.target], answer=answer)
-        if target["rule"] not in {"generated", "changed"}:
+        rule, held = target.get("rule"), target.get("given", target)
+        if rule in {"moved_points", "repaired"}:
             return {}
-        given = target["given"]
-        return pictures(before=given.get("before"), target=given.get("target"), answer=answer)
+        aim = held.get("target" if rule else self.target)
+        return pictures(before=held.get("before"), target=aim, answer=answer)
 
 
 def _flag(verdict: Mapping[str, Any] | None) -> float | None:
@@ -247,6 +246,6 @@ def pictures(**structures: Mapping[str, Any] | None) -> dict[str, str]:
     for title, one in known.items():
         other = known.get("before" if title == "target" else "target", one)
         ringed = one.unlike(other, SAME) if "before" in known else []
-        fractions = one.fractions.tolist()
-        drawn[title] = structure_svg(one.lattice.tolist(), one.species, fractions, marked=ringed)
+        cell, fractions = one.lattice.matrix.tolist(), one.fractions.tolist()
+        drawn[title] = structure_svg(cell, one.species, fractions, marked=ringed)
     return drawn

@@ -8,7 +8,7 @@ which is another frame for every cell that is not orthogonal. Crystals begin as 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -17,6 +17,9 @@ from typing import Any
 import numpy as np
 from jinja2 import Template
 from numpy.typing import NDArray
+from pymatgen.core import Lattice, Structure
+from pymatgen.io.cif import CifFile
+from pymatgen.util.coord import pbc_shortest_vectors
 
 from experiments.samples import data_of
 
@@ -53,30 +56,25 @@ class Crystal:
                 "fractions": self.fractions.tolist()}  # fmt: skip
 
     @property
-    def lattice(self) -> Array:
-        """Cell vectors as rows, in Å, shape (3, 3)."""
-        a, b, c, *angles = self.cell
-        cos_a, cos_b, cos_c = np.cos(np.radians(angles))
-        sin_c = np.sin(np.radians(angles[2]))
-        y = (cos_a - cos_b * cos_c) / sin_c
-        z = np.sqrt(1.0 - cos_b**2 - y**2)
-        return np.array([[a, 0, 0], [b * cos_c, b * sin_c, 0], [c * cos_b, c * y, c * z]])
+    def lattice(self) -> Any:
+        """As pymatgen has it; ``lattice.matrix`` holds the cell vectors as rows, in Å."""
+        return Lattice.from_parameters(*self.cell, vesta=True)
 
     @property
     def positions(self) -> Array:
         """Cartesian coordinates of the rows as they are listed, in Å, shape (n, 3)."""
-        return np.asarray(self.fractions @ self.lattice)
+        return np.asarray(self.lattice.get_cartesian_coords(self.fractions))
 
     def moved(self, positions: Array) -> Crystal:
         """The same atoms at other Cartesian positions (Å), wrapped into the cell."""
-        return Crystal(self.cell, self.species, wrap(positions @ np.linalg.inv(self.lattice)))
+        return Crystal(self.cell, self.species, wrap(self.lattice.get_fractional_coords(positions)))
 
     def with_atom(self, symbol: str, position: Array) -> Crystal:
         """One more atom, in the last row."""
         grown = Crystal(self.cell, (*self.species, symbol), self.fractions)
         return grown.moved(np.vstack([self.positions, position]))
 
-    def rows(self, keep: Array | list[int]) -> Crystal:
+    def rows(self, keep: Iterable[int]) -> Crystal:
         """Some of the rows, in the order given."""
         chosen = [int(row) for row in keep]
         species = tuple(self.species[row] for row in chosen)
@@ -84,28 +82,23 @@ class Crystal:
 
     def images(self, centre: int) -> tuple[Array, Array]:
         """Vectors (Å) from an atom to the nearest image of each, and their lengths."""
-        around = self.fractions - self.fractions[centre]
-        around -= np.round(around)
-        shifts = np.array(np.meshgrid(*[[-1, 0, 1]] * 3, indexing="ij")).reshape(3, -1).T
-        candidates = (around[:, None, :] + shifts[None, :, :]) @ self.lattice
-        lengths = np.linalg.norm(candidates, axis=2)
-        best = lengths.argmin(axis=1)
-        rows = np.arange(len(around))
-        return candidates[rows, best], lengths[rows, best]
+        (vectors,), (squares,) = pbc_shortest_vectors(
+            self.lattice, self.fractions[[centre]], self.fractions, return_d2=True
+        )
+        return vectors, np.sqrt(squares)
 
     def all_images(self, centre: int, other: int, within: float) -> Array:
         """Vectors (Å) from an atom to every image of another that is at most so far away."""
-        around = self.fractions[other] - self.fractions[centre]
-        heights = 1 / np.linalg.norm(np.linalg.inv(self.lattice), axis=0)
-        most = np.ceil(within / heights + np.abs(around)).astype(int)
-        shifts = np.array(list(np.ndindex(*(2 * most + 1)))) - most
-        vectors: Array = (around + shifts) @ self.lattice
-        return np.asarray(vectors[np.linalg.norm(vectors, axis=1) <= within])
+        here = self.positions[centre]
+        found, *_ = self.lattice.get_points_in_sphere(
+            [self.fractions[other]], here, within, zip_results=False
+        )
+        return np.asarray(self.lattice.get_cartesian_coords(np.reshape(found, (-1, 3))) - here)
 
     def apart(self, vectors: Array) -> float:
         """Largest distance (Å) between places modulo the cell; 0 for images of one place."""
-        away = (vectors - vectors[0]) @ np.linalg.inv(self.lattice)
-        left = (away - np.round(away)) @ self.lattice
+        away = self.lattice.get_fractional_coords(vectors - vectors[0])
+        left = self.lattice.get_cartesian_coords(away - np.round(away))
         return float(np.linalg.norm(left, axis=1).max())
 
     def unlike(self, other: Crystal, within: float) -> list[int]:
@@ -115,14 +108,9 @@ class Crystal:
         """
         if np.abs(np.array(self.cell) - other.cell).max() > 0.1:
             return []
-        kinds = np.array(other.species)
-        found = []
-        for row, (symbol, at) in enumerate(zip(self.species, self.fractions, strict=True)):
-            away = other.fractions[kinds == symbol] - at
-            lengths = np.linalg.norm((away - np.round(away)) @ other.lattice, axis=1)
-            if not (lengths <= within).any():
-                found.append(row)
-        return found
+        alike = np.array(self.species)[:, None] == np.array(other.species)
+        near = other.lattice.get_all_distances(self.fractions, other.fractions) <= within
+        return [int(row) for row in np.flatnonzero(~(alike & near).any(axis=1))]
 
     def to_cif(self, decimals: int = DECIMALS) -> str:
         """P1, with rows as listed and fractions in [0, 1)."""
@@ -140,8 +128,6 @@ def wrap(fractions: Array, decimals: int = 12) -> Array:
 
 def read_cif(text: str) -> Crystal:
     """Read a P1 CIF of the published data or of our own; answers are never read here."""
-    from pymatgen.io.cif import CifFile  # noqa: PLC0415 -- slow, and seldom needed
-
     try:
         block = next(iter(CifFile.from_str(text).data.values()))
         cell = tuple(float(block[tag]) for tag in (*_LENGTHS, *_ANGLES))
@@ -172,31 +158,23 @@ class Prototype:
         return Crystal((*lengths, *self.cell[3:]), species, wrap(np.vstack(self.sites)))
 
 
-def _prototypes() -> tuple[Prototype, ...]:
+def _prototypes() -> Iterator[Prototype]:
     known = data_of(__file__, "prototypes")
-    centring = {name: [_point(at) for at in some] for name, some in known["centring"].items()}
-    made = []
     for name, told in known["prototypes"].items():
-        points = centring.get(told.get("centring", ""), np.zeros((1, 3)))
-        sites = tuple(
-            np.array([at + point for point in points for at in map(_point, kind)])
-            for kind in told["sites"]
-        )
-        made.append(Prototype(name, tuple(map(float, told["cell"])), sites))
-    return tuple(made)
+        points = _points(known["centring"][told.get("centring", "none")])
+        sites = tuple((points[:, None] + _points(kind)).reshape(-1, 3) for kind in told["sites"])
+        yield Prototype(name, tuple(map(float, told["cell"])), sites)
 
 
-def _point(at: list[Any]) -> Array:
-    return np.array([float(Fraction(str(x))) for x in at])
+def _points(rows: list[list[Any]]) -> Array:
+    return np.array([[float(Fraction(str(x))) for x in row] for row in rows])
 
 
-PROTOTYPES = _prototypes()
+PROTOTYPES = tuple(_prototypes())
 
 
 def read_structures(folder: Path) -> dict[str, Crystal]:
     """The structures of a user's folder by file name, in P1: any format that pymatgen reads."""
-    from pymatgen.core import Structure  # noqa: PLC0415 -- slow, and only this option needs it
-
     found = {}
     for file in sorted(path for path in folder.expanduser().glob("*") if path.is_file()):
         try:

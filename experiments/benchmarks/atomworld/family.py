@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from pymatgen.core import Lattice
 
 from agents.answer_formats import AnswerFormat, Block, Json
 from experiments.benchmarks.atomworld.actions import rotation
@@ -74,8 +75,9 @@ def read(family: Family, path: str | None) -> list[Asked]:
     if path is None:
         raise ReleaseError("source=published needs path=FILE of the questions")
     rows = entries(Path(path).expanduser(), _KEYS[family])
+    rebuilt = _published_repair if family == "cif_repair" else _published_generation
     try:
-        return [(_rebuilt if family == "cif_repair" else _published_generation)(number, row)
+        return [rebuilt(str(row.get("id", f"repair-{number:03d}")), row)
                 for number, row in enumerate(rows)]  # fmt: skip
     except (KeyError, TypeError, ValueError) as error:
         raise ReleaseError(f"{path}: is not a file of {family} questions ({error})") from error
@@ -144,8 +146,8 @@ def _broken(seed: int, number: int) -> Asked:
     return _repair(original, *corrupted(original, corruption), corruption, f"repair-{number:03d}")
 
 
-def _rebuilt(number: int, row: Mapping[str, Any]) -> Asked:
-    about, name = f"{row['kind']} {row['tag']}", str(row.get("id", f"repair-{number:03d}"))
+def _published_repair(name: str, row: Mapping[str, Any]) -> Asked:
+    about = f"{row['kind']} {row['tag']}"
     return _repair(row["original"], row["corrupted"], row["removed_value"], about, name)
 
 
@@ -183,18 +185,12 @@ def _cif_of(name: str, task: str, target: Any, labels: Mapping[str, str]) -> Ask
     return Asked("cif_gen", name, task, {"target": target}, labels, right=right)
 
 
-def _published_generation(number: int, row: Mapping[str, Any]) -> Asked:
-    plain = row["target"]
-    vectors = np.array(plain["lattice"], dtype=float)
-    lengths = np.linalg.norm(vectors, axis=1)
-    one, two, three = vectors / lengths[:, None]
-    cell = [*lengths, *np.degrees(np.arccos([two @ three, one @ three, one @ two]))]
-    target = {"cell": list(map(float, cell)), "species": plain["species"],
-              "fractions": plain["frac"]}  # fmt: skip
-    labels = {"kind": str(row["prototype"])}
-    erratum = DATA["cif_gen"]["errata"].get(f"{row['formula']} {row['prototype']}")
-    labels |= {"erratum": erratum} if erratum else {}
-    name = str(row.get("id", f"repair-{number:03d}"))
+def _published_generation(name: str, row: Mapping[str, Any]) -> Asked:
+    plain, labels = row["target"], {"kind": str(row["prototype"])}
+    cell = list(map(float, Lattice(plain["lattice"]).parameters))
+    target = {"cell": cell, "species": plain["species"], "fractions": plain["frac"]}
+    if erratum := DATA["cif_gen"]["errata"].get(f"{row['formula']} {row['prototype']}"):
+        labels["erratum"] = erratum
     return _cif_of(name, str(row["prompt_requirements"]), target, labels)
 
 

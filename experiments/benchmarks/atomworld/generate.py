@@ -15,7 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from experiments.benchmarks.atomworld.actions import ACTIONS, LAYER, Wording, rotation, sentence
+from experiments.benchmarks.atomworld.actions import (
+    ACTIONS,
+    LAYER,
+    Wording,
+    act,
+    rotation,
+    sentence,
+)
 from experiments.benchmarks.atomworld.crystal import (
     DECIMALS,
     PROTOTYPES,
@@ -51,7 +58,7 @@ class Item:
 
 
 def generate(
-    *, seed: int, items: int, actions: Sequence[str] = tuple(ACTIONS), wording: Wording = "own",
+    *, seed: int, items: int, actions: Sequence[str] = ACTIONS, wording: Wording = "own",
     unambiguous: bool = True, sizes: Sequence[int] = (8, 16, 32), structures: str | None = None,
 ) -> list[Item]:  # fmt: skip
     """Make ``items`` questions for each action.
@@ -70,14 +77,16 @@ def generate(
             found = []
             for action in ACTIONS:  # of all: which are asked for does not change the structure
                 draw = random.Random(f"{seed}:{action}:{number}:{wording}")  # noqa: S311
-                given = _possible(draw, action, crystal, unambiguous=unambiguous)
-                if given is None:
+                tried = (_parameters(draw, action, crystal) for _ in range(TRIES))
+                fit = (given for given in tried if given is not None
+                       and (not unambiguous or unique(action, crystal, given)))  # fmt: skip
+                if (given := next(fit, None)) is None:
                     continue
                 found.append(
                     Item(action, name, number, crystal, given,
                          sentence(draw, action, given, wording),
-                         ACTIONS[action](crystal, given, "literal"),
-                         ACTIONS[action](crystal, given, "published"))
+                         act(action, crystal, given, "literal"),
+                         act(action, crystal, given, "published"))
                 )  # fmt: skip
             if len(found) == len(ACTIONS):
                 break
@@ -96,10 +105,10 @@ def structure(draw: random.Random, size: int) -> Crystal:
     while len(crystal.species) < max(4, size):
         shortest = 2 - int(np.argmin(np.round(crystal.cell[2::-1], 6)))  # of equals the last
         counts = [2 if axis == shortest else 1 for axis in range(3)]
-        crystal = ACTIONS["super_cell"](crystal, {"counts": counts}, "literal")
+        crystal = act("super_cell", crystal, {"counts": counts}, "literal")
     if len(set(crystal.species)) == 1:
         given = {"index": draw.randrange(len(crystal.species)), "symbol": COMMON[0]}
-        crystal = ACTIONS["change"](crystal, given, "literal")
+        crystal = act("change", crystal, given, "literal")
     lengths = [length * (1 + draw.uniform(-0.03, 0.03)) for length in crystal.cell[:3]]
     skewed = draw.random() < 0.5
     angles = [angle + (draw.uniform(-12, 12) if skewed else 0.0) for angle in crystal.cell[3:]]
@@ -122,17 +131,6 @@ def cuts(crystal: Crystal) -> list[int]:
         if clear and (height < at - 0.05).any() and (height > at + 3 * LAYER).any():
             rows.append(row)
     return rows
-
-
-def _possible(
-    draw: random.Random, action: str, crystal: Crystal, *, unambiguous: bool
-) -> Mapping[str, Any] | None:
-    """Parameters with which an action can be asked for; ``None``: there are none."""
-    for _ in range(TRIES):
-        given = _parameters(draw, action, crystal)
-        if given is not None and (not unambiguous or unique(action, crystal, given)):
-            return given
-    return None
 
 
 def unique(action: str, crystal: Crystal, given: Mapping[str, Any]) -> bool:
@@ -171,15 +169,15 @@ def _parameters(draw: random.Random, action: str, crystal: Crystal) -> dict[str,
     index = draw.randrange(count)
     others = [row for row in range(count) if row != index]
     if action == "add":
-        at = np.array([draw.random() for _ in "xyz"]) @ crystal.lattice
-        return {"symbol": draw.choice(COMMON), "vector": _rounded(at)}
+        at = crystal.lattice.get_cartesian_coords([draw.random() for _ in "xyz"])
+        return {"symbol": draw.choice(COMMON), "vector": np.round(at, 4).tolist()}
     if action == "change":
         other = draw.choice([symbol for symbol in COMMON if symbol != crystal.species[index]])
         return {"index": index, "symbol": other}
     if action == "remove":
         return {"index": index} if others else None
     if action == "move":
-        return {"index": index, "vector": _rounded(np.array([draw.gauss(0, 2) for _ in "xyz"]))}
+        return {"index": index, "vector": [round(draw.gauss(0, 2), 4) for _ in "xyz"]}
     if action == "super_cell":
         counts = [draw.randint(1, 4) for _ in "xyz"]
         return {"counts": counts} if 2 <= np.prod(counts) <= 8 else None
@@ -210,7 +208,3 @@ def _rotation(draw: random.Random, crystal: Crystal, index: int) -> dict[str, An
         return None
     angle = round(draw.uniform(45.0, 315.0), 4)
     return {"radius": radius, "index": index, "angle": angle, "axis": list(draw.choice(AXES))}
-
-
-def _rounded(vector: Any) -> list[float]:
-    return [round(float(value), 4) for value in vector]
