@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from rich.console import Console
 
 from docgen.check import Checker, check_texts
@@ -46,10 +46,8 @@ _NO_LIBRARY = frozenset({"test", "tests", "docs", "examples", "setup", "conftest
 _SHOWN = 5
 
 
-class Options(BaseModel):
+class Options(BaseModel, extra="forbid", frozen=True):
     """Arguments of ``matsmith learn``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     library: Annotated[str, Word()] = Field(
         description="folder with a pyproject.toml, or a distribution (ase, ase==3.23.0)"

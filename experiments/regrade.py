@@ -45,9 +45,9 @@ def recorded_config(path: Path | None, rest: Sequence[str]) -> RunConfig:
     """A run of recorded answers: of a file or a run's folder; ``None``: only to read ``rest``."""
     answers = {} if path is None else read_answers(path)
     name = "answers" if path is None else path.stem
+    digest = hashlib.sha256(repr(answers).encode("utf-8", "replace")).hexdigest()[:16]
     ours = {
-        "system": "recorded", "system.answers": str(path or ""),
-        "system.digest": _digest(answers),
+        "system": "recorded", "system.answers": str(path or ""), "system.digest": digest,
         "retrieval": "none", "model": "none", "model.name": name or "answers",
         "sandbox.workers": os.cpu_count() or 1, "concurrency": 2 * (os.cpu_count() or 1),
     }  # fmt: skip
@@ -63,7 +63,3 @@ def recorded_config(path: Path | None, rest: Sequence[str]) -> RunConfig:
             "seeds": tuple(sorted({seed for _, seed in answers})),
         }
     )
-
-
-def _digest(answers: object) -> str:
-    return hashlib.sha256(repr(answers).encode("utf-8", "replace")).hexdigest()[:16]

@@ -14,8 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from experiments.benchmarks.question_format import TaskSpec, make_properties
-from experiments.scorers.properties import specification
-from sandbox.inside.compare import verify
+from experiments.scorers.properties import verify_here
 from sandbox.inside.tagged import dumps
 
 #: Roots whose names are common knowledge of the language, not of a materials library.
@@ -228,11 +227,8 @@ def _replace(value: Any, path: tuple[Any, ...], new: Any) -> Any:
 
 def verdicts(spec: TaskSpec, gold: Mapping[str, Any], answer: Any) -> dict[str, str]:
     """Property name to the reason why ``answer`` (plain JSON) fails it, empty for a pass."""
-    wanted = [specification(prop) for prop in make_properties(spec, gold)]
-    return {
-        name: "" if passed else reason or "wrong"
-        for name, (passed, reason) in verify(wanted, dumps(answer)).items()
-    }
+    judged = verify_here(make_properties(spec, gold), dumps(answer))
+    return {name: "" if passed else why or "wrong" for name, (passed, why) in judged.items()}
 
 
 def check_verification(spec: TaskSpec, gold: Mapping[str, Any]) -> list[str]:

@@ -59,13 +59,20 @@ def _counts(run: Run) -> list[str]:
     return [str(answers), str(clusters) if clusters < answers else "-"]
 
 
-def _shown(run: Run, metric: Metric, *, limits: bool) -> str:
-    """A metric as a cell, with its interval where ``limits`` are wanted of a share."""
-    tallies = tally(run.rows, measuring(run.rows, metric)).values()
+def _measured(
+    run: Run, metric: Metric, *, limits: bool = True
+) -> tuple[float | None, Interval | None]:
+    """The mean, and the interval of a share where ``limits`` are wanted; ``None``: no data."""
+    tallies = list(tally(run.rows, measuring(run.rows, metric)).values())
     total = sum(one.total for one in tallies)
-    if (limits and metric.unit == "%") or not total:
-        return percent(ratio_interval(list(tallies)) if total else None)
-    mean = sum(one.passed for one in tallies) / total
+    share = ratio_interval(tallies) if limits and metric.unit == "%" else None
+    return sum(one.passed for one in tallies) / total if total else None, share
+
+
+def _shown(run: Run, metric: Metric, *, limits: bool) -> str:
+    mean, share = _measured(run, metric, limits=limits)
+    if share or mean is None:
+        return percent(share)
     return f"{100 * mean:.1f}" if metric.unit == "%" else f"{mean:.4g}"
 
 
@@ -94,17 +101,13 @@ def group_csv(runs: Sequence[Run]) -> str:
 
 
 def _line(run: Run, label: str, name: str, metric: Metric) -> dict[str, object]:
-    tallies = tally(run.rows, measuring(run.rows, metric)).values()
-    total = sum(one.total for one in tallies)
-    share = ratio_interval(list(tallies)) if metric.unit == "%" else None
+    mean, share = _measured(run, metric)
     low, high = (share.limits if share else None) or (None, None)
     answers, clusters = _counts(run)
     return {
         "run": run.folder.name, **{name: run.summary[name] for name in _ABOUT},
         "by": label, "group": name, "answers": answers, "clusters": clusters,
-        "metric": metric.title, "unit": metric.unit,
-        "mean": sum(one.passed for one in tallies) / total if total else None,
-        "low": low, "high": high,
+        "metric": metric.title, "unit": metric.unit, "mean": mean, "low": low, "high": high,
     }  # fmt: skip
 
 

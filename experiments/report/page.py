@@ -50,12 +50,6 @@ LABELS = (
     "area", "group", "kind", "action", "atoms", "cell", "type", "topics", "difficulty", "task",
     "words", "position", "subfield",
 )  # fmt: skip
-_PAIRED = (
-    "On the questions that both answered. The permutation test swaps the two systems question by "
-    "question."
-)
-_GROUPED = "Each metric of each group, by its definition above."
-_BUDGET = "The first metric; an answer that took more than a budget counts as wrong there."
 #: Questions shown of a run that has very many.
 SHOWN = 300
 #: Shorter texts are in the page as they are.
@@ -114,11 +108,11 @@ def render(runs: Sequence[Run], pages: Mapping[str, str]) -> str:
         headings=headings,
         board=board,
         breakdowns=[
-            ("Paired comparisons", _PAIRED, comparisons(runs), ""),
+            ("Paired comparisons", "pairs", comparisons(runs), ""),
             *((heading, "", ([], []), plot) for heading, plot in over_choices(runs)),
-            ("At equal budgets", _BUDGET, *over_budget(runs, "tokens")),
-            ("At equal numbers of calls", _BUDGET, *over_budget(runs, "calls")),
-            *((f"By {label}", _GROUPED, breakdown(runs, label), "") for label in labels),
+            ("At equal budgets", "budgets", *over_budget(runs, "tokens")),
+            ("At equal numbers of calls", "budgets", *over_budget(runs, "calls")),
+            *((f"By {label}", "groups", breakdown(runs, label), "") for label in labels),
             ("Why parts failed", "", failures(runs), ""),
         ],
         questions=questions,

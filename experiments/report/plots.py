@@ -8,6 +8,8 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
+
 from experiments.report.runs import Run, tally
 from experiments.scorers.base import measuring
 from experiments.stats import Interval, Tally, ratio_interval
@@ -72,19 +74,11 @@ def drawn(curves: Curves, axis: str) -> str:
         axes = figure.add_subplot()
         for index, (name, line) in enumerate(curves.items()):
             beside = 0.04 * (index - (len(curves) - 1) / 2)  # intervals do not hide each other
-            shares = [100 * share.estimate for _, share in line]
-            limits = [share.limits or (share.estimate, share.estimate) for _, share in line]
-            axes.errorbar(
-                [places.index(place) + beside for place, _ in line],
-                shares,
-                yerr=[
-                    [share - 100 * low for share, (low, _) in zip(shares, limits, strict=True)],
-                    [100 * high - share for share, (_, high) in zip(shares, limits, strict=True)],
-                ],
-                marker="o",
-                capsize=3,
-                label=printable(name),
-            )
+            shares = [(s.estimate, *(s.limits or [s.estimate] * 2)) for _, s in line]
+            middle, low, high = 100 * np.array(shares).reshape(-1, 3).T
+            across, about = [places.index(place) + beside for place, _ in line], printable(name)
+            spread = (middle - low, high - middle)
+            axes.errorbar(across, middle, yerr=spread, marker="o", capsize=3, label=about)
         axes.set(xlabel=axis, ylabel="%", ylim=(-4, 104))
         labels = [f"{place:,.6g}" for place in places[::every]]
         axes.set_xticks(range(0, len(places), every), labels)

@@ -223,12 +223,9 @@ def comparisons(runs: Sequence[Run]) -> Table:
     for first, second in combinations(runs, 2):
         if first.primary != second.primary or first.primary.unit != "%":
             continue
-        shared = {row.question_id for row in first.scored} & {
-            row.question_id for row in second.scored
-        }
-        common = [
-            [row for row in run.scored if row.question_id in shared] for run in (first, second)
-        ]
+        both = (first, second)
+        shared = set.intersection(*({row.question_id for row in run.scored} for run in both))
+        common = ([row for row in run.scored if row.question_id in shared] for run in both)
         one, two = (tally(rows, measuring(rows, first.primary)) for rows in common)
         label, chance = f"{second.label} - {first.label}", paired_permutation(one, two)
         points = percent(paired_difference(one, two))

@@ -110,7 +110,7 @@ class Answerer:
         try:
             trajectory = await agent.solve(job.sample.question, seed=job.seed)
         except Exception as error:  # noqa: BLE001 -- see above
-            trajectory = _broken(job, f"the agent failed: {without_data(error)}")
+            trajectory = broken(job, f"the agent failed: {without_data(error)}")
         judge = None
         if self.judge is not None:
             judge = Judge(self.judge, (job.sample.question.id, job.seed))
@@ -119,7 +119,7 @@ class Answerer:
             return record(self.plan, job, trajectory, score, judge)
         except Exception as error:  # noqa: BLE001 -- see above
             told = f"the record failed: {without_data(error)}"
-            bare = replace(_broken(job, told), usage=trajectory.usage, seconds=trajectory.seconds)
+            bare = replace(broken(job, told), usage=trajectory.usage, seconds=trajectory.seconds)
             return record(self.plan, job, bare, Score("infra", error=told), judge)
 
     async def _score(self, job: Job, trajectory: Trajectory, judge: Judge | None) -> Score:
@@ -157,12 +157,7 @@ def record(
     kept = make_trajectory(sample, trajectory, score, verdicts)
     # Encoded here, so that an answer that cannot be costs only its own record, and once.
     text = json.dumps(kept, indent=1, default=repr) + "\n"
-    return Answered(row, text, make_figures(score) or {})
-
-
-def unanswered(plan: Plan, job: Job, error: str) -> Answered:
-    """What is kept of a question that cost every worker its life: unknown, tried again."""
-    return record(plan, job, _broken(job, error), Score("infra", error=error))
+    return Answered(row, text, make_figures(score))
 
 
 def open_models(config: RunConfig, *, concurrency: int | None = None) -> Models:
@@ -212,8 +207,8 @@ async def open_answerer(
         yield Answerer(plan, runtimes, judge)
 
 
-def _broken(job: Job, error: str) -> Trajectory:
-    """What an agent that raised leaves behind: unknown, and tried again on resume."""
+def broken(job: Job, error: str) -> Trajectory:
+    """What an agent that raised, or a worker that died, leaves behind: unknown, tried again."""
     return Trajectory(
         question_id=job.sample.question.id,
         seed=job.seed,

@@ -23,13 +23,15 @@ from experiments.run.answering import (
     Job,
     Models,
     Plan,
+    broken,
     open_answerer,
     open_models,
-    unanswered,
+    record,
 )
 from experiments.run.config import LauncherConfig, RunConfig
 from experiments.run.rows import Row
 from experiments.run.store import Store
+from experiments.scorers.base import Score
 from matsmith.core.errors import UsageError
 from matsmith.core.terminal import printable
 
@@ -247,21 +249,19 @@ class Workers:
                 raise
             except Exception as error:  # noqa: BLE001 - of Dask, of a worker: never of an answer
                 said = f"no worker could answer: {type(error).__name__}: {error}"
-                return unanswered(plan, job, said)
+                return record(plan, job, broken(job, said), Score("infra", error=said))
             if result is None:
                 if self.gone is not None:
                     raise CrewError(self.gone)
                 continue
-            unfit = result.get("unfit")
-            if unfit is None:
+            if "unfit" not in result:
                 try:
                     store.remember_packages(result["packages"])
+                    row, trajectory, figures = result["answer"]
+                    return Answered(Row(**row), trajectory, figures)
                 except UsageError as error:  # answers of other versions cannot share a table
-                    unfit = str(error)
-            if unfit is None:
-                row, trajectory, figures = result["answer"]
-                return Answered(Row(**row), trajectory, figures)
-            self._refuse(result["worker"], unfit)
+                    result["unfit"] = str(error)
+            self._refuse(result["worker"], result["unfit"])
 
     async def _wait(self, future: Future[Any], allowed: list[str] | None) -> dict[str, Any] | None:
         """The result; ``None`` when everyone who was allowed to make it is gone, or it is lost."""

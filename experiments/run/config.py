@@ -121,14 +121,10 @@ class RunConfig(RuntimeConfig):
 
     def hash(self, samples_digest: str) -> str:
         """Name of everything that decides one answer: configuration and all questions."""
-        plain = self.plain()
-        for key in UNHASHED:
-            del plain[key]
-        # More workers are faster, not different.
-        del plain["sandbox"]["workers"]
-        for model in filter(None, (plain["model"], plain["judge"])):
-            for key in UNHASHED_MODEL:
-                del model[key]
+        left_out: dict[str, Any] = dict.fromkeys(UNHASHED, True)
+        left_out |= {model: set(UNHASHED_MODEL) for model in ("model", "judge")}
+        left_out["sandbox"] = {"env", "workers"}  # more workers are faster, not different
+        plain = self.model_dump(mode="json", by_alias=True, exclude=left_out)
         text = json.dumps([plain, samples_digest], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

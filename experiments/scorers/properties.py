@@ -7,9 +7,10 @@ returned is passed, as tagged JSON, to a second sandbox that runs `sandbox.insid
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from pydantic import StrictBool, StrictStr, TypeAdapter, ValidationError
 
 from agents.base import Trajectory
 from agents.models import FAULTS
@@ -27,13 +28,9 @@ ANSWERS_FAULT = frozenset(
      Outcome.BAD_RESULT}
 )  # fmt: skip
 
-
-@dataclass(frozen=True)
-class Judged:
-    """By property whether it passed and why not; further numbers for a benchmark's own metrics."""
-
-    each: Mapping[str, tuple[bool, str]]
-    values: Mapping[str, float] = field(default_factory=dict)
+#: By property whether it passed, and why not.
+Verdicts = dict[str, tuple[StrictBool, StrictStr]]
+_VERDICTS = TypeAdapter(Verdicts)
 
 
 @dataclass(frozen=True)
@@ -63,18 +60,23 @@ class PropertyScorer:
         fault = not_runnable(execution)
         if fault is not None or execution.payload is None:
             return self._failed(sample, str(execution.outcome), fault or "no result", execution)
-        judged = await self.verify(tools.verifier, sample, execution.payload)
+        each, values = await self.verify(tools.verifier, sample, execution.payload)
         return Score(
             outcome=str(execution.outcome),
-            values={"runnable": 1.0, **judged.values},
-            passed={name: passed for name, (passed, _) in judged.each.items()},
-            reasons={name: reason for name, (passed, reason) in judged.each.items() if not passed},
+            values={"runnable": 1.0, **values},
+            passed={name: passed for name, (passed, _) in each.items()},
+            reasons={name: reason for name, (passed, reason) in each.items() if not passed},
             execution=execution,
         )
 
-    async def verify(self, verifier: Sandbox, sample: Sample, payload: str) -> Judged:
-        """Compare the returned dict, as tagged JSON, with what is expected."""
-        return Judged(await verify_apart(verifier, sample.properties, payload))
+    async def verify(
+        self, verifier: Sandbox, sample: Sample, payload: str
+    ) -> tuple[Verdicts, Mapping[str, float]]:
+        """Compare the returned dict, as tagged JSON, with what is expected.
+
+        Beside the verdicts stand further numbers for a benchmark's own metrics.
+        """
+        return await verify_apart(verifier, sample.properties, payload), {}
 
     def nothing(self, sample: Sample) -> Mapping[str, float]:  # noqa: ARG002 -- for subclasses
         """The values of an answer without a dict."""
@@ -111,40 +113,22 @@ def present(sample: Sample) -> list[Mount]:
     return [Mount(source, target) for target, source in sources if source.exists()]
 
 
-async def verify_apart(
-    verifier: Sandbox, properties: Sequence[Property], payload: str
-) -> dict[str, tuple[bool, str]]:
+async def verify_apart(verifier: Sandbox, properties: Sequence[Property], payload: str) -> Verdicts:
     """Compare a returned dict, as tagged JSON, in a sandbox that did not run the answer's code."""
-    arguments = ([specification(prop) for prop in properties], payload)
+    arguments = ([vars(prop) for prop in properties], payload)
     execution = await verifier.call(compare.__name__, "verify", arguments, timeout=VERIFY_TIMEOUT)
     if execution.outcome in ANSWERS_FAULT:
         reason = f"the answer cannot be verified: {execution.outcome}"
-        return {prop.name: (False, reason) for prop in properties}
+        return dict.fromkeys((prop.name for prop in properties), (False, reason))
     if execution.outcome is not Outcome.OK:
         raise SandboxError(f"verification ended with {execution.outcome}: {execution.error}")
-    return _read_verdicts(execution.result, properties)
+    try:
+        verdicts = _VERDICTS.validate_python(execution.result)
+        return {prop.name: verdicts[prop.name] for prop in properties}
+    except (ValidationError, KeyError) as error:
+        raise SandboxError("verification returned something that is not a verdict") from error
 
 
-def specification(prop: Property) -> dict[str, Any]:
-    """What `sandbox.inside.compare.verify` reads of a property."""
-    names = ("name", "format", "expected", "compare", "rtol", "atol")
-    return {name: getattr(prop, name) for name in names}
-
-
-def verify_here(properties: Sequence[Property], payload: str) -> dict[str, tuple[bool, str]]:
+def verify_here(properties: Sequence[Property], payload: str) -> Verdicts:
     """Compare on the host; for answers that we made ourselves (checking a benchmark)."""
-    wanted = [specification(prop) for prop in properties]
-    return _read_verdicts(compare.verify(wanted, payload), properties)
-
-
-def _read_verdicts(result: object, properties: Sequence[Property]) -> dict[str, tuple[bool, str]]:
-    names = [prop.name for prop in properties]
-    if not isinstance(result, Mapping) or set(result) != set(names):
-        raise SandboxError("verification returned something that is not a verdict")
-    verdicts = {}
-    for name in names:
-        passed, reason = result[name]
-        if not isinstance(passed, bool) or not isinstance(reason, str):
-            raise SandboxError("verification returned something that is not a verdict")
-        verdicts[name] = (passed, reason)
-    return verdicts
+    return _VERDICTS.validate_python(compare.verify([vars(p) for p in properties], payload))

@@ -19,7 +19,7 @@ from agents.base import Trajectory
 from experiments.benchmarks.mattools import stdout_rules
 from experiments.samples import Sample
 from experiments.scorers.base import PARTS, Metric, Score, Tools
-from experiments.scorers.properties import ANSWERS_FAULT, Judged, PropertyScorer, present
+from experiments.scorers.properties import ANSWERS_FAULT, PropertyScorer, Verdicts, present
 from sandbox.base import Execution, Outcome, Sandbox, SandboxError
 
 #: Seconds for a unit test; it compares data.
@@ -80,14 +80,16 @@ class MatToolsScorer(PropertyScorer):
     metrics: Sequence[Metric] = (*PropertyScorer.metrics, AUTHORS_RULE)
     warmup: str = "import numpy, pymatgen.core\n"
 
-    async def verify(self, verifier: Sandbox, sample: Sample, payload: str) -> Judged:
+    async def verify(
+        self, verifier: Sandbox, sample: Sample, payload: str
+    ) -> tuple[Verdicts, Mapping[str, float]]:
         """See above; each property counts for itself."""
         names = self.parts(sample)
         verdict = await run_unit_test(verifier, sample, payload, each=True)
         counted = len(names) if verdict.ok else 0
         if verdict.wrong is not None and verdict.properties is not None:
             counted = verdict.properties - verdict.wrong
-        return Judged(judge_each(verdict, names), {"published": counted})
+        return judge_each(verdict, names), {"published": counted}
 
     def nothing(self, sample: Sample) -> Mapping[str, float]:
         """The values of an answer without a dict: by both rules."""
