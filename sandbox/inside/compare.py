@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
+from types import NoneType
 from typing import Any, NamedTuple
 
 from sandbox.inside.tagged import WireError, decode
@@ -38,24 +39,24 @@ MAX_DEPTH = 10
 MAX_ITEMS = 1000  # of one container that are compared
 
 _TOKEN = re.compile(r"\.\.\.|[a-z_][\w.]*|[\[\],|]|[^\s`*'\"(]")
+_PLAIN = ("bool", "int", "float", "complex", "str", "list", "dict", "tuple", "set", "none")
 _KINDS = {
-    **{name: name for name in ("bool", "int", "float", "complex", "str", "list", "dict", "tuple")},
-    "set": "set",
+    **{name: name for name in _PLAIN},
+    **dict.fromkeys(("ndarray", "np.ndarray", "numpy.ndarray", "sequence"), "list"),
     "frozenset": "set",
-    "none": "none",
     "nonetype": "none",
-    "ndarray": "list",
-    "np.ndarray": "list",
-    "numpy.ndarray": "list",
-    "sequence": "list",
 }
-_SCALARS: Mapping[str, tuple[type, ...]] = {
+_SEQUENCES = (list, tuple)
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "bool": (bool,),
     "int": (int,),
     "float": (int, float),
     "complex": (int, float, complex),
     "str": (str,),
+    "none": (NoneType,),
+    "set": _SETS,
+    "dict": (Mapping,),
 }
-_SEQUENCES = (list, tuple)
 
 
 class Rule(NamedTuple):
@@ -275,80 +276,65 @@ def read_format(text: str, *, exactly: bool = False) -> Format:
     What is not understood is ``any``, which every value fits; with ``exactly`` also a format that
     more text follows.
     """
-    reader = _Reader(_TOKEN.findall(text[:MAX_TEXT].lower()))
-    found = reader.union(0)
-    return ANY if exactly and (len(text) > MAX_TEXT or not reader.ended) else found
+    tokens = _TOKEN.findall(text[:MAX_TEXT].lower())[::-1]  # the next one stands last
+    found = _union(tokens, 0)
+    return ANY if exactly and (len(text) > MAX_TEXT or tokens) else found
 
 
-class _Reader:
-    def __init__(self, tokens: Sequence[str]) -> None:
-        self._tokens = tokens
-        self._at = 0
+def _take(tokens: list[str], *wanted: str) -> bool:
+    taken = bool(tokens) and tokens[-1] in wanted
+    if taken:
+        tokens.pop()
+    return taken
 
-    @property
-    def ended(self) -> bool:
-        """Whether nothing is left."""
-        return self._at == len(self._tokens)
 
-    @property
-    def _next(self) -> str:
-        return "" if self.ended else self._tokens[self._at]
+def _union(tokens: list[str], depth: int) -> Format:
+    options = [_one(tokens, depth)]
+    while _take(tokens, "|", "or"):
+        option = _one(tokens, depth)
+        if option is ANY:  # "float or the like": a remark
+            break
+        options.append(option)
+    return options[0] if len(options) == 1 else Format("union", tuple(options))
 
-    def _take(self, *wanted: str) -> bool:
-        taken = self._next in wanted
-        self._at += taken
-        return taken
 
-    def union(self, depth: int) -> Format:
-        options = [self._one(depth)]
-        while self._take("|", "or"):
-            option = self._one(depth)
-            if option is ANY:  # "float or the like": a remark
-                break
-            options.append(option)
-        return options[0] if len(options) == 1 else Format("union", tuple(options))
+def _one(tokens: list[str], depth: int) -> Format:
+    if depth > MAX_DEPTH or not tokens:
+        return ANY
+    word = tokens.pop().rstrip(".").removeprefix("typing.").removeprefix("t.")
+    if word in {"optional", "union"}:
+        inner = _parameters(tokens, depth)
+        nothing = (Format("none"),) if word == "optional" else ()
+        return Format("union", (*inner, *nothing)) if inner else ANY
+    kind = _KINDS.get(word) or (_KINDS.get(word.removesuffix("s")) if depth else None)
+    return ANY if kind is None else Format(kind, _contents(tokens, kind, depth))
 
-    def _one(self, depth: int) -> Format:
-        if depth > MAX_DEPTH or self.ended:
-            return ANY
-        word = self._next.rstrip(".").removeprefix("typing.").removeprefix("t.")
-        self._at += 1
-        if word in {"optional", "union"}:
-            inner = self._parameters(depth)
-            nothing = (Format("none"),) if word == "optional" else ()
-            return Format("union", (*inner, *nothing)) if inner else ANY
-        kind = _KINDS.get(word) or (_KINDS.get(word.removesuffix("s")) if depth else None)
-        return ANY if kind is None else Format(kind, self._contents(kind, depth))
 
-    def _contents(self, kind: str, depth: int) -> tuple[Format, ...]:
-        if kind not in {"list", "tuple", "set", "dict"}:
-            return ()
-        if kind != "dict" and self._take("of"):
-            while self._next.isdecimal():
-                self._at += 1
-            one = self._one(depth + 1)
-            return () if one is ANY else (one,)
-        inner = self._parameters(depth)
-        return inner if kind == "tuple" or len(inner) == (2 if kind == "dict" else 1) else ()
+def _contents(tokens: list[str], kind: str, depth: int) -> tuple[Format, ...]:
+    if kind not in {"list", "tuple", "set", "dict"}:
+        return ()
+    if kind != "dict" and _take(tokens, "of"):
+        while tokens and tokens[-1].isdecimal():
+            tokens.pop()
+        one = _one(tokens, depth + 1)
+        return () if one is ANY else (one,)
+    inner = _parameters(tokens, depth)
+    return inner if kind == "tuple" or len(inner) == (2 if kind == "dict" else 1) else ()
 
-    def _parameters(self, depth: int) -> tuple[Format, ...]:
-        """What stands in brackets; nothing where they are not closed."""
-        if not self._take("["):
-            return ()
-        inner = [self._parameter(depth)]
-        while self._take(","):
-            inner.append(self._parameter(depth))
-        return tuple(inner) if self._take("]") else ()
 
-    def _parameter(self, depth: int) -> Format:
-        if self._take("..."):
-            return Format("...")
-        found = self.union(depth + 1)
+def _parameters(tokens: list[str], depth: int) -> tuple[Format, ...]:
+    """What stands in brackets; nothing where they are not closed."""
+    inner: list[Format] = []
+    while _take(tokens, "," if inner else "["):
+        if _take(tokens, "..."):
+            inner.append(Format("..."))
+            continue
+        inner.append(_union(tokens, depth + 1))
         nested = 0  # past what was not understood, to the end of this parameter
-        while not self.ended and (nested or self._next not in {",", "]"}):
-            nested += (self._next == "[") - (self._next == "]")
-            self._at += 1
-        return found
+        while tokens and (nested or tokens[-1] not in {",", "]"}):
+            sign = tokens.pop()
+            nested += (sign == "[") - (sign == "]")
+    return tuple(inner) if inner and _take(tokens, "]") else ()
 
 
 def misfit(value: Any, wanted: Format, place: str = "") -> Misfit | None:
@@ -368,14 +354,8 @@ def misfit(value: Any, wanted: Format, place: str = "") -> Misfit | None:
             return None
         return deepest if deepest.place != place else Misfit(place, wanted, value)
     wrong, value = Misfit(place.strip(), wanted, value), plain(value)
-    if kind == "none" or value is None:
-        return None if kind == "none" and value is None else wrong
-    if kind == "bool" or isinstance(value, bool):
-        return None if kind == "bool" and isinstance(value, bool) else wrong
-    if kind in _SCALARS:
-        return None if isinstance(value, _SCALARS[kind]) else wrong
-    kinds = {"set": (set, frozenset, Members), "dict": (Mapping,)}.get(kind, _SEQUENCES)
-    if not isinstance(value, kinds):
+    truth = isinstance(value, bool) and kind != "bool"
+    if truth or not isinstance(value, _TYPES.get(kind, _SEQUENCES)):
         return wrong
     return _contents_misfit(value, wanted, place) if wanted.inner else None
 

@@ -12,8 +12,9 @@ class Shipped:
     """A finder of modules among texts, by dotted name; what lies above one is a package."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
-        self.texts = dict(texts)
-        self.names = {name[:end] for name in texts for end in _ends(name)}
+        self.texts: dict[str, str] = {}
+        self.names: set[str] = set()
+        self.add(texts)
 
     def find_spec(self, name: str, *_: object) -> ModuleSpec | None:
         """See `importlib.abc.MetaPathFinder`."""
@@ -25,7 +26,9 @@ class Shipped:
     def add(self, texts: Mapping[str, str]) -> None:
         """Know further modules."""
         self.texts |= texts
-        self.names |= Shipped(texts).names
+        for name in texts:
+            parts = name.split(".")
+            self.names |= {".".join(parts[:end]) for end in range(1, len(parts) + 1)}
 
     def create_module(self, spec: ModuleSpec) -> None:
         """See `importlib.abc.Loader`: an ordinary module."""
@@ -45,8 +48,3 @@ class Shipped:
         sys.meta_path.remove(self)
         for name in self.names:
             sys.modules.pop(name, None)
-
-
-def _ends(name: str) -> list[int]:
-    """Where the name, and the names of the packages above it, end."""
-    return [index for index, sign in enumerate(name) if sign == "."] + [len(name)]

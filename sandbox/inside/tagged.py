@@ -33,7 +33,7 @@ import math
 import re
 import struct
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -149,7 +149,7 @@ def _encode_msonable(value: Any, depth: int) -> Any:
     try:
         fields = value.as_dict()
     except Exception:  # noqa: BLE001 - the code's own as_dict may raise anything
-        return _opaque(value)
+        fields = None
     if not isinstance(fields, dict):
         return _opaque(value)
     return _encode_stand_in(Msonable(_class_name(value), dict(fields)), depth)
@@ -206,7 +206,7 @@ def decode(text: bytes | str) -> Any:
         nodes = raw.count(b",") + raw.count(b"[") + raw.count(b"{")
         if nodes > MAX_NODES:
             raise WireError(f"about {nodes} values, at most {MAX_NODES} are read")  # noqa: TRY301
-        plain = json.loads(raw.decode("utf-8"), object_pairs_hook=_object, parse_constant=_constant)
+        plain = json.loads(raw.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_constant)
         return restore(plain)
     except RecursionError:
         raise WireError("nested too deep") from None
@@ -223,7 +223,7 @@ def restore(plain: Any) -> Any:
     return _Decoder().value(plain)
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
         raise WireError("a key occurs twice in one object")
@@ -255,15 +255,12 @@ class _Decoder:
         self._depth -= 1
         return value
 
-    def items(self, plain: list[Any]) -> list[Any]:
+    def items(self, plain: Iterable[Any]) -> list[Any]:
         return [item if type(item) in _READY else self.value(item) for item in plain]
 
     def _mapping(self, plain: dict[str, Any]) -> Any:
         if "$" not in plain:
-            return {
-                key: item if type(item) in _READY else self.value(item)
-                for key, item in plain.items()
-            }
+            return dict(zip(plain, self.items(plain.values()), strict=True))
         kind = plain["$"]
         decoder = _DECODERS.get(kind) if isinstance(kind, str) else None
         if decoder is None:
@@ -291,10 +288,7 @@ def _dict(decoder: _Decoder, plain: Mapping[str, Any]) -> Any:
     pairs = [(decoder.value(key), decoder.value(item)) for key, item in _typed(plain, "v", list)]
     if not all(hashes_well(key) for key, _ in pairs):
         return Pairs(tuple(pairs))
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        raise WireError("a key occurs twice in one dict")
-    return result
+    return _unique(pairs)
 
 
 def _typed(plain: Mapping[str, Any], key: str, kind: type) -> Any:

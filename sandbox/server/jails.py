@@ -35,6 +35,7 @@ class Jail:
         self.folder = str(config.get("folder", RUN_FOLDER))
         self.inputs = str(config.get("inputs", INPUTS))
         self.filter = b""
+        self.known: set[str] | None = None  # processes that are none of a run, where it is alone
         self.cgroup: Cgroup | None = None
         self.sockets: int | None = None
 
@@ -51,7 +52,9 @@ class Jail:
         """In the child: isolate it, show the inputs, make its folder the working directory."""
         os.mkdir(self.folder, 0o700)
         os.chdir(self.folder)
-        self._link(mounts)
+        for source, target in mounts:
+            os.makedirs(os.path.dirname(target) or ".", exist_ok=True)
+            os.symlink(source, target)
         self._limit()
 
     def used(self) -> int:
@@ -59,7 +62,9 @@ class Jail:
         return 0 if self.cgroup is None else self.cgroup.used(self.memory)
 
     def pids(self) -> list[str]:
-        """The processes of the run, as /proc names them; here without its daemons."""
+        """The processes of the run, as /proc names them; where it is not alone without daemons."""
+        if self.known is not None:
+            return others(self.known)
         found, new = [], [str(os.getpid())]
         while new:
             new = [child for pid in new for child in children(pid)]
@@ -76,8 +81,7 @@ class Jail:
 
     def sweep(self, child: int) -> bool:
         """End a run. True: no process and no file of it is left; else the worker has to go."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(child, signal.SIGKILL)
+        _signal(child, signal.SIGKILL)
         shutil.rmtree(self.folder, ignore_errors=True)
         return not os.path.exists(self.folder)
 
@@ -100,11 +104,6 @@ class Jail:
                 end.close()  # whenever one is closed, the kernel looks for those
             time.sleep(0.001)
         return True
-
-    def _link(self, mounts: list[tuple[str, str]]) -> None:
-        for source, target in mounts:
-            os.makedirs(os.path.dirname(target) or ".", exist_ok=True)
-            os.symlink(source, target)
 
     def _limit(self) -> None:
         baseline = int(kernel.status("VmData")) * 1024
@@ -182,23 +181,16 @@ class NamespaceJail(Jail):
         if total <= self.memory:
             return total
         for pid in pids:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(int(pid), signal.SIGSTOP)
+            _signal(int(pid), signal.SIGSTOP)
         total = queued + sum(kernel.held(pid, shared=True) for pid in self.pids())
         if total <= self.memory:
             for pid in pids:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(int(pid), signal.SIGCONT)
+                _signal(int(pid), signal.SIGCONT)
         return total
-
-    def pids(self) -> list[str]:
-        """See :meth:`Jail.pids`."""
-        return others(self.known)
 
     def sweep(self, child: int) -> bool:
         """See :meth:`Jail.sweep`: with pid 1, the kernel ends the whole namespace."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(child, signal.SIGKILL)
+        _signal(child, signal.SIGKILL)
         return True
 
 
@@ -232,10 +224,6 @@ class UserJail(Jail):
         prctl(4, 1)  # dumpable again, or /proc/self is closed to honest code
         super().enter(mounts)
         lock_down(self.filter)
-
-    def pids(self) -> list[str]:
-        """See :meth:`Jail.pids`: nothing else lives in the container."""
-        return others(self.known)
 
     def sweep(self, child: int) -> bool:  # noqa: ARG002 - kills by user id
         """See :meth:`Jail.sweep`.
@@ -277,8 +265,7 @@ def _sweep_on_order(real: int, orders: int, answers: int) -> NoReturn:
         if helper == 0:
             try:
                 _become(real, user)
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(-1, signal.SIGKILL)
+                _signal(-1, signal.SIGKILL)
                 for folder in ("/tmp", "/dev/shm"):  # noqa: S108
                     _clear(folder, user)
                 os._exit(0)
@@ -317,6 +304,11 @@ def _clear(folder: str, user: int) -> None:
                 else:
                     os.unlink(inner.path)
             os.rmdir(item.path)
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
 
 
 def _raise_oom_score() -> None:

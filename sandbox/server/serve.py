@@ -27,10 +27,6 @@ from sandbox.server.kernel import waited_seconds
 WATCH_SECONDS = 0.05  # between two looks at a running child
 
 
-class HostGoneError(Exception):
-    """The other end of the pipe is closed."""
-
-
 class Server:
     """Reads requests from the host, forks a child for each, sends what became of it."""
 
@@ -41,12 +37,12 @@ class Server:
         self.jail = Jail({"memory_mb": 0, "max_processes": 0, "disk_mb": 0})
 
     def read(self, size: int) -> bytes:
-        """Exactly ``size`` bytes; raises :class:`HostGoneError` at the end of the stream."""
+        """Exactly ``size`` bytes; raises `EOFError` where the host is gone."""
         data = bytearray()
         while len(data) < size:
             part = os.read(self.requests, min(size - len(data), MB))
             if not part:
-                raise HostGoneError
+                raise EOFError
             data += part
         return bytes(data)
 
@@ -87,7 +83,7 @@ class Server:
                 code, *files = blobs
                 self.store(request["inputs"], files)
                 header, streams = self.run(request, code)
-            except HostGoneError:
+            except EOFError:
                 raise
             except Exception:  # noqa: BLE001 - told to the host, which replaces this worker
                 header, streams = {"error": traceback.format_exc()}, []
@@ -183,7 +179,7 @@ class Server:
                 for end in open_pipes & set(ready):
                     drain(end)
                 if self.requests in ready:
-                    raise HostGoneError  # the host sends nothing during a run: it died, or gave up
+                    raise EOFError  # the host sends nothing during a run: it died, or gave up
                 if pidfd in ready:
                     break
                 if max(sizes[:2]) > FLOOD:
@@ -228,5 +224,5 @@ def main(shipped: Shipped) -> None:
     replies = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
-    with contextlib.suppress(HostGoneError, BrokenPipeError):
+    with contextlib.suppress(EOFError, BrokenPipeError):
         Server(requests, replies, shipped).serve()
