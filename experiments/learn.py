@@ -115,17 +115,16 @@ async def learn(options: Options, say: Callable[[str], None]) -> tuple[Learnt, L
     )
     found.save()
     shutil.rmtree(found.tasks, ignore_errors=True)  # of another version of its tests
-    if tests is None:
-        return found, library
-    asked = TestOptions(tests=tests, package=packages[0], out=found.tasks, env=env)
-    try:
-        built, rejected = await build_questions(asked, Console(stderr=True, quiet=True))
-    except (QuestionError, UsageError) as error:
-        say(f"no questions from {tests}: {error}")
-        return found, library
-    say(f"{len(built)} questions from {tests}; {len(rejected)} tests or assertions make none")
-    found = found.model_copy(update={"questions": len(built)})
-    found.save()
+    if tests is not None:
+        asked = TestOptions(tests=tests, package=packages[0], out=found.tasks, env=env)
+        try:
+            built, rejected = await build_questions(asked, Console(stderr=True, quiet=True))
+            made = f"{len(built)} questions from {tests}"
+            say(f"{made}; {len(rejected)} tests or assertions make none")
+            found = found.model_copy(update={"questions": len(built)})
+            found.save()
+        except (QuestionError, UsageError) as error:
+            say(f"no questions from {tests}: {error}")
     return found, library
 
 

@@ -111,9 +111,8 @@ class Answerer:
             trajectory = await agent.solve(job.sample.question, seed=job.seed)
         except Exception as error:  # noqa: BLE001 -- see above
             trajectory = broken(job, f"the agent failed: {without_data(error)}")
-        judge = None
-        if self.judge is not None:
-            judge = Judge(self.judge, (job.sample.question.id, job.seed))
+        about = (job.sample.question.id, job.seed)
+        judge = None if self.judge is None else Judge(self.judge, about)
         score = await self._score(job, trajectory, judge)
         try:
             return record(self.plan, job, trajectory, score, judge)
@@ -129,8 +128,7 @@ class Answerer:
         draft that the architecture had not settled on is not an answer.
         """
         if trajectory.stop_reason in INFRASTRUCTURE:
-            error = trajectory.error or trajectory.stop_reason
-            return Score("infra", error=error)
+            return Score("infra", error=trajectory.error or trajectory.stop_reason)
         if trajectory.stop_reason == "budget":
             return Score("not_finished", error=trajectory.error)
         runtime = self.runtimes[job.sample.environment]

@@ -31,15 +31,18 @@ def samples_digest(samples: Iterable[Sample]) -> str:
     A file that is replaced, or turns up later, makes it another digest.
     """
     digest = hashlib.sha256()
-    samples = sorted(samples, key=lambda sample: sample.question.id)
-    files = mounted(samples)
-    for sample in samples:
+    content = cache(_content)  # questions share their files
+    for sample in sorted(samples, key=lambda sample: sample.question.id):
         question = sample.question
+        files = [(inside, content(Path(source))) for inside, source in question.mounts.items()]
+        images = [part for part in question.attachments if isinstance(part, Image)]
+        # A picture is known by what it shows, also where it lies in a file.
+        pictures = {hashlib.sha256(image.data).hexdigest(): image.key for image in images}
         parts = [
             question.id,
             question.prompt,
             sorted(question.formats.items()),
-            files[question.id],
+            sorted((inside, pictures.get(str(found), found)) for inside, found in files),
             [vars(prop) for prop in sample.properties],
             sample.environment,
             sample.target,
@@ -51,24 +54,8 @@ def samples_digest(samples: Iterable[Sample]) -> str:
     return digest.hexdigest()
 
 
-def mounted(samples: Iterable[Sample]) -> dict[str, list[tuple[str, str | None]]]:
-    """Of each question its input files: path inside, digest of the contents (``None``: absent)."""
-    content = cache(_content)  # questions share their files
-    found = {}
-    for sample in samples:
-        # A picture is known by what it shows, also where it lies in a file.
-        pictures = {
-            hashlib.sha256(part.data).hexdigest(): part.key
-            for part in sample.question.attachments
-            if isinstance(part, Image)
-        }
-        inside = [(t, content(Path(source))) for t, source in sample.question.mounts.items()]
-        found[sample.question.id] = sorted((t, pictures.get(str(d), d)) for t, d in inside)
-    return found
-
-
 def _content(path: Path) -> str | None:
-    """Digest of a file, or of everything below a folder."""
+    """Digest of a file, or of everything below a folder; ``None``: absent."""
     if not path.exists():
         return None
     if path.is_file():
