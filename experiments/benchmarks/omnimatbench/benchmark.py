@@ -9,7 +9,7 @@ import json
 import random
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,6 +25,7 @@ MAX_IMAGE = 20_000_000  # bytes
 _PICTURES = ("png", "jpg", "jpeg", "webp", "gif")
 
 _ENDINGS = {"cal": "_Cal_with_final_answers.jsonl", "qa": "_QA_rubric.json"}
+_ERRATA = {(e["split"], e["number"], e["id"]) for e in data_of(__file__, "errata")}
 _GOLDS = {"cal": "final_answer_list", "qa": "key_points"}
 
 
@@ -69,22 +70,20 @@ def read_release(path: str | Path | None, split: str) -> list[Entry]:
 
 
 def _entry(split: str, folder: Any, inner: Any, row: Mapping[str, Any]) -> Entry:
-    name = f"{split}-{folder.name}-{row['id']}"
+    name, number = f"{split}-{folder.name}-{row['id']}", re.search(r"\d+$", str(row["id"]))
     images, missing = _images(inner, row)
-    entry = Entry(
+    prose, slots = split == "qa", row.get("final_answer_list", ())
+    if not prose and (not isinstance(slots, list) or not flat(slots)):
+        raise ReleaseError(f"{name}: final_answer_list is not a list of slots")
+    return Entry(
         name, split, str(row["type"]), str(row["question"]), images=images, missing=missing,
         cluster=str(row.get("source_name") or name),
         labels={label: str(row[f"{label}_type"]) for label in ("task", "source")
                 if row.get(f"{label}_type")},
-    )  # fmt: skip
-    if split == "qa":
-        return replace(entry, points=_points(name, row), answer=str(row.get("answer") or ""))
-    slots = row["final_answer_list"]
-    if not isinstance(slots, list) or not flat(slots):
-        raise ReleaseError(f"{name}: final_answer_list is not a list of slots")
-    return replace(
-        entry, slots=slots, formulas=[str(point) for point in row.get("key_points") or ()],
-        erratum=_erratum(split, folder.name, str(row["id"])),
+        points=_points(name, row) if prose else (), answer=str(row.get("answer") or ""),
+        slots=() if prose else slots,
+        formulas=() if prose else [str(point) for point in row.get("key_points") or ()],
+        erratum=number is not None and (split, folder.name[:2], int(number[0])) in _ERRATA,
     )  # fmt: skip
 
 
@@ -115,12 +114,6 @@ def _images(folder: Any, row: Mapping[str, Any]) -> tuple[tuple[Image, ...], str
         if len(found[-1].data) > MAX_IMAGE:
             return (), f"its picture {stem} has {len(found[-1].data)} bytes"
     return tuple(found), None
-
-
-def _erratum(split: str, number: str, entry: str) -> bool:
-    digits = re.search(r"\d+$", entry)
-    known = {(e["split"], e["number"], e["id"]) for e in data_of(__file__, "errata")}
-    return digits is not None and (split, number[:2], int(digits[0])) in known
 
 
 LETTERS = "ABCD"

@@ -9,12 +9,12 @@ from statistics import harmonic_mean
 from typing import Any, Literal
 
 from agents.base import Trajectory
-from experiments.benchmarks.omnimatbench import released, slots
+from experiments.benchmarks.omnimatbench import slots
 from experiments.samples import Sample, data_of
 from experiments.scorers.base import Metric, Score, Tools, read_metrics
 from experiments.scorers.beside import beside, pictures
 from experiments.scorers.grading import given, grade
-from experiments.scorers.judge import Judge, Point, numbers
+from experiments.scorers.judge import Point, numbers
 
 Split = Literal["cal", "qa", "all"]
 
@@ -79,8 +79,8 @@ async def _slots(
         same = await grade(tools, FORMULAS, "equal", pairs) or [False] * len(pairs)
         for index, agrees in zip(formulas, same, strict=True):
             close[index] = bool(agrees)
-    published, of = released.published_slots(golds, raw)
-    near = sum(map(released.threshold, golds, [*raw, *[""] * len(golds)]))
+    published, of = slots.published_slots(golds, raw)
+    near = sum(map(slots.threshold, golds, [*raw, *[""] * len(golds)]))
     again = sum(step.detail.get("purpose") == "again" for step in trajectory.steps)
     unasked = trajectory.value is not None and trajectory.format_status != "strict"
     count = len(golds)
@@ -134,48 +134,32 @@ async def prose(
     if tools.judge is None:
         unknown = {"f1": None, "precision": None, "recall": None}
         return Score(answer.outcome, unknown, error="no judge (judge=none): nobody marks prose")
-    precision = await _precision(tools.judge, sample, text, mode)
-    marks = await _qualities(tools.judge, sample, text)
-    score = _score(sample, names, answer.outcome, precision, marks)
-    for name in ("precision", "recall", "f1"):
-        tools.judge.follows(name, text, score.values[name] or 0.0)
-    return score
-
-
-def _asking(what: str, sample: Sample, **more: str) -> tuple[str, list[Point]]:
-    told = {"question": sample.question.prompt, "reference": sample.target["answer"], **more}
-    points = [Point(point["text"]) for point in sample.target["points"]]
-    return str(_PROMPTS[what].format(**told)), points
-
-
-async def _precision(judge: Judge, sample: Sample, text: str, mode: Prose) -> float:
-    def lists(said: dict[str, Any]) -> bool:
-        return all(isinstance(item, str) for key in ("true", "false") for item in said[key])
-
-    ask, points = _asking("precision", sample, rule=_PROMPTS["statements"][mode])
-    said = await judge.ask_json(
-        ask, text, shape={"true": ["statement"], "false": ["statement"]}, points=points,
-        sample="statements", valid=lists,
+    told = {"question": sample.question.prompt, "reference": sample.target["answer"]}
+    rubric = [Point(point["text"]) for point in points]
+    said = await tools.judge.ask_json(
+        _PROMPTS["precision"].format(rule=_PROMPTS["statements"][mode], **told), text,
+        shape={"true": ["statement"], "false": ["statement"]}, points=rubric, sample="statements",
+        valid=lambda said: all(isinstance(item, str) for item in [*said["true"], *said["false"]]),
     )  # fmt: skip
     true, false = len(said["true"]), len(said["false"])
-    return true / (true + false) if true else 0.0
-
-
-async def _qualities(judge: Judge, sample: Sample, text: str) -> list[tuple[float, str]]:
-    """The quality of each key point, the nearest of the four, and the quote that decides it."""
-    ask, points = _asking("recall", sample)
+    precision = true / (true + false) if true else 0.0
 
     def valid(said: dict[str, Any]) -> bool:
         lists = all(numbers(said[key], len(points)) for key in ("met", "quality_score"))
         quotes = said["quote"]
         return lists and len(quotes) == len(points) and all(isinstance(q, str) for q in quotes)
 
-    said = await judge.ask_json(
-        ask, text, shape={"met": [1], "quality_score": [0.5], "quote": ["words"]}, points=points,
+    said = await tools.judge.ask_json(
+        _PROMPTS["recall"].format(**told), text,
+        shape={"met": [1], "quality_score": [0.5], "quote": ["words"]}, points=rubric,
         sample="points", valid=valid,
     )  # fmt: skip
     nearest = (min(QUALITIES, key=lambda known: abs(known - q)) for q in said["quality_score"])
-    return list(zip(nearest, said["quote"], strict=True))
+    marks = list(zip(nearest, said["quote"], strict=True))
+    score = _score(sample, names, answer.outcome, precision, marks)
+    for name in ("precision", "recall", "f1"):
+        tools.judge.follows(name, text, score.values[name] or 0.0)
+    return score
 
 
 def _score(

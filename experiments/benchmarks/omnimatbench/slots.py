@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Context, Decimal, DecimalException, localcontext
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, zip_longest
 from typing import Any
 
 import numpy as np
@@ -157,6 +158,84 @@ def _number_with_unit(text: str) -> tuple[Quantity, Unit] | None:
 def _words(text: str) -> str:
     words = re.sub(r"\\(?:text|mathrm)\{([^{}]*)\}", r"\1", text)
     return " ".join(words.casefold().strip(" .;").split())
+
+
+# What the released scripts accept, faults included (scripts/cal of the authors' repository). Where
+# a script would stop with an exception, and with it the scoring of all, texts are compared.
+
+MAX_RELEASED = 5000  # characters; longer texts are compared as texts
+#: Of the other score: share of the larger number, and what counts as zero.
+NEAR, ZERO = Decimal("0.1"), Decimal("1e-12")
+
+_FONTS = re.compile(r"\\(?:mathrm|operatorname|text|textrm|mathbf|mathit|mathrmbf)\{([^{}]*)\}")
+_INTEGER, _PLAIN = r"[+-]?\d+", r"[+-]?\d+(?:\.\d+)?"
+_NUMBER = re.compile(rf"{_PLAIN}(?:[eE]{_INTEGER})?")
+_POWER = re.compile(rf"(?:({_PLAIN})x)?10\^?\{{?({_INTEGER})\}}?")
+_RATIO = re.compile(rf"\\frac\{{({_PLAIN})\}}\{{({_PLAIN})\}}|({_PLAIN})/({_PLAIN})")
+_MIXED = re.compile(r"([+-]?)(\d+)\\frac\{(\d+(?:\.\d+)?)\}\{(\d+(?:\.\d+)?)\}")
+
+
+def _released_form(text: str) -> str:
+    text = re.sub(r"[\x00-\x1f\x7f]", "", text)
+    for spelling, plain_one in _KNOWN["released"]:
+        text = text.replace(spelling, plain_one)
+    text = re.sub(r"(?<!\\)frac", r"\\frac", text)
+    return re.sub(r"\\boxed\{([^{}]*)\}", r"\1", _FONTS.sub(r"\1", text))
+
+
+def _released_number(text: str) -> Decimal | None:
+    """The number of a text in their form; the digits of all alphabets count.
+
+    Raises `ArithmeticError` or `ValueError` where the script does.
+    """
+    if _NUMBER.fullmatch(text):
+        return Decimal(text)
+    if match := _POWER.fullmatch(text):
+        return Decimal(match[1] or 1) * Decimal(10) ** int(match[2])
+    if match := _RATIO.fullmatch(text):
+        above, below = (Decimal(part) for part in match.groups() if part)
+        return above / below if below else None
+    if match := _MIXED.fullmatch(text):
+        whole, above, below = map(Decimal, match.groups()[1:])
+        return Decimal(f"{match[1]}1") * (whole + above / below) if below else None
+    return None
+
+
+def _agree(gold: str, answer: str, rule: Callable[[Decimal, Decimal], bool]) -> bool:
+    """Whether two numbers agree by a rule, or the texts are the same."""
+    one, other = _released_form(gold), _released_form(answer)
+    try:
+        with localcontext(Context(prec=50)):
+            if max(len(gold), len(answer)) <= MAX_RELEASED:
+                right, given = _released_number(one), _released_number(other)
+                if right is not None and given is not None and rule(right, given):
+                    return True
+    except (DecimalException, ValueError):
+        pass
+    return one == other
+
+
+def published(gold: str, answer: str) -> bool:
+    """The exact score: rounded to as many decimals as follow the first point of the gold's text."""
+    point = re.search(r"\.(\d+)", gold.strip())
+    quantum = Decimal(f"1e-{len(point[1]) if point else 0}")
+    return _agree(gold, answer, lambda right, given: given.quantize(quantum) == right)
+
+
+def threshold(gold: str, answer: str) -> bool:
+    """The other score: apart by at most a tenth of the larger one."""
+
+    def near(right: Decimal, given: Decimal) -> bool:
+        most = max(abs(right), abs(given))
+        return abs(right - given) <= (NEAR * most if right and given else ZERO)
+
+    return _agree(gold, answer, near)
+
+
+def published_slots(golds: Sequence[str], answers: Sequence[str]) -> tuple[int, int]:
+    """Right slots of all; missing and surplus ones are compared with an empty text."""
+    pairs = list(zip_longest(golds, answers, fillvalue=""))
+    return sum(published(gold, answer) for gold, answer in pairs), len(pairs)
 
 
 #: Under which an object may hold the answer.

@@ -11,13 +11,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from experiments.benchmarks.omnimatbench.released import published, published_slots, threshold
 from experiments.benchmarks.omnimatbench.slots import (
     bare,
     flat,
     lenient,
+    published,
+    published_slots,
     read,
     significant_figures,
+    threshold,
 )
 from experiments.samples import data_of
 
