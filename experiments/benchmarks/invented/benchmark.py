@@ -15,10 +15,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from experiments.benchmarks.invented.draw import KnobError, Knobs
+from experiments.benchmarks.invented.draw import Knobs, WorldError
 from experiments.benchmarks.invented.graph import differs
 from experiments.benchmarks.invented.scorer import LINKS, ChainScorer, links_of
-from experiments.benchmarks.invented.world import World, WorldError, generate
+from experiments.benchmarks.invented.world import World, generate
 from experiments.benchmarks.question_check import Checker
 from experiments.benchmarks.question_format import read_tasks
 from experiments.benchmarks.question_gold import ReferenceGold
@@ -55,7 +55,7 @@ class InventedBenchmark(Knobs):
     def __post_init__(self) -> None:
         for name, value in LEVELS[self.level].items() if self.level is not None else ():
             if getattr(self, name) not in {value, getattr(Knobs, name)}:
-                raise KnobError(f"{name}={getattr(self, name)}: level={self.level} has {value}")
+                raise WorldError(f"{name}={getattr(self, name)}: level={self.level} has {value}")
             object.__setattr__(self, name, value)
         super().__post_init__()
 
@@ -124,7 +124,7 @@ def _write(world: World, out: Path) -> None:
     texts |= {f"{PACKAGE}/{name}": text for name, text in world.bare.items()}
     for question in world.questions:
         folder = f"{QUESTIONS}/{question.id}"
-        asked = [{"name": one.name, "description": one.description, "format": one.format}
+        asked = [{key: vars(one)[key] for key in ("name", "description", "format")}
                  for one in question.asked]  # fmt: skip
         counted = {"area": "invented", "depth": question.depth, "breadth": question.breadth}
         specification = {**counted, "properties": asked, "goal": question.goal}

@@ -14,8 +14,8 @@ _RANGES = {"seed": (0, SEEDS - 1), "size": (60, 2500), "depth": (1, 10), "breadt
            "gap": (0, 2), "questions": (1, 200)}  # fmt: skip
 
 
-class KnobError(ValueError):
-    """A knob has a value that there is no world for; says which there are."""
+class WorldError(ValueError):
+    """No world can be made with these knobs; says what to change."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Knobs:
         for name, (low, high) in _RANGES.items():
             value = getattr(self, name)
             if type(value) is not int or not low <= value <= high:
-                raise KnobError(f"{name}={value}: give a whole number from {low} to {high}")
+                raise WorldError(f"{name}={value}: give a whole number from {low} to {high}")
 
 
 class Draw:

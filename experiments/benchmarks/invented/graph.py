@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from experiments.benchmarks.invented import crystals
-from experiments.benchmarks.invented.crystals import ELEMENTS, Crystal
+from experiments.benchmarks.invented.crystals import ELECTRONEGATIVITY, ELEMENTS, Crystal, measure
 from experiments.benchmarks.invented.lexicon import FAMILY, RULES, UNIT, UNITS
 
 Kind = Literal["function", "class", "method", "property", "constant"]
@@ -149,8 +148,7 @@ def _value(choice: Choice, setting: Setting, crystal: Crystal) -> Any:
     if choice.kind == "mode":
         return next(value for value, meaning in choice.meanings if meaning == setting.meaning)
     if choice.kind == "number":
-        factor = UNIT[setting.unit].size / UNIT[choice.unit].size
-        return float(f"{setting.value * factor:.12g}")
+        return float(f"{setting.value * UNIT[setting.unit].size / UNIT[choice.unit].size:.12g}")
     return crystal.element(setting.meaning)
 
 
@@ -213,7 +211,12 @@ class Symbol:
     base: str = ""  # class that a class inherits from
 
 
-def evaluate(given: Given, crystal: Crystal, symbols: Mapping[str, Symbol]) -> Any:
+#: By dotted name; and what may be taken for each, see `mistakable`.
+Symbols = Mapping[str, Symbol]
+Others = Mapping[str, Sequence[Entry]]
+
+
+def evaluate(given: Given, crystal: Crystal, symbols: Symbols) -> Any:
     """The value of a plan, as its program should return it."""
     value = compute(given.call, crystal, symbols)
     if given.key is not None:
@@ -226,7 +229,7 @@ def evaluate(given: Given, crystal: Crystal, symbols: Mapping[str, Symbol]) -> A
     return 1.0 / value if given.reciprocal else value
 
 
-def compute(call: Call, crystal: Crystal, symbols: Mapping[str, Symbol]) -> Any:
+def compute(call: Call, crystal: Crystal, symbols: Symbols) -> Any:
     """What one call gives: a number, text, list, dict, or for a structure a `Crystal`."""
     entry, formula = call.entry, symbols[call.entry.path].formula
     if formula.values is not None:
@@ -237,7 +240,7 @@ def compute(call: Call, crystal: Crystal, symbols: Mapping[str, Symbol]) -> Any:
     value = formula.scale
     for ratio in formula.ratios:
         if ratio.kind == "raw":
-            taken = crystals.measure(ratio.name, subject)
+            taken = measure(ratio.name, subject)
         elif ratio.kind == "need":
             taken = _plain(given[ratio.name], needs[ratio.name])
         else:
@@ -250,7 +253,7 @@ def compute(call: Call, crystal: Crystal, symbols: Mapping[str, Symbol]) -> Any:
         elif choice.kind == "number":
             value *= 1.0 + effect["slope"] * float(str(option))
         else:
-            value *= power(ELEMENTS[str(option)][crystals.ELECTRONEGATIVITY] / 2.0, effect["power"])
+            value *= power(ELEMENTS[str(option)][ELECTRONEGATIVITY] / 2.0, effect["power"])
     return _result(entry, formula, value, subject)
 
 
@@ -263,10 +266,9 @@ def _result(entry: Entry, formula: Formula, value: float, subject: Crystal) -> A
     value = -value if entry.convention.sense else value
     if entry.result == "float":
         return value
-    by_force = entry.order == "electronegativity"
-    place = crystals.ELECTRONEGATIVITY if by_force else crystals.NUMBER
-    ordered = sorted(subject.elements, key=lambda e: ELEMENTS[e][place])
-    shares = {e: value * ELEMENTS[e][crystals.ELECTRONEGATIVITY] / 2.0 for e in ordered}
+    force = {e: ELEMENTS[e][ELECTRONEGATIVITY] for e in subject.elements}
+    ordered = sorted(force, key=lambda e: force[e]) if entry.order == "electronegativity" else force
+    shares = {e: value * force[e] / 2.0 for e in ordered}
     return list(shares.values()) if entry.result == "list" else shares
 
 
@@ -286,16 +288,12 @@ def _plain(value: Any, need: Need) -> float:
     return -number if need.convention.sense else number
 
 
-#: Smallest change that counts, with room above the one per cent that is promised.
-MOVED = 0.012
-#: Relative change of lengths that stands for rounding.
-EDGE = 1e-9
+MOVED = 0.012  # smallest change that counts, with room above the one per cent that is promised
+EDGE = 1e-9  # relative change of lengths that stands for rounding
 
 
-def mistakes(
-    given: Given, crystal: Crystal, others: Mapping[str, Sequence[Entry]]
-) -> Iterator[Given]:
-    """Every single mistake of a caller, anywhere in a plan; ``others`` as of `mistakable`."""
+def mistakes(given: Given, crystal: Crystal, others: Others) -> Iterator[Given]:
+    """Every single mistake of a caller, anywhere in a plan."""
     call = given.call
     yield from _misread(given, crystal)
     for other in _other_calls(call, crystal, others.get(call.entry.path, ())):
@@ -314,8 +312,7 @@ def _misread(given: Given, crystal: Crystal) -> Iterator[Given]:
     if abs(factor) != 1.0:
         yield replace(given, factor=math.copysign(1.0, factor))
     elif convention.family:
-        wrong = _other_unit(convention.family, convention.unit)
-        yield replace(given, factor=factor * UNIT[convention.unit].size / wrong)
+        yield replace(given, factor=factor * _misread_unit(convention.family, convention.unit))
     if factor < 0 or convention.polarity >= 0:
         yield replace(given, factor=-factor)
     if given.param and convention.family:
@@ -325,8 +322,9 @@ def _misread(given: Given, crystal: Crystal) -> Iterator[Given]:
         yield from (replace(given, key=key) for key in keys if key != given.key)
 
 
-def _other_unit(family: str, symbol: str) -> float:
-    return next(unit.size for unit in UNITS[family] if unit.symbol != symbol)
+def _misread_unit(family: str, symbol: str) -> float:
+    """The factor that comes of taking one unit for another."""
+    return UNIT[symbol].size / next(u.size for u in UNITS[family] if u.symbol != symbol)
 
 
 def _other_calls(call: Call, crystal: Crystal, others: Sequence[Entry]) -> Iterator[Call]:
@@ -344,17 +342,16 @@ def _other_calls(call: Call, crystal: Crystal, others: Sequence[Entry]) -> Itera
 
 def _other_values(choice: Choice, value: Any, crystal: Crystal) -> list[Any]:
     if choice.kind == "number":
-        wrong = _other_unit(FAMILY[choice.role], choice.unit)
-        return [value * UNIT[choice.unit].size / wrong]
+        return [value * _misread_unit(FAMILY[choice.role], choice.unit)]
     known = crystal.elements if choice.kind == "element" else [v for v, _ in choice.meanings]
     return [other for other in known if other not in {value, choice.default}]
 
 
-def mistakable(symbols: Mapping[str, Symbol]) -> dict[str, list[Entry]]:
+def mistakable(symbols: Symbols) -> Others:
     """What may be taken for a symbol: deprecated variants, and leaves that are called alike."""
     entries = [s.entry for s in symbols.values() if s.core and s.entry.kind == "function"]
     leaves = [e for e in entries if not (e.needs or e.successor or e.of_element)]
-    found: dict[str, list[Entry]] = {}
+    found = {}
     for entry in entries:
         variants = [one for one in entries if one.successor and one.term == entry.term]
         alike = [leaf for leaf in leaves if leaf is not entry and not entry.needs
@@ -363,12 +360,7 @@ def mistakable(symbols: Mapping[str, Symbol]) -> dict[str, list[Entry]]:
     return found
 
 
-def all_show(
-    given: Given,
-    crystal: Crystal,
-    symbols: Mapping[str, Symbol],
-    others: Mapping[str, Sequence[Entry]],
-) -> bool:
+def all_show(given: Given, crystal: Crystal, symbols: Symbols, others: Others) -> bool:
     """Whether each mistake moves the value of a plan, or raises."""
     right = evaluate(given, crystal, symbols)
     for wrong in mistakes(given, crystal, others):
@@ -380,7 +372,7 @@ def all_show(
     return True
 
 
-def steady(given: Given, crystal: Crystal, symbols: Mapping[str, Symbol]) -> bool:
+def steady(given: Given, crystal: Crystal, symbols: Symbols) -> bool:
     """Whether rounding decides nothing: no count of the chain stands on the edge of the next one.
 
     Another order of summation moves a length in its last digits; that must not move a value.

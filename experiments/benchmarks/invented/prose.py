@@ -88,8 +88,6 @@ class Prose:
         text = lexicon.template("docstring.j2").render(parts)
         return re.sub(r"\n{3,}", "\n\n", text).strip()
 
-    # --- what stands where ---------------------------------------------------------------------
-
     def _introduce(self, module: str) -> None:
         draw = Draw(self._seed, "module", module)
         self.modules[module] = [say(draw, "module")]
@@ -201,8 +199,6 @@ class Prose:
 
     def _draw(self, purpose: str, entry: Entry) -> Draw:
         return Draw(self._seed, purpose, entry.term, entry.path)
-
-    # --- in which words ------------------------------------------------------------------------
 
     def _measure(self, entry: Entry, convention: Convention, draw: Draw) -> dict[str, str]:
         """Unit and sign; the unit of the module where that is the same."""

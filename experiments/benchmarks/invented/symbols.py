@@ -11,15 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from experiments.benchmarks.invented import lexicon
-from experiments.benchmarks.invented.crystals import (
-    ELEMENTS,
-    OF_SUBJECT,
-    RAWS,
-    Crystal,
-    draw_crystal,
-    measure,
-)
+from experiments.benchmarks.invented import crystals, lexicon
+from experiments.benchmarks.invented.crystals import ELEMENTS, OF_SUBJECT, RAWS, Crystal
 from experiments.benchmarks.invented.draw import Draw, Knobs
 from experiments.benchmarks.invented.graph import (
     Choice,
@@ -49,7 +42,8 @@ _PER_MODULE, _ATTEMPTS, _WORDS_EACH = 30, 60, 10
 _RARE: tuple[tuple[float, Role], ...] = ((0.05, "constant"), (0.1, "table"), (0.13, "maker"))
 _OPAQUE = 0.5  # share of names that say nothing of the term
 _MIXED: tuple[Result, ...] = ("float", "float", "float", "float", "int", "str", "list", "dict")
-_RESULTS: Mapping[str, Result] = {"table": "dict", "constant": "float"}
+_RESULTS: Mapping[str, Result] = {"table": "dict", "constant": "float", "maker": "structure",
+                                  "class": "structure"}  # fmt: skip
 _GENERIC = ("estimate", "evaluate", "profile", "response", "reduced_value", "assess")
 _POWERS = (1.0, 1.0, -1.0, 1.2, 0.85)
 _KINDS: Mapping[str, Kind] = {"constant": "constant", "table": "constant", "class": "class",
@@ -131,13 +125,10 @@ def draw_symbol(
     drawn = draw.choice(_MIXED)
     by_element = drawn in {"list", "dict"} and subject not in {"structure", "composition"}
     result = _RESULTS.get(role, "float" if by_element else drawn)
-    if role in {"maker", "class"}:
-        result = "structure"
     family, polarity = draw.choice(list(lexicon.UNITS)), draw.below(2 * len(lexicon.POLARITIES))
     polarity = polarity if polarity < len(lexicon.POLARITIES) else -1  # every other one has none
     convention = respelled(draw, Convention(family, polarity=polarity))
-    if result in {"int", "str", "structure"}:
-        convention = Convention()
+    convention = Convention() if result in {"int", "str", "structure"} else convention
     noun = draw.choice(lexicon.NOUNS["strain" if role == "maker" else convention.family])
     options = _draw_options(draw, role, coined[:3], name)
     scale = 0.02 * (1 + draw.below(3)) if role == "maker" else draw.between(0.4, 9.0, 2)
@@ -187,21 +178,22 @@ def _draw_inputs(
         raw = draw.choice(list(RAWS))
         return [], RAWS[raw][0], raw
     if role == "derived" and layer == 2 and draw.chance(0.3):
-        makers = [s.entry for s in draft.symbols.values()
-                  if s.entry.result == "structure" and (s.core or number >= CORE)]  # fmt: skip
-        maker = draw.choice([entry for entry in makers if entry.kind == "function"])
+        makers = [s.entry for s in draft.symbols.values() if s.entry.kind == "function"
+                  and s.entry.result == "structure" and (s.core or number >= CORE)]  # fmt: skip
+        maker = draw.choice(makers)
         growing = [*OF_SUBJECT["structure"], *OF_SUBJECT["lattice"]]
         need = Need("structure", maker.term, draw_settings(draw, maker))
         return [need], "structure", draw.choice(growing)
     if role == "derived":
         deep = draft.sources(number, range(layer - 1, layer))
         first = draw_need(draw, draw.choice([e for e in deep if e.kind != "constant"]))
-        needs, two = [first], draw.chance(0.5)
+        two = draw.chance(0.5)
         others = [e for e in draft.sources(number, range(2)) if e.term != first.term]
         second = draw_need(draw, draw.choice(others))
         if second.param == first.param:
             second = replace(second, param=second.term.split()[0])
-        return [*needs, second] if two else needs, draw.of("", "structure", "composition"), ""
+        needs = [first, second] if two else [first]
+        return needs, draw.of("", "structure", "composition"), ""
     return [], "structure" if role == "maker" else "", ""
 
 
@@ -257,7 +249,7 @@ def _draw_ratios(draft: Draft, draw: Draw, number: int, entry: Entry, raw: str) 
         return []
     ratios = []
     if raw:
-        usual = _round(_middle([measure(raw, probe) for probe in draft.probes]))
+        usual = _round(_middle([crystals.measure(raw, probe) for probe in draft.probes]))
         ratios.append(Ratio("raw", raw, usual, draw.of(1.0, -1.0, 1.5, 0.75)))
     ratios += [
         Ratio("need", need.param, draft.usual(need), draw.choice(_POWERS))
@@ -266,12 +258,9 @@ def _draw_ratios(draft: Draft, draw: Draw, number: int, entry: Entry, raw: str) 
     ]
     home = f"{draft.home(number)}."
     near = [s.entry for path, s in draft.symbols.items() if s.layer == 1 and path.startswith(home)]
-    leaves = [
-        e
-        for e in near
-        if (e.kind, e.subject, e.result) == ("function", entry.subject, "float")
-        and not (e.successor or e.convention.sense or e.of_element)
-    ]
+    like = ("function", entry.subject, "float")
+    leaves = [e for e in near if (e.kind, e.subject, e.result) == like
+              and not (e.successor or e.convention.sense or e.of_element)]  # fmt: skip
     if leaves and not raw and draw.chance(0.6):  # it calls one of these itself
         leaf = draw.choice(leaves)
         usual = _round(draft.usual(Need("", leaf.term)))
@@ -312,7 +301,8 @@ def grow(knobs: Knobs) -> Draft:
     count = 4 + (knobs.size - _CORE_SYMBOLS) // _PER_MODULE
     package, *modules = lexicon.words(knobs.seed, lexicon.WORDS - 500, 1 + count)
     stream = Draw(knobs.seed, "probes")
-    draft = Draft(knobs, package, modules, [draw_crystal(stream) for _ in range(4)], {}, {})
+    probes = [crystals.draw_crystal(stream) for _ in range(4)]
+    draft = Draft(knobs, package, modules, probes, {}, {})
     _grow_core(draft)
     number = CORE
     while len(draft.symbols) < knobs.size:

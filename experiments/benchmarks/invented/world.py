@@ -14,8 +14,8 @@ from typing import Any
 
 from experiments.benchmarks.invented import graph
 from experiments.benchmarks.invented.crystals import RAWS, Crystal, draw_crystal
-from experiments.benchmarks.invented.draw import Draw, Knobs
-from experiments.benchmarks.invented.graph import Call, Entry, Given, Need, Symbol
+from experiments.benchmarks.invented.draw import Draw, Knobs, WorldError
+from experiments.benchmarks.invented.graph import Call, Entry, Given, Need, Others, Symbol
 from experiments.benchmarks.invented.lexicon import template
 from experiments.benchmarks.invented.prose import TYPES, Prose, asked_for, gloss, in_unit, use
 from experiments.benchmarks.invented.symbols import Draft, draw_settings, grow, respelled
@@ -25,11 +25,6 @@ _MOST = 7  # properties of a question
 _ATTEMPTS = 400
 _EVEN = 40  # attempts that prefer quantities that were asked for less often
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?")
-_FORMATS = {"list": "list[float]", "dict": "dict[str, float]"}
-
-
-class WorldError(ValueError):
-    """No world can be made with these knobs; says what to change."""
 
 
 @dataclass(frozen=True)
@@ -167,11 +162,7 @@ def draw_questions(draft: Draft) -> list[InventedQuestion]:
 
 
 def _draw(
-    draft: Draft,
-    draw: Draw,
-    name: str,
-    order: Sequence[Symbol],
-    others: Mapping[str, Sequence[Entry]],
+    draft: Draft, draw: Draw, name: str, order: Sequence[Symbol], others: Others
 ) -> InventedQuestion | None:
     """One question: the deepest quantity first, then others until it is broad enough."""
     crystal, breadth = draw_crystal(draw), draft.knobs.breadth
@@ -208,7 +199,7 @@ def _ask(draft: Draft, draw: Draw, name: str, symbol: Symbol, crystal: Crystal) 
     words = Draw(knobs.seed, name, entry.term, draw.number())  # their number moves nothing else
     text = describe(symbol, wanted, knobs.gap, words)
     gold = graph.evaluate(given, crystal, draft.symbols)
-    return Asked(name, wanted, given, gold, text, _FORMATS.get(entry.result, entry.result))
+    return Asked(name, wanted, given, gold, text, TYPES[entry.result])
 
 
 def describe(symbol: Symbol, wanted: Need, gap: int, draw: Draw) -> str:

@@ -16,10 +16,10 @@ from agents.answer import Answer
 from agents.answer_formats import CODE
 from experiments.baselines import Baseline, written
 from experiments.benchmarks.invented.benchmark import InventedBenchmark, make
-from experiments.benchmarks.invented.draw import Knobs
+from experiments.benchmarks.invented.draw import Knobs, WorldError
 from experiments.benchmarks.invented.graph import depth_of
 from experiments.benchmarks.invented.scorer import READS, documentation_reads, what_failed
-from experiments.benchmarks.invented.world import WorldError, generate, program
+from experiments.benchmarks.invented.world import generate, program
 from experiments.benchmarks.question_format import question_folders
 from experiments.run.loop import execute
 from experiments.run.rows import read_rows
