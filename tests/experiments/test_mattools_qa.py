@@ -11,11 +11,11 @@ from agents.answer_formats import Letters
 from experiments.benchmarks.mattools.qa import (
     LETTERS,
     SAMPLE,
-    QAError,
     answering_prompt,
     mattools_qa,
     read_questions,
 )
+from experiments.benchmarks.release import ReleaseError
 from experiments.run.__main__ import main
 from tests.endpoint import Endpoint, text
 from tests.experiments.runs import metrics, openai, summary
@@ -77,7 +77,7 @@ def test_files_in_every_form_give_the_same_questions(tmp_path):
 def test_faults_of_a_file_are_named(tmp_path, text, where):
     path = tmp_path / "q.json"
     path.write_text(text)
-    with pytest.raises(QAError, match=where):
+    with pytest.raises(ReleaseError, match=where):
         list(read_questions(path))
 
 

@@ -155,18 +155,17 @@ def annotate(sample: Sample, *, sound: bool = False) -> Sample:
     published versions returns something else), ``vacuous`` (an answer without content passes) or
     ``unstated`` (the question leaves open what is compared).
     """
-
-    def mark(prop: Property) -> Property:
+    kept = []
+    for prop in sample.properties:
         about = {"question": sample.question.id, "property": prop.name}
         found = [
             f"{entry['kind']}: {entry['reason']}"
             for entry in _table("errata")
             if all(re.fullmatch(entry[key], text, re.IGNORECASE) for key, text in about.items())
         ]
-        return replace(prop, erratum="; ".join(found) or None)
-
-    marked = map(mark, sample.properties)
-    return replace(sample, properties=tuple(p for p in marked if not (sound and p.erratum)))
+        if not (found and sound):
+            kept.append(replace(prop, erratum="; ".join(found) or None))
+    return replace(sample, properties=tuple(kept))
 
 
 def find_inputs(name: str, texts: Sequence[str], root: Path) -> tuple[dict[str, str], list[str]]:

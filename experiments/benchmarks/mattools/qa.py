@@ -9,6 +9,7 @@ from typing import Any
 from agents.answer_formats import Letters
 from agents.base import Question
 from experiments.benchmarks.own import Task
+from experiments.benchmarks.release import ReleaseError
 from experiments.samples import Sample, data_of, json_entries
 from experiments.scorers.grading import ChoiceScorer
 
@@ -18,10 +19,6 @@ LETTERS = ("A", "B", "C", "D")
 SAMPLE = Path(__file__).with_name("qa_sample.json")
 
 
-class QAError(ValueError):
-    """A file of questions cannot be read; names file and position."""
-
-
 def mattools_qa(
     path: Path | None = None,
     packages: Sequence[str] = ("pymatgen",),
@@ -29,28 +26,22 @@ def mattools_qa(
     name: str = "mattools_qa",
 ) -> Task:
     """Questions numbered from 0; ``conf/benchmark/mattools_qa.yaml`` explains the keys."""
-    file = Path(path or SAMPLE)
-    samples = [_sample(n, each, environment) for n, each in enumerate(read_questions(file))]
+    file, samples = Path(path or SAMPLE), []
+    for number, each in enumerate(read_questions(file)):
+        question = Question(str(number), answering_prompt(each), answer=Letters())
+        right, source = each["correct_answer"], each["source"]
+        area = "/".join(source.rpartition("/")[0].split("/")[:2])
+        labels = {name: text for name, text in (("kind", each["kind"]), ("area", area)) if text}
+        samples.append(
+            Sample(question, (), environment, labels, target=right, cluster=source, reference=right)
+        )
     if not samples:
-        raise QAError(f"{file}: contains no question")
+        raise ReleaseError(f"{file}: contains no question")
     return Task(samples, ChoiceScorer(), packages, name)
 
 
-def _sample(number: int, question: Mapping[str, Any], environment: str) -> Sample:
-    folder = "/".join(question["source"].rpartition("/")[0].split("/")[:2])
-    labels = {"kind": question["kind"], "area": folder}
-    return Sample(
-        Question(str(number), answering_prompt(question), answer=Letters()),
-        environment=environment,
-        labels={name: label for name, label in labels.items() if label},
-        target=question["correct_answer"],
-        reference=question["correct_answer"],
-        cluster=question["source"],
-    )
-
-
 def read_questions(path: Path) -> Iterator[dict[str, Any]]:
-    """The questions of a file: JSON lines, or the published JSON array; else a `QAError`.
+    """The questions of a file: JSON lines, or the published JSON array; else a `ReleaseError`.
 
     Each has its text, four choices by letter, the right letter, its ``kind`` (``code``, with
     ``[MASK]`` in a piece of code, ``doc``, or empty) and its ``source`` (file and symbol).
@@ -61,9 +52,9 @@ def read_questions(path: Path) -> Iterator[dict[str, Any]]:
             yield from _questions(item)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         reason = f"{type(error).__name__}: {error}"
-        raise QAError(f"{where}: not a question ({reason})") from error
+        raise ReleaseError(f"{where}: not a question ({reason})") from error
     except OSError as error:
-        raise QAError(f"{path}: cannot be read ({error})") from error
+        raise ReleaseError(f"{path}: cannot be read ({error})") from error
 
 
 def _questions(item: Any) -> Iterator[dict[str, Any]]:
