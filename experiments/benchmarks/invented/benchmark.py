@@ -127,8 +127,8 @@ def _write(world: World, out: Path) -> None:
         asked = [{key: vars(one)[key] for key in ("name", "description", "format")}
                  for one in question.asked]  # fmt: skip
         counted = {"area": "invented", "depth": question.depth, "breadth": question.breadth}
-        specification = {**counted, "properties": asked, "goal": question.goal}
-        texts[f"{folder}/task.yaml"] = _json(specification)  # JSON is YAML
+        # JSON is YAML.
+        texts[f"{folder}/task.yaml"] = _json(counted | {"properties": asked, "goal": question.goal})
         texts[f"{folder}/reference.py"] = question.reference
         texts[f"{folder}/{LINKS}"] = _json(links_of(world, question))
     texts[_WORLD] = _json({"package": world.package, "knobs": asdict(world.knobs)})

@@ -27,7 +27,8 @@ TYPES: Mapping[str, str] = {
     "mode": "str", "number": "float", "element": "Element",
 }  # fmt: skip
 _PREAMBLES, _TERMLESS, _APART = 0.6, 0.35, 0.4  # shares: modules with a unit, summaries, units
-_WIDTH = 88
+#: Whose words each part of a paraphrase is in: of the documentation, of questions.
+DOCUMENTED, ASKED = (0, 0, 0), (1, 1, 1)
 
 
 @dataclass
@@ -69,8 +70,7 @@ class Prose:
         text = " ".join([page.summary, *draw.shuffled([page.returns, *page.notes])])
         if draw.chance(0.5):
             return "", f'\n"""{textwrap.fill(text, 92)}"""'
-        hash_ = "#: "
-        return f"{textwrap.fill(text, 92, initial_indent=hash_, subsequent_indent=hash_)}\n", ""
+        return f"{textwrap.indent(textwrap.fill(text, 89), '#: ')}\n", ""
 
     def docstring(self, entry: Entry) -> str:
         """The docstring of a symbol, in one of four styles."""
@@ -133,8 +133,7 @@ class Prose:
             who = f"what `{self._short(entry)}` returns" if elsewhere else "the result"
             measure = self._measure(entry, entry.convention, draw)
             told = say(draw, entry.result, who=who, order=entry.order, **measure)
-            self._tell(entry, place, told)
-            page.returns = self._pointer(entry, place, draw) if place else told
+            page.returns = self._tell(entry, place, told, draw)
 
     def _need(self, entry: Entry, need: Need, draw: Draw) -> None:
         """Where an input comes from and how it is to be given."""
@@ -152,16 +151,13 @@ class Prose:
             who = f"`{need.param}`" if not place else f"`{need.param}` of `{self._short(entry)}`"
             measure = self._measure(entry, need.convention, draw)
             told = say(draw, manner, who=who, **measure)
-            self._tell(entry, place or entry.path, told)
+            self._keep(entry, place or entry.path, told)
 
     def _put(self, entry: Entry, param: str, kind: str, text: str, draw: Draw) -> None:
         """Tell of a parameter with it, or elsewhere."""
         place, who = self._place(entry, draw, param)
         told = f"{_begun(text)}." if not place else say(draw, "told", who=who, text=text)
-        self._tell(entry, place, told)
-        self.pages[entry.path].params[param] = (
-            kind, self._pointer(entry, place, draw) if place else told,
-        )  # fmt: skip
+        self.pages[entry.path].params[param] = kind, self._tell(entry, place, told, draw)
 
     def _place(self, entry: Entry, draw: Draw, param: str = "") -> tuple[str, str]:
         """Where a fact stands (empty: its usual place), and what it calls the parameter there."""
@@ -175,17 +171,20 @@ class Prose:
         place = self._home(entry) if chance < 0.9 else neighbour.path
         return place, f"`{param}` of `{self._short(entry)}`"
 
-    def _tell(self, entry: Entry, place: str, sentence: str) -> None:
+    def _keep(self, entry: Entry, place: str, sentence: str) -> None:
         if place in self.modules:
             self.modules[place].append(sentence)
         elif place:
             self.pages[place].notes.append(sentence)
         self.statements[entry.path].append((place or entry.path, sentence))
 
-    def _pointer(self, entry: Entry, place: str, draw: Draw) -> str:
+    def _tell(self, entry: Entry, place: str, sentence: str, draw: Draw) -> str:
+        """Put a sentence somewhere; what its usual place (empty) says then."""
+        self._keep(entry, place, sentence)
+        if not place:
+            return sentence
         named = {entry.path: "the notes", self._module(entry): "the introduction of this module"}
-        where = named.get(place, f"`{place.rpartition('.')[2]}`")
-        return say(draw, "elsewhere", place=where)
+        return say(draw, "elsewhere", place=named.get(place, f"`{place.rpartition('.')[2]}`"))
 
     def _home(self, entry: Entry) -> str:
         return entry.owner or self._module(entry)
@@ -228,13 +227,9 @@ class Prose:
         elif 0.6 < chance < 0.74:
             manner = "by name"
         elif chance > 0.74:
-            manner = "by gloss" if chance < 0.9 else "by use"
-            tables, numbers = (
-                (lexicon.GLOSS, symbol.gloss) if manner == "by gloss" else (lexicon.USE, symbol.use)
-            )
+            manner, words = ("by gloss", gloss) if chance < 0.9 else ("by use", use)
             plain = draw.below(3)  # the part that stands in the source's own words
-            wordings = [int(part != plain) for part in range(3)]
-            names["text"] = _joined(tables, numbers, wordings)
+            names["text"] = words(symbol, [int(part != plain) for part in range(3)])
         text = say(draw, manner, **names)
         if need.pick in lexicon.RULES:
             text = say(draw, "element of", text=text, rule=draw.choice(lexicon.RULES[need.pick]))
@@ -264,14 +259,16 @@ def say(draw: Draw, kind: str, **facts: object) -> str:
     return draw.choice(lexicon.PHRASES[kind]).format(**{**begin, **facts})
 
 
-def gloss(symbol: Symbol, wording: int = 0) -> str:
-    """What a quantity is, in the words of the documentation (0) or of questions (1)."""
-    return _joined(lexicon.GLOSS, symbol.gloss, [wording] * 3)
+def gloss(symbol: Symbol, wordings: Sequence[int] = DOCUMENTED) -> str:
+    """What a quantity is: each of three parts in the words of one of the two."""
+    rows = zip(lexicon.GLOSS, symbol.gloss, wordings, strict=True)
+    return " ".join(table[number][wording] for table, number, wording in rows)
 
 
-def use(symbol: Symbol, wording: int = 0) -> str:
+def use(symbol: Symbol, wordings: Sequence[int] = DOCUMENTED) -> str:
     """What a quantity is used for, likewise."""
-    return _joined(lexicon.USE, symbol.use, [wording] * 3)
+    rows = zip(lexicon.USE, symbol.use, wordings, strict=True)
+    return " ".join(table[number][wording] for table, number, wording in rows)
 
 
 def asked_for(settings: Sequence[Setting], draw: Draw) -> list[str]:
@@ -284,9 +281,22 @@ def asked_for(settings: Sequence[Setting], draw: Draw) -> list[str]:
     ]
 
 
-def in_unit(convention: Convention, draw: Draw) -> str:
-    """Unit and sign of a value, with a comma before it; empty where there are none."""
-    return say(draw, "in unit", **measure(convention, draw)) if convention.family else ""
+def describe(symbol: Symbol, wanted: Need, gap: int, draw: Draw) -> str:
+    """A wanted value in words, as far from those of the documentation as ``gap`` says."""
+    paraphrased = "The quantity of this package that"
+    what = (
+        f"The {wanted.term} of the crystal",
+        f"{paraphrased} expresses the {gloss(symbol, ASKED)}, for the crystal",
+        f"{paraphrased} serves to {use(symbol, ASKED)}, for the crystal",
+    )[gap]
+    text = " ".join([what, *asked_for(wanted.settings, draw)])
+    if wanted.convention.family:
+        text += say(draw, "in unit", **measure(wanted.convention, draw))
+    if symbol.entry.result == "list":
+        text += ", as the package orders its entries"
+    if symbol.entry.result == "dict":
+        text += ", under the symbols of the elements"
+    return f"{text}. Options that are not mentioned keep their defaults."
 
 
 def measure(convention: Convention, draw: Draw) -> dict[str, str]:
@@ -303,17 +313,11 @@ def measure(convention: Convention, draw: Draw) -> dict[str, str]:
     return {"unit": words, "Unit": capital, "sign": sign}
 
 
-def _joined(
-    tables: Sequence[Sequence[tuple[str, str]]], numbers: Sequence[int], wordings: Sequence[int]
-) -> str:
-    return " ".join(t[n][w] for t, n, w in zip(tables, numbers, wordings, strict=True))
-
-
 def _begun(text: object) -> str:
     return f"{str(text)[:1].upper()}{str(text)[1:]}"
 
 
 def _fill(text: str, indent: str = "", hang: str = "") -> str:
     return textwrap.fill(
-        text, _WIDTH, initial_indent=indent, subsequent_indent=indent + hang, break_on_hyphens=False
+        text, 88, initial_indent=indent, subsequent_indent=indent + hang, break_on_hyphens=False
     )

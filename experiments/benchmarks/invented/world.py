@@ -17,7 +17,7 @@ from experiments.benchmarks.invented.crystals import RAWS, Crystal, draw_crystal
 from experiments.benchmarks.invented.draw import Draw, Knobs, WorldError
 from experiments.benchmarks.invented.graph import Call, Entry, Given, Need, Others, Symbol
 from experiments.benchmarks.invented.lexicon import template
-from experiments.benchmarks.invented.prose import TYPES, Prose, asked_for, gloss, in_unit, use
+from experiments.benchmarks.invented.prose import TYPES, Prose, describe
 from experiments.benchmarks.invented.symbols import Draft, draw_settings, grow, respelled
 
 _ABOUT = "Quantities of crystals, as our group defines them."
@@ -202,22 +202,6 @@ def _ask(draft: Draft, draw: Draw, name: str, symbol: Symbol, crystal: Crystal) 
     return Asked(name, wanted, given, gold, text, TYPES[entry.result])
 
 
-def describe(symbol: Symbol, wanted: Need, gap: int, draw: Draw) -> str:
-    """A wanted value in words, as far from those of the documentation as ``gap`` says."""
-    paraphrased = "The quantity of this package that"
-    what = (
-        f"The {wanted.term} of the crystal",
-        f"{paraphrased} expresses the {gloss(symbol, 1)}, for the crystal",
-        f"{paraphrased} serves to {use(symbol, 1)}, for the crystal",
-    )[gap]
-    text = " ".join([what, *asked_for(wanted.settings, draw)]) + in_unit(wanted.convention, draw)
-    if symbol.entry.result == "list":
-        text += ", as the package orders its entries"
-    if symbol.entry.result == "dict":
-        text += ", under the symbols of the elements"
-    return f"{text}. Options that are not mentioned keep their defaults."
-
-
 def _fit(value: Any, text: str) -> bool:
     """Whether a value can be asked for: tells right from wrong, and does not stand in the text."""
     if isinstance(value, int | str):
@@ -233,12 +217,7 @@ def program(targets: Mapping[str, Given], crystal: Crystal) -> str:
     """A function ``reference`` that returns the values of plans, by property."""
     writer = _Writer()
     results = {name: writer.value(given) for name, given in targets.items()}
-    return template("program.py.j2").render(
-        crystal=crystal,
-        results=results,
-        lines=writer.lines,
-        imported=sorted(writer.imported.items()),
-    )
+    return template("program.py.j2").render(crystal=crystal, results=results, writer=writer)
 
 
 class _Writer:

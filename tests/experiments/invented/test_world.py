@@ -249,8 +249,8 @@ def test_nothing_stands_for_two():
     symbols = [s for s in made.symbols.values() if not s.entry.successor and s.entry.term]
     for keys in (
         [s.entry.term for s in symbols],
-        [gloss(s, wording) for s in symbols for wording in (0, 1)],
-        [use(s, wording) for s in symbols for wording in (0, 1)],
+        [gloss(s, [wording] * 3) for s in symbols for wording in (0, 1)],
+        [use(s, [wording] * 3) for s in symbols for wording in (0, 1)],
     ):
         assert not [key for key, count in Counter(keys).items() if count > 1]
     for symbol in made.symbols.values():
