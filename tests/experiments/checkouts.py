@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from experiments.benchmarks.mattools.layout import FILES_INSIDE
+from experiments.benchmarks.mattools.benchmark import FILES_INSIDE
 
 DATA = Path(__file__).parents[1] / "data" / "mattools"
 SHARED = Path(__file__).parents[3] / "shared" / "data"

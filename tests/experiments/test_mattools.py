@@ -11,9 +11,15 @@ from pymatgen.core import Element
 
 from agents.base import Question, Trajectory, Usage
 from agents.checks import contract_findings
-from experiments.benchmarks.mattools import layout
-from experiments.benchmarks.mattools.benchmark import MatToolsBenchmark, MatToolsError
-from experiments.benchmarks.mattools.layout import FILES_INSIDE, annotate, find_inputs, read_by
+from experiments.benchmarks.mattools import benchmark as module
+from experiments.benchmarks.mattools.benchmark import (
+    FILES_INSIDE,
+    MatToolsBenchmark,
+    MatToolsError,
+    annotate,
+    find_inputs,
+    read_by,
+)
 from experiments.benchmarks.mattools.unit_tests import load, verdict
 from experiments.run.answering import make_row
 from experiments.run.summary import summarise
@@ -24,7 +30,7 @@ from sandbox.inside.tagged import dumps
 from tests.experiments.checkouts import DEV, UNIT_TEST, checkout, needs_dev
 
 METRICS = MatToolsBenchmark().scorer.metrics
-ERRATA = data_of(layout.__file__, "errata")
+ERRATA = data_of(module.__file__, "errata")
 DATA = yaml.safe_load(Path(__file__).parents[1].joinpath("data/mattools.yaml").read_text())
 
 

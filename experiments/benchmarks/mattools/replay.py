@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
-from experiments.benchmarks.mattools.layout import MatToolsError
+from experiments.benchmarks.mattools.benchmark import MatToolsError
 from experiments.benchmarks.mattools.published import VERDICT
 from experiments.regrade import recorded_config
 from experiments.run.__main__ import open_console, run_all
