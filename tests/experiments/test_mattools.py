@@ -12,14 +12,7 @@ from pymatgen.core import Element
 from agents.base import Question, Trajectory, Usage
 from agents.checks import contract_findings
 from experiments.benchmarks.mattools import benchmark as module
-from experiments.benchmarks.mattools.benchmark import (
-    FILES_INSIDE,
-    MatToolsBenchmark,
-    MatToolsError,
-    annotate,
-    find_inputs,
-    read_by,
-)
+from experiments.benchmarks.mattools.benchmark import FILES_INSIDE, MatToolsBenchmark, annotate
 from experiments.benchmarks.mattools.unit_tests import load, verdict
 from experiments.run.answering import make_row
 from experiments.run.summary import summarise
@@ -78,18 +71,18 @@ def test_only_question_segments_hold_questions(tmp_path):
     second = root / "src/question_segments/other/test_cell"
     second.mkdir(parents=True)
     (second / "new_unit_test.py").write_text("def test_cell(p): ...")
-    with pytest.raises(MatToolsError, match="two questions with the same name"):
+    with pytest.raises(module.MatToolsError, match="two questions with the same name"):
         MatToolsBenchmark(path=str(root)).load()
 
 
 @pytest.mark.parametrize(("file", "text", "message"), DATA["faults of the layout"])
 def test_faults_of_the_layout_are_named(tmp_path, file, text, message):
     for path, said in ((None, "not shipped"), ("absent", "no such folder")):
-        with pytest.raises(MatToolsError, match=rf"{said}.* benchmark\.path must name"):
+        with pytest.raises(module.MatToolsError, match=rf"{said}.* benchmark\.path must name"):
             MatToolsBenchmark(path=path).load()
     checkout(tmp_path)
     next(tmp_path.rglob(file)).write_text(text)
-    with pytest.raises(MatToolsError, match=message):
+    with pytest.raises(module.MatToolsError, match=message):
         MatToolsBenchmark(path=str(tmp_path)).load()
 
 
@@ -132,9 +125,9 @@ def test_which_input_files_are_missing(tmp_path, name, prompt, files, missing):
 @needs_dev
 def test_the_table_of_input_files_agrees_with_the_dev_split():
     for line in map(json.loads, (DEV / "tasks.jsonl").read_text().splitlines()):
-        mounts, missing = find_inputs(line["id"], (), DEV)
+        mounts, missing = module.find_inputs(line["id"], (), DEV)
         assert (list(mounts), missing) == ([str(FILES_INSIDE)], [])
-        read = {f"{FILES_INSIDE}/{path}" for path in read_by(line["id"])}
+        read = {f"{FILES_INSIDE}/{path}" for path in module.read_by(line["id"])}
         assert read == {file.removesuffix(".gz") for file in line["data_files"]}
 
 
@@ -167,9 +160,9 @@ def test_a_missing_input_file_makes_a_question_unavailable(tmp_path):
 
 @pytest.mark.parametrize(("changes", "said"), DATA["mistakes of lines"])
 def test_mistakes_name_file_and_line(tmp_path, changes, said):
-    with pytest.raises(MatToolsError, match=r"neither tasks\.jsonl"):
+    with pytest.raises(module.MatToolsError, match=r"neither tasks\.jsonl"):
         MatToolsBenchmark(path=str(tmp_path)).load()
-    with pytest.raises(MatToolsError, match=said):
+    with pytest.raises(module.MatToolsError, match=said):
         write(tmp_path, **changes).load()
 
 

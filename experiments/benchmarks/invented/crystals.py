@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from experiments.benchmarks.invented.draw import Draw
+from experiments.benchmarks.invented.lexicon import Draw
 
 _TABLES: Mapping[str, Any] = yaml.safe_load(
     Path(__file__).with_name("crystals.yaml").read_text(encoding="utf-8")

@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from experiments.benchmarks.invented import lexicon
-from experiments.benchmarks.invented.draw import Draw
 from experiments.benchmarks.invented.graph import Choice, Convention, Entry, Need, Setting, Symbol
+from experiments.benchmarks.invented.lexicon import Draw
 from experiments.benchmarks.invented.symbols import Draft
 
 #: Annotation of what a symbol takes or gives, by kind of value.

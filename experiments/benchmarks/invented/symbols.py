@@ -13,7 +13,6 @@ from typing import Literal
 
 from experiments.benchmarks.invented import crystals, lexicon
 from experiments.benchmarks.invented.crystals import ELEMENTS, OF_SUBJECT, RAWS, Crystal
-from experiments.benchmarks.invented.draw import Draw, Knobs
 from experiments.benchmarks.invented.graph import (
     Choice,
     Convention,
@@ -30,6 +29,7 @@ from experiments.benchmarks.invented.graph import (
     evaluate,
     plan,
 )  # fmt: skip
+from experiments.benchmarks.invented.lexicon import Draw, Knobs
 
 #: ``maker``: makes structures; ``leaf``: measures a crystal; ``derived``: takes what others give.
 Role = Literal["constant", "table", "maker", "leaf", "derived", "class", "method", "property"]

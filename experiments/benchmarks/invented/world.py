@@ -14,9 +14,8 @@ from typing import Any
 
 from experiments.benchmarks.invented import graph
 from experiments.benchmarks.invented.crystals import RAWS, Crystal, draw_crystal
-from experiments.benchmarks.invented.draw import Draw, Knobs, WorldError
 from experiments.benchmarks.invented.graph import Call, Entry, Given, Need, Others, Symbol
-from experiments.benchmarks.invented.lexicon import template
+from experiments.benchmarks.invented.lexicon import Draw, Knobs, WorldError, template
 from experiments.benchmarks.invented.prose import TYPES, Prose, describe
 from experiments.benchmarks.invented.symbols import Draft, draw_settings, grow, respelled
 

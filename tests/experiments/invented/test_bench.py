@@ -15,10 +15,10 @@ from rich.console import Console
 from agents.answer import Answer
 from agents.answer_formats import CODE
 from experiments.baselines import Baseline, written
-from experiments.benchmarks.invented.benchmark import InventedBenchmark, make
-from experiments.benchmarks.invented.draw import Knobs, WorldError
+from experiments.benchmarks.invented import benchmark as module
+from experiments.benchmarks.invented.benchmark import READS, InventedBenchmark, make
 from experiments.benchmarks.invented.graph import depth_of
-from experiments.benchmarks.invented.scorer import READS, documentation_reads, what_failed
+from experiments.benchmarks.invented.lexicon import Knobs, WorldError
 from experiments.benchmarks.invented.world import generate, program
 from experiments.benchmarks.question_format import question_folders
 from experiments.run.loop import execute
@@ -148,8 +148,8 @@ async def test_answers_of_one_world_are_worth_nothing_in_another(ask):
 
 @pytest.mark.parametrize(("code", "found"), SOURCES["read by"].items())
 def test_what_counts_as_reading_documentation(code, found):
-    assert documentation_reads(code) == found
-    assert documentation_reads("(" * 10_000) == []
+    assert module.documentation_reads(code) == found
+    assert module.documentation_reads("(" * 10_000) == []
 
 
 def test_a_property_says_where_its_way_was_left():
@@ -158,13 +158,13 @@ def test_a_property_says_where_its_way_was_left():
         {"property": "v", "symbol": "p.m.top", "value": 5.0, "depth": 2, "gold": 5000.0},
     ]
     right = {"p.m.leaf": [2.0], "p.m.top": [5.0]}
-    assert what_failed(links, {}, None) == "missing call (p.m.leaf)"
-    assert what_failed(links, {"p.m.other": [3.0]}, None) == "wrong symbol (p.m.leaf)"
-    assert what_failed(links, {**right, "p.m.top": [4.0]}, 4000.0) == "argument of p.m.top"
-    assert what_failed(links, right, 5.0) == "unit or sign"
-    assert what_failed(links, right, -5000.0) == "unit or sign"
-    assert what_failed(links, right, 31.0) == "logic"
-    assert what_failed(links, right, "a label") == "logic"
+    assert module.what_failed(links, {}, None) == "missing call (p.m.leaf)"
+    assert module.what_failed(links, {"p.m.other": [3.0]}, None) == "wrong symbol (p.m.leaf)"
+    assert module.what_failed(links, {**right, "p.m.top": [4.0]}, 4000.0) == "argument of p.m.top"
+    assert module.what_failed(links, right, 5.0) == "unit or sign"
+    assert module.what_failed(links, right, -5000.0) == "unit or sign"
+    assert module.what_failed(links, right, 31.0) == "logic"
+    assert module.what_failed(links, right, "a label") == "logic"
 
 
 @pytest.mark.long

@@ -16,7 +16,6 @@ import pytest
 import yaml
 
 from experiments.benchmarks.invented.benchmark import LEVELS, InventedBenchmark
-from experiments.benchmarks.invented.draw import Knobs
 from experiments.benchmarks.invented.graph import (
     all_show,
     differs,
@@ -26,6 +25,7 @@ from experiments.benchmarks.invented.graph import (
     steady,
     symbols_of,
 )
+from experiments.benchmarks.invented.lexicon import Knobs
 from experiments.benchmarks.invented.prose import gloss, use
 from experiments.benchmarks.invented.world import generate
 from tests.experiments.invented.interpreter import Interpreter
