@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from docgen.docstrings import first_sentence
 from docgen.facts import render_document, render_facts
 from docgen.sources import SourceFile, distribution_versions, is_test, read_sources, sources_digest
-from docgen.symbols import Kind, Member, MemberKind, Symbol
+from docgen.symbols import Kind, Member, MemberKind, Symbol, digest
 from indexes import RetrievalError
 from indexes.corpus import Corpus, Made, Manifest, stored_together
 from indexes.llm_doc import symbol_metadata
@@ -35,7 +35,6 @@ _log = logging.getLogger(__name__)
 PROBE = Path(__file__).parent / "introspection"
 PAGE = 16  # modules that one run imports
 TIMEOUT = 300.0  # seconds for one run
-_AT_ONCE = 4  # runs in the queue of the sandbox
 _COMPILED = (".so", ".pyd")
 _LIBRARY = "library"  # where a folder that is not an environment is shown inside
 
@@ -140,7 +139,7 @@ async def live_corpus(
         versions=distribution_versions(sources),
         sources_digest=sources_digest(sources),
         writer=None,
-        settings={"compiled": _digest(m.digest for m in modules)},
+        settings={"compiled": digest(*(m.digest for m in modules))},
     )
 
     async def make() -> Made:
@@ -190,22 +189,14 @@ async def _read(
     mounts: Sequence[Mount],
     progress: Progressing,
 ) -> list[Page]:
-    slots = asyncio.Semaphore(_AT_ONCE)
-
     async def one(part: Sequence[_Module]) -> Sequence[Page]:
-        async with slots:
-            found = await _pages(sandbox, part, packages, mounts)
+        found = await _pages(sandbox, part, packages, mounts)
         progress.advance(len(part))
         return found
 
     parts = [modules[i : i + PAGE] for i in range(0, len(modules), PAGE)]
-    tasks = [asyncio.create_task(one(part)) for part in parts]
-    try:
-        return [page for task in tasks for page in await task]
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+    done = await asyncio.gather(*map(one, parts))  # as many at a time as there are workers
+    return [page for found in done for page in found]
 
 
 async def _pages(
@@ -265,15 +256,16 @@ def _documents(
                 found.setdefault(symbol.qualname, (symbol, home))
     aliases = _aliases(pages, {name: symbol for name, (symbol, _) in found.items()})
     paths = _import_paths(aliases, modules)
-    short: dict[str, set[str]] = {}
+    short: dict[str, list[str]] = {}
     for name, (symbol, _) in found.items():
         if symbol.kind == "class":
-            short.setdefault(name.rpartition(".")[2], set()).add(name)
+            short.setdefault(name.rpartition(".")[2], []).append(name)
 
     def resolve(names: Sequence[str]) -> tuple[str, ...]:
         """Classes among names that are qualified, or short and unambiguous."""
-        full = (n if n in found else _only(short.get(n.rpartition(".")[2], set())) for n in names)
-        return tuple(dict.fromkeys(n for n in full if n and found[n][0].kind == "class"))
+        meant = ([n] if n in found else short.get(n.rpartition(".")[2], []) for n in names)
+        sure = (each[0] for each in meant if len(each) == 1)
+        return tuple(dict.fromkeys(n for n in sure if found[n][0].kind == "class"))
 
     documents = []
     for name in sorted(found):
@@ -309,19 +301,15 @@ def _facts(
     if symbol.kind in {"method", "property"}:
         own_path = f"{paths.get(owner, owner)}.{last}"
     returns = resolve([symbol.returns]) if symbol.returns else ()
+    same = {"qualname", "kind", "signature", "docstring", "modifiers", "bases"}
     return Symbol(
-        qualname=symbol.qualname,
-        kind=symbol.kind,
-        signature=symbol.signature,
-        docstring=symbol.docstring,
+        **symbol.model_dump(include=same),
         source="",
         package=home.package,
         version=home.version,
         path=home.path,
         first_line=symbol.lines[0],
         last_line=symbol.lines[1],
-        modifiers=symbol.modifiers,
-        bases=symbol.bases,
         members=members,
         types=tuple(t for t in resolve(symbol.types) if t != owner),
         returns=returns[0] if returns else "",
@@ -332,12 +320,11 @@ def _facts(
 def _text(symbol: LiveSymbol) -> str:
     """The docstring, and what a class inherits from classes of other libraries."""
     text = f"## What it does\n{symbol.docstring.strip() or '(no docstring)'}\n"
-    inherited = [
+    if symbol.elsewhere:
+        text += "\n## Inherited from other libraries\n"
+    return text + "\n".join(
         f"- from `{owner}`: {', '.join(names)}" for owner, names in symbol.elsewhere.items()
-    ]
-    if not inherited:
-        return text
-    return f"{text}\n## Inherited from other libraries\n" + "\n".join(inherited)
+    )
 
 
 def _document(symbol: Symbol, text: str) -> Document:
@@ -397,17 +384,6 @@ def _home(symbol: LiveSymbol, page: Page, module: _Module) -> _Module:
 
 def _public(qualname: str) -> bool:
     return not any(part.startswith("_") for part in qualname.split("."))
-
-
-def _only(names: set[str]) -> str | None:
-    return next(iter(names)) if len(names) == 1 else None
-
-
-def _digest(parts: Iterable[str]) -> str:
-    sha = hashlib.sha256()
-    for part in parts:
-        sha.update(f"{part}\0".encode())
-    return sha.hexdigest()[:16]
 
 
 def _file_digest(path: Path) -> str:

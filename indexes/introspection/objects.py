@@ -34,27 +34,31 @@ def docstring(found: Any) -> str:
 
 def class_signature(cls: type) -> str:
     """``Name(parameters)``, only the name when it takes none that can be seen."""
-    if issubclass(cls, enum.Enum):
-        return cls.__name__
-    try:
-        return cls.__name__ + _signature_text(inspect.signature(cls), drop=False, returns=False)
-    except Exception:  # noqa: BLE001 -- compiled, or a signature that raises
-        return cls.__name__
+    return cls.__name__ + ("" if issubclass(cls, enum.Enum) else signature(cls))
 
 
-def signature(function: Any, *, drop: bool, receiver: str = "") -> str:
+def signature(found: Any, *, drop: bool = False, receiver: str = "Self") -> str:
     """``(a: int, b=1) -> str``; ``drop`` leaves out the receiver. Empty when unknown."""
     try:
-        text = _signature_text(inspect.signature(function), drop=drop, returns=True)
+        known = inspect.signature(found)
+        parameters = list(known.parameters.values())
+        if drop and parameters and parameters[0].kind is not inspect.Parameter.VAR_POSITIONAL:
+            del parameters[0]
+        shown = [
+            p.replace(annotation=_hint(p.annotation), default=_default(p.default))
+            for p in parameters
+        ]
+        result = known.empty if isinstance(found, type) else _hint(known.return_annotation)
+        text = str(known.replace(parameters=shown, return_annotation=result))[:SIGNATURE]
     except Exception:  # noqa: BLE001 -- compiled, or a signature that raises
         return ""
-    return re.sub(r"\bSelf\b", receiver, text) if receiver else text
+    return re.sub(r"\bSelf\b", receiver, text)
 
 
 def returned_text(function: Any, receiver: str) -> str:
-    """The return annotation of a property as text."""
+    """`` -> str``: the return annotation of a property, may be empty."""
     text = annotation_text(getattr(function, "__annotations__", {}).get("return", ""))
-    return re.sub(r"\bSelf\b", receiver, text)
+    return text and " -> " + re.sub(r"\bSelf\b", receiver, text)
 
 
 class _Verbatim(str):
@@ -62,17 +66,6 @@ class _Verbatim(str):
 
     __slots__ = ()
     __repr__ = str.__str__
-
-
-def _signature_text(found: inspect.Signature, *, drop: bool, returns: bool) -> str:
-    parameters = list(found.parameters.values())
-    if drop and parameters and parameters[0].kind is not inspect.Parameter.VAR_POSITIONAL:
-        parameters = parameters[1:]
-    shown = [
-        p.replace(annotation=_hint(p.annotation), default=_default(p.default)) for p in parameters
-    ]
-    result = _hint(found.return_annotation) if returns else found.empty
-    return str(found.replace(parameters=shown, return_annotation=result))[:SIGNATURE]
 
 
 def _hint(hint: Any) -> Any:
@@ -130,13 +123,16 @@ def _classes(hint: Any, scope: dict[str, Any]) -> Iterator[str]:
         yield path_of(hint)
 
 
-def member(  # noqa: PLR0917 -- a row of a table
-    name: str, kind: str, sign: str, text: str, qualname: str, origin: str = ""
-) -> dict[str, str]:
+def member(path: str, kind: str, sign: str, text: str, origin: str = "") -> dict[str, str]:
     """One row of a member list; ``text`` is its docstring."""
-    paragraph = " ".join(text.partition("\n\n")[0].split())[:SUMMARY]
-    return {"name": str(name), "kind": kind, "signature": sign.strip(), "text": paragraph,
-            "qualname": qualname, "origin": origin}  # fmt: skip
+    return {
+        "name": path.rpartition(".")[2],
+        "kind": kind,
+        "signature": sign.strip(),
+        "text": " ".join(text.partition("\n\n")[0].split())[:SUMMARY],
+        "qualname": path,
+        "origin": origin,
+    }
 
 
 def is_function(found: Any) -> bool:
@@ -193,8 +189,8 @@ def attributes(cls: type, bases: Iterable[type]) -> list[dict[str, str]]:
         for name, text in texts.items():
             constant = isinstance(values.get(name), type) or is_function(values.get(name))
             if not str(name).startswith("_") and name not in found and not constant:
-                sign = f"-> {text}" if text else ""
-                found[name] = member(name, "attribute", sign, "", f"{path_of(base)}.{name}", origin)
+                sign = text and f"-> {text}"
+                found[name] = member(f"{path_of(base)}.{name}", "attribute", sign, "", origin)
     return list(found.values())
 
 

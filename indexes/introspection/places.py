@@ -65,11 +65,6 @@ def reachable(module: str, qualname: str) -> Any | None:
     return found
 
 
-def standard(cls: type) -> bool:
-    """Whether a class is of the standard library."""
-    return cls.__module__.partition(".")[0] in sys.stdlib_module_names
-
-
 def path_of(cls: type) -> str:
     """Qualified name of a class."""
     return f"{cls.__module__}.{cls.__qualname__}"

@@ -37,7 +37,6 @@ from .places import (
     names_of,
     path_of,
     reachable,
-    standard,
     text_of,
     value_of,
 )
@@ -109,44 +108,34 @@ class Reader:
 
     def read(self) -> None:
         """Describe the module and everything that is defined in it."""
+        here = self.module.__name__
         own = []
         for attribute in sorted(names_of(self.module)):
-            found = value_of(self.module, attribute)
-            if isinstance(inner := value_of(found, "__wrapped__"), type):
-                found = inner  # a class behind a decorator
-            with self._noting(f"{self.module.__name__}.{attribute}"):
+            with self._noting(f"{here}.{attribute}"):
+                found = value_of(self.module, attribute)
+                if isinstance(inner := value_of(found, "__wrapped__"), type):
+                    found = inner  # a class behind a decorator
                 if not (isinstance(found, type) or is_function(found)):
                     continue
                 qualname = self._home(attribute, found)
-                if qualname is None:
-                    continue
-                if qualname != f"{self.module.__name__}.{attribute}":
+                if qualname == f"{here}.{attribute}":
+                    own.append((first_line(found), attribute, qualname, found))
+                elif qualname is not None:
                     self.exports[attribute] = qualname
-                    continue
-                own.append((first_line(found), attribute, found))
         members = []
-        for _, attribute, found in sorted(own, key=lambda item: item[:2]):
-            with self._noting(f"{self.module.__name__}.{attribute}"):
-                row = self._own(attribute, found)
+        for _, attribute, qualname, found in sorted(own, key=lambda item: item[:2]):
+            with self._noting(qualname):
+                describe = self._class if isinstance(found, type) else self._function
+                row = describe(qualname, found)
                 if not attribute.startswith("_"):
                     members.append(row)
         self._add(
-            self.module.__name__,
+            here,
             "module",
             docstring=docstring(self.module),
-            lines=[1, max(1, len(lines_of(self.module.__name__)))],
+            lines=[1, max(1, len(lines_of(here)))],
             members=members,
         )
-
-    def _own(self, attribute: str, found: Any) -> dict[str, str]:
-        """Describe what the module defines; returns its row in the list of the module."""
-        qualname = f"{self.module.__name__}.{attribute}"
-        if isinstance(found, type):
-            self.describe_class(qualname, found)
-            return member(attribute, "class", class_signature(found), docstring(found), qualname)
-        self._function(qualname, found, "function", None)
-        sign = signature(found, drop=False)
-        return member(attribute, "function", sign, docstring(found), qualname)
 
     @contextlib.contextmanager
     def _noting(self, what: str) -> Iterator[None]:
@@ -177,21 +166,28 @@ class Reader:
                         self._imported |= {a.asname or a.name for a in node.names}
         return self._imported
 
-    def describe_class(self, qualname: str, cls: type) -> None:
-        """Describe a class, its own members, and the classes of others that it inherits from."""
+    def _class(self, qualname: str, cls: type) -> dict[str, str]:
+        """Describe a class, its own members, and the classes of others that it inherits from.
+
+        Returns its row in a list of members.
+        """
+        row = member(qualname, "class", class_signature(cls), docstring(cls))
         if qualname in self.symbols:
-            return
+            return row
         self._add(qualname, "class")  # reserves the place: bases may lead back here
         members: list[dict[str, str]] = []
         elsewhere: dict[str, list[str]] = {}
         for name, owner in owners(cls):
+            raw = vars(owner).get(name, inspect.getattr_static(cls, name, None))
+            path = f"{qualname if owner is cls else path_of(owner)}.{name}"
             if owner is not cls and not self._ours(owner):
-                if not standard(owner):
+                if owner.__module__.partition(".")[0] not in sys.stdlib_module_names:
                     elsewhere.setdefault(path_of(owner), []).append(name)
-                continue
-            member = self._described(qualname, cls, name, owner)
-            if member is not None:
-                members.append(member)
+            elif isinstance(raw, type):
+                if owner is cls and path_of(raw) == path:
+                    members.append(self._class(path, raw))
+            elif getter_of(raw) is not None or is_function(getattr(raw, "__func__", raw)):
+                members.append(self._function(path, raw, cls, owner))
         known = {member["name"] for member in members}
         bases = [base for base in cls.__mro__ if base is cls or self._ours(base)]
         members += [m for m in attributes(cls, bases) if m["name"] not in known]
@@ -199,74 +195,64 @@ class Reader:
         init = vars(cls).get("__init__")
         if init is not None and (said := docstring(init)) and said != text:
             text = f"{text}\n\nConstructor: {said}".strip()
-        self.symbols[qualname].update(
-            signature=class_signature(cls),
+        modifiers = {
+            "abstract": inspect.isabstract(cls),
+            "deprecated": hasattr(cls, "__deprecated__"),
+        }
+        self._add(
+            qualname,
+            "class",
+            signature=row["signature"],
             docstring=text[:TEXT],
             lines=class_lines(cls),
-            modifiers=[w for w, on in (("abstract", inspect.isabstract(cls)),
-                                       ("deprecated", hasattr(cls, "__deprecated__"))) if on],
+            modifiers=[word for word, on in modifiers.items() if on],
             bases=[path_of(base) for base in cls.__bases__ if base is not object],
             types=annotated(getattr(cls, "__init__", None), parameters=True),
             members=members,
             elsewhere=elsewhere,
-        )  # fmt: skip
+        )
         for base in cls.__mro__[1:]:
             if path_of(base) in elsewhere:
                 self.origins[path_of(base)] = list(distribution(base.__module__))
-                self.describe_class(path_of(base), base)
+                self._class(path_of(base), base)
+        return row
 
-    def _described(self, qualname: str, cls: type, name: str, owner: type) -> dict[str, str] | None:
-        """A member; one that the class itself defines also becomes a symbol."""
-        raw = vars(owner).get(name, inspect.getattr_static(cls, name, None))
-        path = f"{qualname}.{name}" if owner is cls else f"{path_of(owner)}.{name}"
-        origin = "" if owner is cls else owner.__name__
-        if isinstance(raw, type):
-            if owner is cls and path_of(raw) == path:
-                self.describe_class(path, raw)
-                return member(name, "class", class_signature(raw), docstring(raw), path, origin)
-            return None
-        getter = getter_of(raw)
+    def _function(
+        self, path: str, raw: Any, cls: type | None = None, owner: type | None = None
+    ) -> dict[str, str]:
+        """Describe a function or property, unless ``cls`` inherits it; returns its row."""
+        getter = getter_of(raw) if cls is not None else None
+        function = getattr(raw, "__func__", raw) if cls is not None else raw
+        kind = "function" if cls is None else "method"
+        receiver = cls.__name__ if cls is not None else "Self"
         if getter is not None:
-            if owner is cls:
-                self._function(path, getter, "property", raw)
-            result = returned_text(getter, cls.__name__)
-            sign = f"-> {result}" if result else ""
-            return member(name, "property", sign, docstring(getter), path, origin)
-        function = getattr(raw, "__func__", raw)
-        if not is_function(function):
-            return None  # an attribute
-        kind = {classmethod: "classmethod", staticmethod: "staticmethod"}.get(type(raw), "method")
-        if owner is cls:
-            self._function(path, function, "method", raw)
-        sign = signature(function, drop=kind != "staticmethod", receiver=cls.__name__)
-        return member(name, kind, sign, docstring(function), path, origin)
-
-    def _function(self, qualname: str, function: Any, kind: str, raw: Any) -> None:
-        owner = qualname.split(".")[-2] if raw is not None else ""
-        if kind == "property":
-            result = returned_text(function, owner)
-            sign = f" -> {result}" if result else ""
+            kind, function = "property", getter
+            sign = returned_text(getter, receiver)
         else:
-            drop = raw is not None and not isinstance(raw, staticmethod)
-            sign = signature(function, drop=drop, receiver=owner)
-        modifiers = [w for w, on in (
-            ("classmethod", isinstance(raw, classmethod)),
-            ("staticmethod", isinstance(raw, staticmethod)),
-            ("abstract", getattr(function, "__isabstractmethod__", False) is True),
-            ("async", inspect.iscoroutinefunction(function)),
-            ("deprecated", hasattr(function, "__deprecated__")),
-        ) if on]  # fmt: skip
-        classes = annotated(function, parameters=False)
-        self._add(
-            qualname,
-            kind,
-            signature=qualname.rpartition(".")[2] + sign,
-            docstring=docstring(function),
-            lines=function_lines(function),
-            modifiers=modifiers,
-            types=annotated(function, parameters=True),
-            returns=classes[0] if len(classes) == 1 else "",
-        )
+            if isinstance(raw, classmethod | staticmethod):
+                kind = "classmethod" if isinstance(raw, classmethod) else "staticmethod"
+            sign = signature(function, drop=kind in {"method", "classmethod"}, receiver=receiver)
+        text = docstring(function)
+        if owner is cls:
+            modifiers = {
+                kind: kind in {"classmethod", "staticmethod"},
+                "abstract": getattr(function, "__isabstractmethod__", False) is True,
+                "async": inspect.iscoroutinefunction(function),
+                "deprecated": hasattr(function, "__deprecated__"),
+            }
+            classes = annotated(function, parameters=False)
+            self._add(
+                path,
+                kind if kind in {"function", "property"} else "method",
+                signature=path.rpartition(".")[2] + sign,
+                docstring=text,
+                lines=function_lines(function),
+                modifiers=[word for word, on in modifiers.items() if on],
+                types=annotated(function, parameters=True),
+                returns=classes[0] if len(classes) == 1 else "",
+            )
+        origin = "" if owner is cls or owner is None else owner.__name__
+        return member(path, kind, sign, text, origin)
 
     def _add(self, qualname: str, kind: str, **facts: Any) -> None:
         self.symbols[qualname] = {"qualname": qualname, "kind": kind, **facts}
