@@ -8,8 +8,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
-from docgen.definitions import Class, Constant, Function, Module, read_module
-from docgen.names import Definition, Names, arguments, receiver
+from docgen.definitions import (
+    Class,
+    Constant,
+    Function,
+    Module,
+    bind,
+    read_module,
+    read_modules,
+)
+from docgen.names import Definition, Names
 from docgen.sources import SourceFile
 from docgen.symbols import Kind
 
@@ -37,11 +45,11 @@ def used_symbols(function: Function, names: Names) -> list[str]:
 
 def references(
     nodes: Iterable[ast.AST], module: Module, names: Names, owner: Class | None = None
-) -> tuple[dict[str, Constant], dict[str, str]]:
-    """Constants and attributes of the library by qualified name, in order of appearance.
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Qualified names of constants and attributes of the library, in order of appearance.
 
-    And names from outside of it, each with the dotted path that it was imported from (only where
-    the import does not show the path itself, as ``import numpy`` does).
+    And lines of source: the assignment of each, and the imports of names from outside of the
+    library (only where the import does not show the path itself, as ``import numpy`` does).
     """
     constants: dict[str, Constant] = {}
     outside: dict[str, str] = {}
@@ -63,7 +71,13 @@ def references(
                 found = names.inside(holder, node.attr)
         if isinstance(found, Constant) and found.node not in nodes:
             constants.setdefault(found.qualname, found)
-    return constants, outside
+    imports: dict[str, list[str]] = {}
+    for name, origin in outside.items():
+        parent, _, last = origin.rpartition(".")
+        imports.setdefault(parent, []).append(last if last == name else f"{last} as {name}")
+    lines = [constant.line for constant in constants.values()]
+    lines += [f"from {parent} import {', '.join(items)}" for parent, items in imports.items()]
+    return tuple(constants), tuple(lines)
 
 
 def _walk(nodes: Iterable[ast.AST], but: tuple[str, ...] = ()) -> Iterator[ast.AST]:
@@ -85,9 +99,9 @@ class _Scope:
         self.names = names
         self.locals: dict[str, Class | None] = {}
         self.imports: dict[str, Definition | None] = {}
-        if first := receiver(function):
-            self.locals[first] = function.owner
-        for argument in arguments(function):
+        if function.receiver:
+            self.locals[function.receiver] = function.owner
+        for argument in function.arguments:
             self.locals[argument.arg] = names.annotation(argument.annotation, function)
 
     def visit(self, node: ast.AST) -> Iterator[str]:
@@ -182,13 +196,7 @@ class CodeResolver:
     """Resolves code against the source files of a library."""
 
     def __init__(self, sources: Sequence[SourceFile]) -> None:
-        self._modules: list[Module] = []
-        for source in sources:
-            try:
-                self._modules.append(read_module(source))
-            except SyntaxError:
-                continue  # build_library names such files; nothing can resolve to them
-        self._names = Names(self._modules)
+        self._names = Names(read_modules(sources)[0])
 
     def symbols(self, code: str) -> dict[str, Kind]:
         """The library's symbols that ``code`` uses, in order of appearance, with their kind.
@@ -203,10 +211,10 @@ class CodeResolver:
         try:
             functions = self._functions(module)
             used = [name for one in functions for name in used_symbols(one, self._names)]
-            found = dict.fromkeys([*map(_without_constructor, used), *self._named(module)])
+            found = [*used, *self._named(module)]
         finally:
             del self._names.modules[_MODULE]
-        return {n: self._kind(n) for n in found if not n.startswith(f"{_MODULE}.")}
+        return self.known(name for name in found if not name.startswith(f"{_MODULE}."))
 
     def known(self, names: Iterable[str]) -> dict[str, Kind]:
         """Those of some dotted names that are symbols of the library; constructors as classes.
@@ -214,30 +222,18 @@ class CodeResolver:
         Names as ``__module__`` and ``__qualname__`` give them, also of functions inside others
         (which are no symbols).
         """
-        found = (self._names.path(_without_constructor(name)) for name in names)
-        return {
-            f.qualname: self._kind(f.qualname) for f in found if isinstance(f, Class | Function)
-        }
-
-    def _kind(self, name: str) -> Kind:
-        definition = self._names.path(name)
-        if isinstance(definition, Function):
-            role = definition.role
-            return role if role in {"function", "property"} else "method"
-        return "class" if isinstance(definition, Class) else "module"
+        own = (name.removesuffix(".__init__").removesuffix(".__new__") for name in names)
+        found = map(self._names.path, own)
+        return {f.qualname: f.kind for f in found if isinstance(f, Class | Function)}
 
     def _named(self, module: Module) -> Iterator[str]:
         """Classes and functions that the code names (``Structure`` of ``Structure.from_file``)."""
-        imported: dict[str, str] = {}
         for node in ast.walk(module.node):
-            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                for item in node.names:
-                    imported[item.asname or item.name] = f"{node.module}.{item.name}"
-            elif isinstance(node, ast.Import):
-                imported.update({i.asname: i.name for i in node.names if i.asname})
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                bind(module, node)
         for node in ast.walk(module.node):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                definition = self._names.path(imported.get(node.id, ""))
+                definition = self._names.path(module.bindings.get(node.id, ""))
                 if isinstance(definition, Class | Function):
                     yield definition.qualname
 
@@ -249,7 +245,3 @@ class CodeResolver:
             node.body = top
             yield Function("_top", node, module, None, "function", ())
         yield from Names([module]).functions.values()
-
-
-def _without_constructor(name: str) -> str:
-    return name.removesuffix(".__init__").removesuffix(".__new__")

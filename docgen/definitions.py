@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Literal
+from typing import ClassVar, Literal
 
 from docgen.sources import SourceFile
+from docgen.symbols import Kind
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 Role = Literal["function", "method", "classmethod", "staticmethod", "property"]
@@ -21,7 +22,7 @@ _PLUMBING = frozenset({"getLogger", "TypeVar", "TypeVarTuple", "ParamSpec", "New
 _LONGEST = 200  # characters of a value that are shown
 
 
-@dataclass
+@dataclass(eq=False)
 class Defined:
     """What a module, or the class ``owner`` in it, defines."""
 
@@ -36,14 +37,14 @@ class Defined:
         return f"{self.owner.qualname if self.owner else self.module.name}.{self.name}"
 
     @property
-    def lines(self) -> tuple[int, int]:
+    def span(self) -> tuple[int, int]:
         """First and last line, with decorators."""
         decorators = getattr(self.node, "decorator_list", ())
         first = min([self.node.lineno, *(d.lineno for d in decorators)])
         return first, self.node.end_lineno or self.node.lineno
 
 
-@dataclass
+@dataclass(eq=False)
 class Constant(Defined):
     """A name that the top level of a module or the body of a class assigns.
 
@@ -54,9 +55,9 @@ class Constant(Defined):
     told: str
 
     @property
-    def value(self) -> ast.expr | None:
-        """``None`` for an annotation alone (a field without a default)."""
-        return self.node.value
+    def kind(self) -> Kind:
+        """Of its symbol."""
+        return "attribute" if self.owner else "constant"
 
     @property
     def line(self) -> str:
@@ -67,21 +68,22 @@ class Constant(Defined):
     @property
     def documented(self) -> bool:
         """Whether it is something to look up: a logger or a type variable is not."""
-        if self.name.startswith("_") or (self.value is None and self.owner is None):
+        value = self.node.value
+        if self.name.startswith("_") or (value is None and self.owner is None):
             return False
-        return not isinstance(self.value, ast.Call) or last_part(self.value.func) not in _PLUMBING
+        return not isinstance(value, ast.Call) or last_part(value.func) not in _PLUMBING
 
     @property
     def literal(self) -> str:
         """The value as source text, cut when long; empty when the source gives no literal."""
         try:
-            ast.literal_eval(self.value or "")
+            ast.literal_eval(self.node.value or "")
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             return ""
-        return _cut(ast.unparse(self.value)) if self.value is not None else ""
+        return _cut(ast.unparse(self.node.value)) if self.node.value is not None else ""
 
 
-@dataclass
+@dataclass(eq=False)
 class Function(Defined):
     """A function, method or property."""
 
@@ -89,8 +91,26 @@ class Function(Defined):
     role: Role
     modifiers: tuple[str, ...]
 
+    @property
+    def kind(self) -> Kind:
+        """Of its symbol."""
+        return self.role if self.role in {"function", "property"} else "method"
 
-@dataclass(kw_only=True)
+    @property
+    def receiver(self) -> str:
+        """How a method calls its object or class; empty where there is none."""
+        spec = self.node.args
+        first = [*spec.posonlyargs, *spec.args][:1] if self.owner else []
+        return first[0].arg if first and self.role != "staticmethod" else ""
+
+    @property
+    def arguments(self) -> list[ast.arg]:
+        """Every named parameter, ``self`` or ``cls`` left out."""
+        spec = self.node.args
+        return [*spec.posonlyargs, *spec.args][bool(self.receiver) :] + spec.kwonlyargs
+
+
+@dataclass(eq=False, kw_only=True)
 class _Scope:
     """What holds definitions."""
 
@@ -99,17 +119,18 @@ class _Scope:
     constants: dict[str, Constant] = field(default_factory=dict)
 
 
-@dataclass
+@dataclass(eq=False)
 class Class(Defined, _Scope):
     """A class; ``constants`` are the names that its body assigns."""
 
     node: ast.ClassDef
+    kind: ClassVar[Kind] = "class"
 
     @cached_property
     def fields(self) -> dict[str, ast.AnnAssign]:
         """Annotated names of the body."""
-        nodes = {name: constant.node for name, constant in self.constants.items()}
-        return {name: node for name, node in nodes.items() if isinstance(node, ast.AnnAssign)}
+        nodes = ((name, constant.node) for name, constant in self.constants.items())
+        return {name: node for name, node in nodes if isinstance(node, ast.AnnAssign)}
 
     @property
     def generated_constructor(self) -> bool:
@@ -118,7 +139,7 @@ class Class(Defined, _Scope):
         return any(last_part(one) in _GENERATED for one in made)
 
 
-@dataclass
+@dataclass(eq=False)
 class Module(_Scope):
     """A module: what it defines and what its import statements bind.
 
@@ -134,6 +155,7 @@ class Module(_Scope):
     stars: list[str] = field(default_factory=list)
     all: frozenset[str] | None = None
     typing_only: frozenset[str] = frozenset()
+    kind: ClassVar[Kind] = "module"
 
     @property
     def name(self) -> str:
@@ -141,6 +163,11 @@ class Module(_Scope):
         return self.source.module
 
     qualname = name
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """First and last line."""
+        return 1, max(1, len(self.lines))
 
     def star_exports(self, name: str) -> bool:
         """Whether ``from this import *`` may bind ``name``."""
@@ -151,6 +178,19 @@ class Module(_Scope):
         lines = self.lines[first - 1 : last]
         indent = len(lines[0]) - len(lines[0].lstrip()) if lines else 0
         return "\n".join(line[indent:] if not line[:indent].strip() else line for line in lines)
+
+
+def read_modules(sources: Sequence[SourceFile]) -> tuple[list[Module], dict[str, str]]:
+    """Modules, and why other files (by path) are none."""
+    modules: list[Module] = []
+    unreadable: dict[str, str] = {}
+    for source in sources:
+        try:
+            modules.append(read_module(source))
+        except SyntaxError as error:
+            place = f", line {error.lineno}" if error.lineno else ""
+            unreadable[source.path] = f"{error.msg}{place}"
+    return modules, unreadable
 
 
 def read_module(source: SourceFile) -> Module:
@@ -164,10 +204,10 @@ def read_module(source: SourceFile) -> Module:
         raise SyntaxError("nested too deeply") from error
     # not splitlines(): a form feed ends no line of Python
     module = Module(source, tree, source.text.removesuffix("\n").split("\n"))
-    _fill(module, found, module, None)
+    _fill(module, None, found)
     for node in found:
         if isinstance(node, ast.Import | ast.ImportFrom):
-            _bind(module, node)
+            bind(module, node)
         elif isinstance(node, ast.Assign):
             _alias(module, node)
     named = (isinstance(node, ast.Name) and node.id == "__all__" for node in ast.walk(tree))
@@ -231,17 +271,16 @@ def last_part(node: ast.expr) -> str:
     return ""
 
 
-def _fill(
-    scope: Module | Class, body: Sequence[ast.stmt], module: Module, owner: Class | None
-) -> None:
+def _fill(module: Module, owner: Class | None, body: Sequence[ast.stmt]) -> None:
     """Functions, classes, constants and fields of a body."""
+    scope = owner or module
     for node, after in pairwise([*body, ast.Pass()]):
         if isinstance(node, FunctionNode):
             if (function := _function(module, owner, node)) is not None:
                 scope.functions[node.name] = function
         elif isinstance(node, ast.ClassDef):
             inner = scope.classes[node.name] = Class(node.name, node, module, owner)
-            _fill(inner, list(statements(node.body)), module, inner)
+            _fill(module, inner, list(statements(node.body)))
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                 if isinstance(target, ast.Name):
@@ -288,7 +327,8 @@ def _function(module: Module, owner: Class | None, node: FunctionNode) -> Functi
     return Function(node.name, node, module, owner, role, on)
 
 
-def _bind(module: Module, node: ast.Import | ast.ImportFrom) -> None:
+def bind(module: Module, node: ast.Import | ast.ImportFrom) -> None:
+    """Note which names an import statement binds in ``module``."""
     if isinstance(node, ast.Import):
         for name in node.names:
             root = name.name.partition(".")[0]

@@ -15,11 +15,11 @@ from docgen.definitions import (
     Module,
     docstring_of,
     last_part,
-    read_module,
+    read_modules,
     statements,
 )
-from docgen.docstrings import described_names, first_sentence
-from docgen.names import Names, arguments, exports
+from docgen.docstrings import CONSTRUCTOR, described_names, first_sentence
+from docgen.names import Names, exports
 from docgen.signatures import (
     annotation_text,
     attribute_type,
@@ -40,14 +40,7 @@ def read_library(packages: Sequence[str], folder: Path) -> Library:
 
 def build_library(sources: Sequence[SourceFile]) -> Library:
     """Symbols, call graph and import paths of source files."""
-    modules: list[Module] = []
-    unreadable: dict[str, str] = {}
-    for source in sources:
-        try:
-            modules.append(read_module(source))
-        except SyntaxError as error:
-            place = f", line {error.lineno}" if error.lineno else ""
-            unreadable[source.path] = f"{error.msg}{place}"
+    modules, unreadable = read_modules(sources)
     names = Names(modules)
     aliases, shortest = exports(names)
     symbols = {symbol.qualname: symbol for symbol in _Builder(names, shortest).all()}
@@ -64,7 +57,6 @@ class _Builder:
     def __init__(self, names: Names, shortest: dict[str, str]) -> None:
         self.names = names
         self.shortest = shortest
-        self._described: dict[str, dict[str, str]] = {}
 
     def all(self) -> Iterator[Symbol]:
         for module in self.names.modules.values():
@@ -74,21 +66,22 @@ class _Builder:
         for function in self.names.functions.values():
             if function.owner is None or not _special(function.name):
                 yield self._function(function)
-        for module in self.names.modules.values():
-            yield from map(self._constant, self._constants(module))
-        for cls in self.names.classes.values():
-            for name, constant in cls.constants.items():
-                value = constant.value or ast.Constant(None)
-                target = self.names.expression(value, cls.module)
-                renamed = isinstance(target, Class | Function) or (
-                    isinstance(value, ast.Name) and value.id in cls.functions
-                )  # another name for a class or function
-                if constant.documented and name not in cls.functions and not renamed:
-                    yield self._constant(constant)
+        holders: list[Module | Class] = [*self.names.modules.values(), *self.names.classes.values()]
+        yield from (self._constant(each) for one in holders for each in self._constants(one))
 
-    def _constants(self, module: Module) -> Iterator[Constant]:
-        for constant in module.constants.values():
-            if constant.documented and self.names.in_module(module, constant.name) is constant:
+    def _constants(self, holder: Module | Class) -> Iterator[Constant]:
+        """Those that are documented, and no other name of a class or function."""
+        for name, constant in holder.constants.items():
+            if isinstance(holder, Module):
+                own = self.names.in_module(holder, name) is constant
+            else:
+                value = constant.node.value or ast.Constant(None)
+                target = self.names.expression(value, holder.module)
+                inner = isinstance(value, ast.Name) and value.id in holder.functions
+                own = not (
+                    name in holder.functions or inner or isinstance(target, Class | Function)
+                )
+            if own and constant.documented:
                 yield constant
 
     def _module(self, module: Module) -> Symbol:
@@ -103,13 +96,11 @@ class _Builder:
             members += self._modules(module.name)
         return self._symbol(
             module,
-            (1, max(1, len(module.lines))),
-            kind="module",
+            [],
             signature="",
             docstring=docstring_of(module.node),
             source="",
             members=tuple(members),
-            import_path=module.name,
         )
 
     def _modules(self, package: str) -> Iterator[Member]:
@@ -127,28 +118,26 @@ class _Builder:
         own_init = cls.functions.get("__init__")
         docstring = docstring_of(cls.node)
         if inits and (init_doc := docstring_of(inits[0].node)):
-            docstring = f"{docstring}\n\nConstructor: {init_doc}".strip()
+            docstring = f"{docstring}{CONSTRUCTOR}{init_doc}".strip()
         calls = [base.qualname for base in self.names.bases(cls)]
         calls += used_symbols(own_init, self.names) if own_init is not None else []
         modifiers = {
             "abstract": any("abstract" in f.modifiers for f in cls.functions.values()),
             "deprecated": any(last_part(d) == "deprecated" for d in cls.node.decorator_list),
         }
+        bases = ((base, self.names.expression(base, cls.module)) for base in cls.node.bases)
         return self._symbol(
             cls,
-            cls.lines,
-            kind="class",
+            _class_nodes(cls),
             signature=class_signature(cls, self.names),
             docstring=docstring,
             source=_class_source(cls),
             modifiers=tuple(word for word, on in modifiers.items() if on),
-            bases=tuple(self._base_name(base, cls) for base in cls.node.bases),
+            bases=tuple(c.qualname if isinstance(c, Class) else ast.unparse(b) for b, c in bases),
             raises=_raised(own_init) if own_init is not None else (),
             members=tuple(self._members(cls)),
             calls=tuple(dict.fromkeys(calls)),
-            types=self._constructor_types(cls),
-            import_path=self.shortest.get(cls.qualname, cls.qualname),
-            **self._references(_class_nodes(cls), cls),
+            types=self._types(self.names.constructor(cls), cls),
         )
 
     def _function(self, function: Function) -> Symbol:
@@ -156,32 +145,26 @@ class _Builder:
         returned = self.names.annotation(function.node.returns, function)
         return self._symbol(
             function,
-            function.lines,
-            kind=function.role if function.role in {"function", "property"} else "method",
+            [function.node],
             signature=function.name + function_signature(function),
             docstring=docstring_of(function.node),
-            source=function.module.segment(*function.lines),
+            source=function.module.segment(*function.span),
             modifiers=function.modifiers,
             raises=_raised(function),
             calls=tuple(name for name in used if not _special(name.rpartition(".")[2])),
-            types=self._parameter_types(function),
+            types=self._types(function, function.owner),
             returns=returned.qualname if returned is not None else "",
-            import_path=self._import_path(function),
-            **self._references([function.node], function),
         )
 
     def _constant(self, constant: Constant) -> Symbol:
         typed = self._typed(constant)
         return self._symbol(
             constant,
-            constant.lines,
-            kind="attribute" if constant.owner else "constant",
+            [constant.node],
             signature=f"{constant.name} {typed}" if typed else "",
             docstring=self._told(constant),
-            source=constant.module.segment(*constant.lines),
+            source=constant.module.segment(*constant.span),
             value=constant.literal,
-            import_path=self._import_path(constant),
-            **self._references([constant.node], constant),
         )
 
     def _typed(self, constant: Constant) -> str:
@@ -190,7 +173,7 @@ class _Builder:
         if isinstance(node, ast.AnnAssign):
             kind = annotation_text(node.annotation)
         else:
-            kind = value_type(constant.value, owner or constant.module, self.names)
+            kind = value_type(node.value, owner or constant.module, self.names)
         return f"-> {kind}" if kind else ""
 
     def _told(self, constant: Constant) -> str:
@@ -200,69 +183,46 @@ class _Builder:
         return " ".join(dict.fromkeys(filter(None, [described, constant.told])))
 
     def _described_in(self, holder: Class | Module) -> dict[str, str]:
-        """What docstrings say about names; a class has the last word over its constructor."""
-        key = holder.qualname
-        if key not in self._described:  # a base class is read for all its subclasses
-            told = described_names(docstring_of(holder.node))
-            init = holder.functions.get("__init__") if isinstance(holder, Class) else None
-            above = described_names(docstring_of(init.node)) if init is not None else {}
-            self._described[key] = {**above, **told}
-        return self._described[key]
+        init = holder.functions.get("__init__") if isinstance(holder, Class) else None
+        above = described_names(docstring_of(init.node)) if init is not None else {}
+        return {**above, **described_names(docstring_of(holder.node))}
 
-    def _references(
-        self, nodes: Sequence[ast.AST], definition: Class | Function | Constant
-    ) -> dict[str, tuple[str, ...]]:
-        owner = definition if isinstance(definition, Class) else definition.owner
-        constants, outside = references(nodes, definition.module, self.names, owner)
-        imports: dict[str, list[str]] = {}
-        for name, origin in outside.items():
-            parent, _, last = origin.rpartition(".")
-            imports.setdefault(parent, []).append(last if last == name else f"{last} as {name}")
-        lines = [constant.line for constant in constants.values()]
-        lines += [f"from {parent} import {', '.join(names)}" for parent, names in imports.items()]
-        return {"refers": tuple(constants), "context": tuple(lines)}
-
-    def _constructor_types(self, cls: Class) -> tuple[str, ...]:
-        """Classes that the parameters of the constructor name."""
-        for owner in self.names.mro(cls):
-            if owner.generated_constructor:
-                fields = (node.annotation for node in owner.fields.values())
-                found = [c for f in fields for c in self.names.annotated_classes(f, owner)]
-                return _qualnames(found, but=cls)
-            init = owner.functions.get("__init__") or owner.functions.get("__new__")
-            if init is not None:
-                return tuple(t for t in self._parameter_types(init) if t != cls.qualname)
-        return ()
-
-    def _parameter_types(self, function: Function) -> tuple[str, ...]:
-        hints = (argument.annotation for argument in arguments(function))
-        found = [c for hint in hints for c in self.names.annotated_classes(hint, function)]
-        return _qualnames(found, but=function.owner)
+    def _types(self, made: Function | Class | None, cls: Class | None) -> tuple[str, ...]:
+        """Classes besides ``cls`` that parameters of a function or fields of a class name."""
+        if made is None:
+            return ()
+        typed = made.fields.values() if isinstance(made, Class) else made.arguments
+        found = [c for t in typed for c in self.names.annotated_classes(t.annotation, made)]
+        but = (cls, made.owner if isinstance(made, Function) else None)
+        return tuple(dict.fromkeys(c.qualname for c in found if c not in but))
 
     def _symbol(
-        self, definition: Module | Class | Function | Constant, lines: tuple[int, int], **facts: Any
+        self,
+        definition: Module | Class | Function | Constant,
+        nodes: Sequence[ast.AST],
+        **facts: Any,
     ) -> Symbol:
+        """With what all definitions have; ``nodes`` are what of it refers to others."""
         module = definition if isinstance(definition, Module) else definition.module
+        owner = None if isinstance(definition, Module) else definition.owner
+        inside = definition if isinstance(definition, Class) else owner
+        refers, context = references(nodes, module, self.names, inside)
+        path = self.shortest.get(definition.qualname, definition.qualname)
+        if owner is not None and not isinstance(definition, Class):
+            path = f"{self.shortest.get(owner.qualname, owner.qualname)}.{definition.name}"
         return Symbol(
             qualname=definition.qualname,
+            kind=definition.kind,
             package=module.source.package,
             version=module.source.version,
             path=module.source.path,
-            first_line=lines[0],
-            last_line=lines[1],
+            first_line=definition.span[0],
+            last_line=definition.span[1],
+            import_path=path,
+            refers=refers,
+            context=context,
             **facts,
         )
-
-    def _import_path(self, definition: Function | Constant) -> str:
-        """Shortest public path; of a method or attribute, that of its class and the name."""
-        if definition.owner is not None:
-            owner = definition.owner.qualname
-            return f"{self.shortest.get(owner, owner)}.{definition.name}"
-        return self.shortest.get(definition.qualname, definition.qualname)
-
-    def _base_name(self, base: ast.expr, cls: Class) -> str:
-        found = self.names.expression(base, cls.module)
-        return found.qualname if isinstance(found, Class) else ast.unparse(base)
 
     def _members(self, cls: Class) -> Iterator[Member]:
         seen: set[str] = set()
@@ -299,10 +259,6 @@ class _Builder:
         )
 
 
-def _qualnames(classes: Sequence[Class], *, but: Class | None) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(c.qualname for c in classes if c is not but))
-
-
 def _special(name: str) -> bool:
     return name.startswith("__") and name.endswith("__")
 
@@ -312,8 +268,8 @@ def _class_source(cls: Class) -> str:
     left_out: set[int] = set()
     for definition in (*cls.functions.values(), *cls.classes.values()):
         if definition.name not in _CONSTRUCTORS:
-            left_out.update(range(definition.lines[0], definition.lines[1] + 1))
-    numbers = (n for n in range(cls.lines[0], cls.lines[1] + 1) if n not in left_out)
+            left_out.update(range(definition.span[0], definition.span[1] + 1))
+    numbers = (n for n in range(cls.span[0], cls.span[1] + 1) if n not in left_out)
     lines = [cls.module.lines[n - 1] for n in numbers]
     indent = " " * (len(lines[0]) - len(lines[0].lstrip())) if lines else ""
     return "\n".join(line.removeprefix(indent) for line in lines).rstrip()

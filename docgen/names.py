@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from docgen.definitions import Class, Constant, Function, Module, last_part
 
@@ -20,8 +21,10 @@ class Names:
         self.modules = {module.name: module for module in modules}
         self.classes: dict[str, Class] = {}
         self.functions: dict[str, Function] = {}
-        self._mro: dict[str, list[Class]] = {}
-        self._attributes: dict[str, dict[str, ast.expr | None]] = {}
+        self._mro: dict[Class, list[Class]] = {}
+        #: Attributes that a class itself brings -> annotation or value that tells the type:
+        #: names of the class body, and ``self.x = ...`` in ``__init__``.
+        self.attributes = cache(_attributes)
         for module in modules:
             self._add(module)
 
@@ -118,11 +121,11 @@ class Names:
 
     def mro(self, cls: Class) -> list[Class]:
         """Method resolution order (C3) over the classes of ours, ``cls`` first."""
-        if cls.qualname not in self._mro:
-            self._mro[cls.qualname] = [cls]  # ends a cycle of malformed bases
+        if cls not in self._mro:
+            self._mro[cls] = [cls]  # ends a cycle of malformed bases
             bases = self.bases(cls)
-            self._mro[cls.qualname] = [cls, *_merge([*map(self.mro, bases), bases])]
-        return self._mro[cls.qualname]
+            self._mro[cls] = [cls, *_merge([*map(self.mro, bases), bases])]
+        return self._mro[cls]
 
     def member(self, cls: Class, name: str) -> Function | Class | None:
         """The method, property or inner class that ``cls.name`` finds."""
@@ -131,37 +134,27 @@ class Names:
                 return found
         return None
 
-    def attributes(self, cls: Class) -> dict[str, ast.expr | None]:
-        """Attributes that ``cls`` itself brings -> annotation or value that tells the type.
-
-        Annotated and assigned names of the class body, and ``self.x = ...`` in ``__init__``.
-        """
-        if (known := self._attributes.get(cls.qualname)) is not None:
-            return known
-        found: dict[str, ast.expr | None] = {n: f.annotation for n, f in cls.fields.items()}
-        for name, constant in cls.constants.items():
-            found.setdefault(name, constant.value)
-        init = cls.functions.get("__init__")
-        if init is not None:
-            hints = {arg.arg: _unquoted(arg.annotation) for arg in arguments(init)}
-            for name, annotation, assigned in _self_assignments(init):
-                if found.get(name) is None:
-                    found[name] = _unquoted(annotation) or _hinted(assigned, hints) or assigned
-        self._attributes[cls.qualname] = found
-        return found
+    def constructor(self, cls: Class) -> Function | Class | None:
+        """``__init__`` or ``__new__``; or the class whose fields make the constructor."""
+        for owner in self.mro(cls):
+            if owner.generated_constructor:
+                return owner
+            if init := owner.functions.get("__init__") or owner.functions.get("__new__"):
+                return init
+        return None
 
 
-def receiver(function: Function) -> str:
-    """How a method calls its object or class; empty where there is none."""
-    spec = function.node.args
-    first = [*spec.posonlyargs, *spec.args][:1] if function.owner else []
-    return first[0].arg if first and function.role != "staticmethod" else ""
-
-
-def arguments(function: Function) -> list[ast.arg]:
-    """Every named parameter, ``self`` or ``cls`` left out."""
-    spec = function.node.args
-    return [*spec.posonlyargs, *spec.args][bool(receiver(function)) :] + spec.kwonlyargs
+def _attributes(cls: Class) -> dict[str, ast.expr | None]:
+    found: dict[str, ast.expr | None] = {n: f.annotation for n, f in cls.fields.items()}
+    for name, constant in cls.constants.items():
+        found.setdefault(name, constant.node.value)
+    init = cls.functions.get("__init__")
+    if init is not None:
+        hints = {arg.arg: _unquoted(arg.annotation) for arg in init.arguments}
+        for name, annotation, assigned in _self_assignments(init):
+            if found.get(name) is None:
+                found[name] = _unquoted(annotation) or _hinted(assigned, hints) or assigned
+    return found
 
 
 def is_enum(cls: Class, names: Names) -> bool:
@@ -220,7 +213,7 @@ def _self_assignments(init: Function) -> Iterator[tuple[str, ast.expr | None, as
             annotation, pairs = node.annotation, [(node.target, node.value)]
         for target, value in pairs:
             match target:
-                case ast.Attribute(value=ast.Name(id=owner), attr=attr) if owner == receiver(init):
+                case ast.Attribute(value=ast.Name(id=owner), attr=attr) if owner == init.receiver:
                     yield attr, annotation, value
 
 
@@ -239,9 +232,9 @@ def _merge(sequences: list[list[Class]]) -> list[Class]:
     result: list[Class] = []
     queues = [q for q in sequences if q]
     while queues:
-        tails = {c.qualname for q in queues for c in q[1:]}
-        head = next((q[0] for q in queues if q[0].qualname not in tails), queues[0][0])
-        if all(head is not seen for seen in result):
+        tails = {c for q in queues for c in q[1:]}
+        head = next((q[0] for q in queues if q[0] not in tails), queues[0][0])
+        if head not in result:
             result.append(head)
         queues = [rest for q in queues if (rest := [c for c in q if c is not head])]
     return result

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 _THOUGHT = re.compile(r"<(/?)(think|thinking|reasoning)>", re.IGNORECASE)
 _FENCE = re.compile(r"```[ \t]{0,9}(\w{0,20})[ \t]{0,99}\r?\n(.*?)```", re.DOTALL)
@@ -42,7 +41,7 @@ def tagged(text: str, tag: str) -> list[str]:
     A tag that is opened again before it is closed begins anew.
     """
     found, start = [], None
-    for match in _tag(tag).finditer(text):
+    for match in re.finditer(rf"<(/?){re.escape(tag)}>", text, re.IGNORECASE):
         if not match[1]:
             start = match.end()
         elif start is not None:
@@ -61,8 +60,3 @@ def fences(text: str) -> Iterator[tuple[str, str]]:
     """Language (lower case, perhaps empty) and content of every fenced block, in order."""
     for match in _FENCE.finditer(text):
         yield match[1].lower(), match[2]
-
-
-@lru_cache(maxsize=64)
-def _tag(name: str) -> re.Pattern[str]:
-    return re.compile(rf"<(/?){re.escape(name)}>", re.IGNORECASE)

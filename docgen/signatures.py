@@ -11,14 +11,6 @@ from docgen.names import Names, is_enum
 
 _MAX_DEFAULT = 60  # characters of a default value that are shown
 _BUILTINS = frozenset({"int", "float", "str", "bool", "list", "dict", "tuple", "set", "complex"})
-_DISPLAYS: tuple[tuple[tuple[type[ast.expr], ...], str], ...] = (
-    ((ast.Dict, ast.DictComp), "dict"),
-    ((ast.List, ast.ListComp), "list"),
-    ((ast.Tuple,), "tuple"),
-    ((ast.Set, ast.SetComp), "set"),
-    ((ast.JoinedStr,), "str"),
-    ((ast.Compare,), "bool"),
-)
 
 
 def function_signature(function: Function, receiver: str | None = None) -> str:
@@ -42,13 +34,12 @@ def class_signature(cls: Class, names: Names) -> str:
     name = cls.name
     if is_enum(cls, names):
         return name
-    for owner in names.mro(cls):
-        if owner.generated_constructor:
-            return f"{name}({', '.join(_fields(cls, names))})"
-        init = owner.functions.get("__init__") or owner.functions.get("__new__")
-        if init is not None:
-            return f"{name}({', '.join(_parameters(init.node.args, drop_first=True))})"
-    return f"{name}()" if not cls.node.bases else name
+    made = names.constructor(cls)
+    if made is None:
+        return f"{name}()" if not cls.node.bases else name
+    if isinstance(made, Class):
+        return f"{name}({', '.join(_fields(cls, names))})"
+    return f"{name}({', '.join(_parameters(made.node.args, drop_first=True))})"
 
 
 def attribute_type(name: str, hint: ast.expr | None, owner: Class, names: Names) -> str:
@@ -69,7 +60,8 @@ def value_type(value: ast.expr | None, place: Class | Module, names: Names) -> s
     if isinstance(value, ast.Call):
         module = place.module if isinstance(place, Class) else place
         return _called_type(value.func, module, names)
-    return next((word for nodes, word in _DISPLAYS if isinstance(value, nodes)), "")
+    word = type(value).__name__.removesuffix("Comp").lower()  # dict of ast.Dict, ast.DictComp
+    return word if word in _BUILTINS else {"joinedstr": "str", "compare": "bool"}.get(word, "")
 
 
 def _called_type(func: ast.expr, module: Module, names: Names) -> str:
@@ -114,35 +106,27 @@ def _returns(function: Function, receiver: str | None) -> str:
 
 def _parameters(spec: ast.arguments, *, drop_first: bool) -> list[str]:
     positional = [*spec.posonlyargs, *spec.args]
-    without = len(positional) - len(spec.defaults)
-    shown = [
-        _parameter(a.arg, a.annotation, default)
-        for a, default in zip(positional, [*[None] * without, *spec.defaults], strict=True)
-    ]
+    defaults = [*[None] * (len(positional) - len(spec.defaults)), *spec.defaults]
+    shown = list(map(_parameter, positional, defaults))
     if len(spec.posonlyargs) > drop_first:
         shown.insert(len(spec.posonlyargs), "/")
     shown = shown[drop_first:]
-    if spec.vararg is not None:
-        shown.append(f"*{_parameter(spec.vararg.arg, spec.vararg.annotation, None)}")
-    elif spec.kwonlyargs:
-        shown.append("*")
-    for argument, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):
-        shown.append(_parameter(argument.arg, argument.annotation, default))
+    if spec.vararg is not None or spec.kwonlyargs:
+        shown.append(f"*{_parameter(spec.vararg) if spec.vararg else ''}")
+    shown += map(_parameter, spec.kwonlyargs, spec.kw_defaults)
     if spec.kwarg is not None:
-        shown.append(f"**{_parameter(spec.kwarg.arg, spec.kwarg.annotation, None)}")
+        shown.append(f"**{_parameter(spec.kwarg)}")
     return shown
 
 
-def _parameter(name: str, annotation: ast.expr | None, default: ast.expr | None) -> str:
-    text = name if annotation is None else f"{name}: {annotation_text(annotation)}"
+def _parameter(argument: ast.arg, default: ast.expr | None = None) -> str:
+    hint = annotation_text(argument.annotation)
+    text = f"{argument.arg}: {hint}" if argument.annotation else argument.arg
     if default is None:
         return text
     shown = ast.unparse(default)
-    return (
-        text
-        + ("=" if annotation is None else " = ")
-        + (shown if len(shown) <= _MAX_DEFAULT else "...")
-    )
+    equal = " = " if argument.annotation else "="
+    return f"{text}{equal}{shown if len(shown) <= _MAX_DEFAULT else '...'}"
 
 
 def _fields(cls: Class, names: Names) -> Iterator[str]:
@@ -160,4 +144,4 @@ def _fields(cls: Class, names: Names) -> Iterator[str]:
         if kind == "KW_ONLY":
             yield "*"
         elif kind != "ClassVar" and getattr(options.get("init"), "value", True) is not False:
-            yield _parameter(name, node.annotation, default)
+            yield _parameter(ast.arg(name, node.annotation), default)

@@ -251,7 +251,7 @@ def _documents(
     found: dict[str, tuple[LiveSymbol, _Module]] = {}
     for page in sorted(pages, key=lambda p: p.module):
         for symbol in page.symbols:
-            if _public(symbol.qualname):
+            if "._" not in f".{symbol.qualname}":  # public
                 home = _home(symbol, page, modules[page.module])
                 found.setdefault(symbol.qualname, (symbol, home))
     aliases = _aliases(pages, {name: symbol for name, (symbol, _) in found.items()})
@@ -380,10 +380,6 @@ def _home(symbol: LiveSymbol, page: Page, module: _Module) -> _Module:
         if symbol.qualname == name or symbol.qualname.startswith(f"{name}."):
             return _Module(name, path, package, version or None, "")
     return module
-
-
-def _public(qualname: str) -> bool:
-    return not any(part.startswith("_") for part in qualname.split("."))
 
 
 def _file_digest(path: Path) -> str:
