@@ -33,10 +33,6 @@ class AnswerFormat(Protocol):
     """The form of an answer."""
 
     @property
-    def name(self) -> str:
-        """Name of the format, in records."""
-
-    @property
     def instruction(self) -> str:
         """What a prompt says about the form; empty where the question itself says it."""
 
@@ -48,7 +44,6 @@ class AnswerFormat(Protocol):
 class Code:
     """A function to be executed; `agents.answer` reads it, `agents.prompts` asks for it."""
 
-    name: str = "code"
     instruction: str = ""
 
     def read(self, reply: str) -> Reading | None:
@@ -65,7 +60,6 @@ class Letters:
 
     letters: str = "ABCD"
     instruction: str = ""  # published questions bring their own
-    name: str = "letters"
 
     def read(self, reply: str) -> Reading | None:
         """The letter; ``repaired`` where it is only what the reply most likely means.
@@ -101,7 +95,6 @@ class Choices:
     """All right ones of several choices, by their letters in ``<answer>`` tags."""
 
     letters: str = "ABCD"
-    name: str = "choices"
 
     @property
     def instruction(self) -> str:
@@ -165,7 +158,6 @@ class Block:
     """Text of any kind between ``<tag>`` and ``</tag>``."""
 
     tag: str
-    name: str = "block"
     instructed: bool = True  # whether a prompt is to say so; published ones say it themselves
 
     @property
@@ -196,7 +188,6 @@ class File:
     """
 
     filename: str
-    name: str = "file"
 
     @property
     def instruction(self) -> str:
@@ -220,7 +211,6 @@ class Text:
     """The whole reply, as prose."""
 
     instruction: str = ""
-    name: str = "text"
 
     def read(self, reply: str) -> Reading | None:
         """The reply without its thoughts."""
@@ -232,7 +222,6 @@ class Number:
     """A number in a stated unit, in ``<answer>`` tags."""
 
     unit: str = ""
-    name: str = "number"
 
     @property
     def instruction(self) -> str:
@@ -265,7 +254,6 @@ class Json:
     """
 
     shape: Mapping[str, Any] | Sequence[Any] = field(default_factory=dict)
-    name: str = "json"
 
     @property
     def instruction(self) -> str:

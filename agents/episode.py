@@ -88,13 +88,8 @@ class Episode:
         documents = self._short(await retriever.search(query, k=k))
         keys = {"id": "id", "name": "qualname", "score": "score"}
         hits = [{name: d.metadata.get(key) for name, key in keys.items()} for d in documents]
-        self._record("retrieve", retriever=retriever.name, query=query, hits=hits)
+        self.record("retrieve", retriever=retriever.name, query=query, hits=hits)
         return documents
-
-    def found(self, retriever: str, query: str, names: Sequence[str]) -> None:
-        """Record symbols of which a prompt says what is known."""
-        hits = [{"name": name} for name in names]
-        self._record("retrieve", retriever=retriever, query=query, hits=hits)
 
     async def lookup(self, names: Sequence[str], limit: int) -> list[Document]:
         """Documents of symbols by name, as far as the corpus knows them."""
@@ -108,7 +103,7 @@ class Episode:
                 found[str(document.metadata.get("id"))] = document
         if found:
             hits = [{"id": i, "name": d.metadata.get("qualname")} for i, d in found.items()]
-            self._record("retrieve", retriever="lookup", query=" ".join(names), hits=hits)
+            self.record("retrieve", retriever="lookup", query=" ".join(names), hits=hits)
         return self._short(list(found.values()))
 
     def _short(self, documents: Sequence[Document]) -> list[Document]:
@@ -150,7 +145,7 @@ class Episode:
             about: dict[str, Any] = {"fault": "context"} if isinstance(error, ContextError) else {}
             if self.context.model.recordings is not None and not about:
                 about["recorded"] = ["failed"]
-            self._record("model", purpose=purpose, messages=sent, error=str(error), **about)
+            self.record("model", purpose=purpose, messages=sent, error=str(error), **about)
             raise
         self.meter.usage += reply.usage
         self.fault = reply.fault
@@ -158,7 +153,7 @@ class Episode:
         if tools:
             called = [{"name": c.name, "arguments": dict(c.arguments)} for c in reply.tool_calls]
             notes |= {"calls": called, "earlier": earlier}
-        self._record(
+        self.record(
             "model",
             purpose=purpose,
             messages=sent,
@@ -198,9 +193,9 @@ class Episode:
                 found = self.question.answer.read(self.reply)
         except UnreadableError as error:
             self._unreadable = str(error)
-            self._record("parse", status="error", reason=self._unreadable)
+            self.record("parse", status="error", reason=self._unreadable)
             return False
-        self._record("parse", status=found.status if found else "error")
+        self.record("parse", status=found.status if found else "error")
         self.answer = found or self.answer
         return found is not None
 
@@ -233,7 +228,7 @@ class Episode:
         """Run a draft in the sandbox."""
         self.begin("execute", answer.entry)
         execution = await self.run(answer.code, answer.entry)
-        self._record(
+        self.record(
             "execute",
             outcome=str(execution.outcome),
             result=returned(execution),
@@ -245,18 +240,12 @@ class Episode:
         )
         return execution
 
-    def note(
-        self, name: str, arguments: Mapping[str, Any], result: str, seconds: float, **more: Any
-    ) -> None:
-        """Record the use of a tool."""
-        told = {"arguments": dict(arguments), "result": result, "seconds": seconds}
-        self._record("tool", name=name, **told, **more)
-
     def check(self, findings: Sequence[str]) -> None:
         """Record what a check found."""
-        self._record("check", findings=list(findings))
+        self.record("check", findings=list(findings))
 
-    def _record(self, kind: Any, **detail: Any) -> None:
+    def record(self, kind: Any, **detail: Any) -> None:
+        """Record a `Step`."""
         step = Step(kind, detail)
         self.steps.append(step)
         if self.context.on_step is not None:

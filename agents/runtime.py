@@ -18,14 +18,13 @@ from agents.base import Agent
 from agents.budget import Meter
 from agents.config import RuntimeConfig, load_system
 from agents.episode import Context
-from agents.models import ModelClient, ModelConfig, Scene, build_model, find_price
+from agents.models import Chat, ModelClient, ModelConfig, Scene, build_model, find_price
 from matsmith.core.errors import UsageError
 from retrieval.base import RetrievalError, Retriever
 from sandbox import environments
 from sandbox.base import Sandbox, SandboxConfig
 
 if TYPE_CHECKING:
-    from agents.models.chat import Chat
     from sandbox.pool import PooledSandbox
 
 Say = Callable[[str], None]
@@ -239,8 +238,6 @@ def open_writer(config: RuntimeConfig, client: ModelClient, meter: Meter) -> Cha
     """Who writes documentation, within ``meter``; ``None`` for documents by facts."""
     if config.writer == "facts":
         return None
-    from agents.models.chat import Chat  # noqa: PLC0415 -- only runs that write need it
-
     return Chat(client, meter)
 
 

@@ -1,7 +1,7 @@
 """Language models by configuration, with usage, cost, cache and bounded failure."""
 
 from agents.models.calls import Message, ToolCall, Tools
-from agents.models.client import ModelClient, build_model
+from agents.models.client import Chat, ModelClient, build_model
 from agents.models.config import ModelConfig, Price, find_price, read_config
 from agents.models.recordings import Place, Scene
 from agents.models.reply import (
@@ -16,6 +16,7 @@ from agents.models.reply import (
 __all__ = [
     "CHARACTERS_PER_TOKEN",
     "FAULTS",
+    "Chat",
     "ContextError",
     "Fault",
     "Message",

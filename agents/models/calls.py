@@ -11,7 +11,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from pathlib import Path
 from typing import Any, Literal
+
+import yaml
 
 from docgen.reading import fences, spoken, tagged
 
@@ -25,21 +28,8 @@ BODY = "code"  # the argument that the text protocol writes plainly, below the J
 _MARKS = frozenset({"tool", "tool_call"})
 _UNMARKED = frozenset({"json", ""})
 
-PROTOCOL = """\
-You have tools. To call one, end your reply with one fenced block: JSON with the tool's name and \
-its arguments and, for an argument called `{body}`, a line `---` and then the code as it is:
-
-```tool
-{{"name": "NAME", "arguments": {{"ARGUMENT": "VALUE"}}}}
----
-print("only where the tool takes `{body}`")
-```
-
-One call in a reply; its result is in the next message. The tools, each with the JSON schema of \
-its arguments:
-
-{tools}"""
-
+#: What endpoints say, and are told.
+SAID = yaml.safe_load(Path(__file__).with_name("endpoints.yaml").read_text("utf-8"))
 
 #: What a model may call, as OpenAI's API describes functions.
 Tools = Sequence[Mapping[str, Any]]
@@ -110,7 +100,7 @@ def told(tools: Tools) -> str:
         f"  {json.dumps(tool['function']['parameters'], ensure_ascii=False)}"
         for tool in tools
     ]
-    return PROTOCOL.format(body=BODY, tools="\n".join(listed))
+    return str(SAID["protocol"]).format(body=BODY, tools="\n".join(listed))
 
 
 def as_text(messages: Sequence[Message], tools: Tools) -> list[Message]:

@@ -11,15 +11,20 @@ import logging
 import os
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from agents.models.calls import Message, Tools, as_text, wire
-from agents.models.config import ModelConfig, Price, address, find_price
+from agents.base import Usage
+from agents.budget import Meter
+from agents.models.calls import SAID, Message, Tools, as_text, wire
+from agents.models.config import ModelConfig, Price, address, find_price, read_config
 from agents.models.recordings import Place, Recorder, Recordings, ReplyCache, Scene, request_key
 from agents.models.reply import ContextError, ModelError, Reply, Sent, read, sent_of, tokens_of
+from docgen.replies import Said
 from matsmith.core.endpoint import OPENAI, Endpoint, tried
 from matsmith.core.errors import EndpointError, UsageError
 from matsmith.core.targets import load
@@ -27,40 +32,17 @@ from matsmith.core.targets import load
 #: Takes the body of a request for a chat completion, and returns the completion as JSON-able data.
 Send = Callable[[dict[str, Any]], Awaitable[Any]]
 
-#: Keys of the configuration that do not change what a model answers to the same messages.
-NOT_IDENTITY = {
-    "timeout", "max_retries", "price", "cache", "documents", "document_characters", "record",
-    "recordings", "strict", "tools", "context_tokens", "images",
-}  # fmt: skip
+#: Keys of the configuration that change what a model answers to the same messages.
+IDENTITY = {"provider", "name", "base_url", "key", "temperature", "max_tokens", "path", "options"}
 
 #: The names of the limit on a reply among endpoints, of which the first is tried first.
 NEW, OLD = "max_completion_tokens", "max_tokens"
 
 _NO_TOOLS = frozenset({400, 404, 405, 422, 500, 501})  # llama.cpp: 500, OpenRouter: 404
-_REFUSAL = re.compile(
-    r"unsupported|not support|n't support|unrecognized|unknown|unexpected|extra_forbidden"
-    r"|extra inputs|not permitted|not allowed|deprecated|only the default|cannot both",
-    re.IGNORECASE,
-)
-#: What servers say that cannot call tools, or were not started for it, beside the refusals above.
-_TOOLS = re.compile(
-    r"tools?\b.{0,40}\brequires|tool.{0,20}(?:not supported|unsupported)"
-    r"|(?:not|n't|no endpoints found that) support.{0,20}\b(?:tool|function)",
-    re.IGNORECASE,
-)
-#: How endpoints say that a prompt is longer than the model's window, and how they say that a
-#: limit on the reply is, which is a setting.
-_OVERFLOW = re.compile(
-    r"context_length_exceeded|exceed_context_size|ContextWindowExceeded|maximum context length"
-    r"|(?:prompt|input) is too long|exceeds? the (?:available |model'?s )?context (?:size|window)"
-    r"|input tokens? (?:count )?.{0,40}exceeds? the (?:maximum|configured)"
-    r"|tokens.{0,60}too large for model with \d+ maximum context"
-    r"|`inputs` (?:tokens|must have less than)|(?:payload|content|request entity) too large",
-    re.IGNORECASE,
-)
-_REPLY_TOO_LARGE = re.compile(
-    r"max_(?:completion_|output_)?tokens\W.{0,60}\btoo (?:large|high|big)"
-)
+_PATTERNS = {
+    name: re.compile("|".join(patterns), re.IGNORECASE)
+    for name, patterns in SAID["patterns"].items()
+}
 _LONGEST = 4000  # characters of an error that are read
 _LOG = logging.getLogger(__name__)
 
@@ -160,7 +142,7 @@ class ModelClient:
                 raise ContextError(played)
             return self._priced(replace(read(played, messages, tools), changed=changed))
         # How tools are offered changes what the model reads.
-        identity = self.config.model_dump(exclude=NOT_IDENTITY - ({"tools"} if tools else set()))
+        identity = self.config.model_dump(include=IDENTITY | ({"tools"} if tools else set()))
         identity |= {"logprobs": logprobs} if logprobs else {}
         key = request_key(identity, messages, sample, tools)
         sent = self.cache.get(key) if self.cache is not None else None
@@ -244,7 +226,7 @@ class ModelClient:
 def refused_parameter(status: int | None, message: str, sent: Iterable[str]) -> str | None:
     """The parameter of ``sent`` that an error refuses: the one that its message names first."""
     text = message[:_LONGEST]
-    if status not in (400, 422) or not _REFUSAL.search(text):
+    if status not in (400, 422) or not _PATTERNS["refused"].search(text):
         return None
     named = {name: re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for name in sent}
     places = {name: match.start() for name, match in named.items() if match}
@@ -256,7 +238,7 @@ def refuses_tools(error: Exception) -> bool:
     status, text = _status(error), str(error)[:_LONGEST]
     if refused_parameter(status, text, ("tools", "tool_choice", "functions")) is not None:
         return True
-    return status in _NO_TOOLS and _TOOLS.search(text) is not None
+    return status in _NO_TOOLS and _PATTERNS["no_tools"].search(text) is not None
 
 
 def overflows(error: Exception) -> bool:
@@ -264,7 +246,8 @@ def overflows(error: Exception) -> bool:
     text = str(error)[:_LONGEST]
     if _status(error) not in (None, 400, 413, 422, 500):
         return False
-    return _OVERFLOW.search(text) is not None and _REPLY_TOO_LARGE.search(text) is None
+    reply = _PATTERNS["reply_too_large"].search(text)
+    return _PATTERNS["overflow"].search(text) is not None and reply is None
 
 
 def refuses_logprobs(error: Exception) -> bool:
@@ -289,3 +272,68 @@ def adjusted(settings: Mapping[str, Any], error: Exception) -> tuple[Mapping[str
 
 def _status(error: Exception) -> int | None:
     return error.status if isinstance(error, EndpointError) else None
+
+
+@dataclass
+class Chat:
+    """Asks a client for texts, and adds up what that took; see `docgen.replies.Chat`.
+
+    Equal requests are numbered, so that asking again gets another sample instead of the cached
+    one; a second process gets the same samples, from the cache. What is asked counts against
+    ``meter``, and nothing is asked once that is used up.
+    """
+
+    client: ModelClient
+    meter: Meter = field(default_factory=Meter)
+    usage: Usage = field(default_factory=Usage)
+    _asked: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    @property
+    def name(self) -> str:
+        """Under which texts are stored."""
+        return self.client.name
+
+    async def ask(self, prompt: str, instructions: str = "") -> Said:
+        """Ask; raises `ModelError` when the endpoint failed after its retries."""
+        if (exceeded := self.meter.exceeded()) is not None:
+            raise ModelError(f"not asked: {exceeded}")
+        told = [Message("system", instructions)] if instructions else []
+        messages = [*told, Message("user", prompt)]
+        sample = str(self._asked[instructions, prompt])
+        self._asked[instructions, prompt] += 1
+        reply = await self.client.ask(messages, sample=sample)
+        usage = reply.usage
+        self.usage += usage
+        self.meter.usage += Usage(
+            calls=usage.calls, prompt_tokens=usage.tokens, cost_usd=usage.cost_usd
+        )
+        said = Said(reply.text, reply.fault, reply.cached, cost_usd=usage.cost_usd)
+        if usage.estimated:
+            return said
+        asked, replied = usage.prompt_tokens, usage.completion_tokens
+        return replace(said, prompt_tokens=asked, completion_tokens=replied)
+
+
+@asynccontextmanager
+async def open_chat(
+    config: Mapping[str, Any],
+    *,
+    concurrency: int = 8,
+    cache: Path | None = None,
+    priced: bool = False,
+) -> AsyncIterator[Chat]:
+    """Build who is asked, and close its connections at the end.
+
+    A `ValueError` says in one line what is wrong, or that a price is wanted and unknown.
+    """
+    checked = read_config(config)
+    if priced and find_price(checked) is None:
+        raise ValueError(
+            f"the price of {checked.name} is unknown, so its cost cannot be limited; set "
+            "price.prompt and price.completion (US dollars per million tokens)"
+        )
+    client = build_model(checked, concurrency=concurrency, cache=cache)
+    try:
+        yield Chat(client)
+    finally:
+        await client.close()

@@ -85,7 +85,7 @@ class Place:
     seed: int
     purpose: str
     turn: int
-    text: str = field(default="", repr=False)  # the question as the prompt shows it
+    text: str = field(default="", repr=False, compare=False)  # the question as a prompt shows it
 
     def __str__(self) -> str:
         return f"{self.question}, seed {self.seed}, {self.purpose} {self.turn + 1}"
@@ -135,11 +135,6 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:12]
 
 
-def _key(one: Place | _Exchange) -> tuple[str, int, str, int]:
-    """Where in a run of its scene it was asked."""
-    return one.question, one.seed, one.purpose, one.turn
-
-
 class Recorder:
     """Appends every exchange to a file, one line each, flushed at once."""
 
@@ -153,13 +148,11 @@ class Recorder:
     ) -> None:
         """Keep what was sent, or why the endpoint found the prompt too long."""
         reply = {"overflow": sent} if isinstance(sent, str) else sent.stored()
-        question, seed, purpose, turn = _key(place)
-        exchange = _Exchange(
-            model=self._model, **asdict(self._scene), question=question, seed=seed,
-            purpose=purpose, turn=turn, prompt=digests(place, messages, tools), reply=reply,
-            digest=_digest_of(reply),
-        )  # fmt: skip
-        self._lines.append(exchange.model_dump())
+        where = asdict(place)
+        del where["text"]
+        prompt = digests(place, messages, tools)
+        told = {"prompt": prompt, "reply": reply, "digest": _digest_of(reply)}
+        self._lines.append({"model": self._model, **asdict(self._scene), **where, **told})
 
 
 def _digest_of(reply: Mapping[str, Any]) -> str:
@@ -182,6 +175,11 @@ class _Exchange(BaseModel, extra="forbid", frozen=True):
     prompt: dict[str, str]
     reply: dict[str, Any]
     digest: str
+
+    @property
+    def place(self) -> Place:
+        """Where in a run of its scene it was asked."""
+        return Place(self.question, self.seed, self.purpose, self.turn)
 
     def fits(self, scene: Scene) -> bool:
         """Whether it was asked in this scene; settings that did not exist then do not count."""
@@ -207,14 +205,14 @@ class Recordings:
         if known and not mine:
             others = ", ".join(sorted({exchange.model for exchange in known}))
             raise RecordingError(f"model.name={name}: {where} holds replies of {others}")
-        self._exchanges = {_key(each): each for each in mine if each.fits(scene)}
-        self._played: set[tuple[str, int, str, int]] = set()
+        self._exchanges = {each.place: each for each in mine if each.fits(scene)}
+        self._played: set[Place] = set()
 
     def check(self, asked: Iterable[tuple[str, int]]) -> None:
         """Refuse questions (id, seed) of which no reply was recorded."""
         wanted = list(asked)
-        known = {key[:2] for key in self._exchanges}
-        missing = [place for place in wanted if place not in known]
+        known = {(place.question, place.seed) for place in self._exchanges}
+        missing = [one for one in wanted if one not in known]
         if not missing:
             return
         there = f"{len(wanted) - len(missing)} of {len(wanted)} questions are recorded"
@@ -232,10 +230,9 @@ class Recordings:
 
         Raises `RecordingError` when nothing was recorded, or something else in strict mode.
         """
-        found = None if place is None else self._exchanges.get(_key(place))
+        found = self._exchanges.get(place) if place else None
         if place is None or found is None:
-            about = "this request" if place is None else str(place)
-            raise RecordingError(f"{about}: no reply was recorded. {HOW}")
+            raise RecordingError(f"{place or 'this request'}: no reply was recorded. {HOW}")
         now = digests(place, messages, tools)
         changed = tuple(name for name in SEGMENTS if now.get(name) != found.prompt.get(name))
         if changed and self.strict:
@@ -243,18 +240,16 @@ class Recordings:
                 f"{place}: the prompt has changed since it was recorded: {', '.join(changed)} "
                 "(model.strict=true)"
             )
-        self._played.add(_key(place))
+        self._played.add(place)
         if "overflow" in found.reply:
             return str(found.reply["overflow"]), changed
         return Sent.model_validate(found.reply), changed
 
     def ended(self, question: str, seed: int) -> None:
         """Refuse, where changes are not allowed, a reply that nobody asked for."""
-        for key in self._exchanges.keys() - self._played if self.strict else ():
-            if key[:2] == (question, seed):
-                raise RecordingError(
-                    f"{Place(*key)}: was recorded and not asked for (model.strict=true)"
-                )
+        for place in self._exchanges.keys() - self._played if self.strict else ():
+            if (place.question, place.seed) == (question, seed):
+                raise RecordingError(f"{place}: was recorded and not asked for (model.strict=true)")
 
 
 def read_exchanges(path: Path) -> list[_Exchange]:

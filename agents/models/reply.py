@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field, FiniteFloat, TypeAdapter, ValidationError
 
 from agents.base import Usage
 from agents.models.calls import (
+    SAID,
     Message,
     ToolCall,
     Tools,
@@ -32,28 +33,11 @@ MOST_TOKENS = 10**9  # of a request or a reply; a report of more cannot be true
 Fault = Literal["length", "content_filter", "refusal", "tool_call", "empty", "context"]
 
 #: What happened, for a user.
-FAULTS: Mapping[str, str] = {
-    "length": "the reply was cut off at its token limit (model.max_tokens, or the endpoint's own)",
-    "content_filter": "the endpoint's content filter withheld the reply",
-    "refusal": "the model refused to answer",
-    "tool_call": "the model called a tool instead of answering; none was offered to it",
-    "empty": "the model sent an empty reply",
-    "context": "the prompt is longer than the model's context window",
-}
-
+FAULTS: Mapping[str, str] = SAID["faults"]
 #: Why providers say that a reply ended, in lower case; a reason not listed is not a fault.
-_REASONS: Mapping[Fault, str] = {
-    "length": "length max_tokens model_length max_output_tokens model_context_window_exceeded",
-    "content_filter": "content_filter content_filtered guardrail_intervened safety recitation "
-    "blocklist prohibited_content spii",
-    "refusal": "refusal",
-    "tool_call": "tool_calls tool_use function_call",
-}
 _ENDINGS: Mapping[str, Fault] = {
-    reason: fault for fault, reasons in _REASONS.items() for reason in reasons.split()
+    end: fault for fault, ends in SAID["reasons"].items() for end in ends
 }
-#: Reasons that say that the endpoint failed, not the model.
-FAILURES = frozenset({"error", "abort", "aborted", "cancelled", "canceled", "failed", "timeout"})
 
 #: Tokens of a reply whose log-probabilities are kept, and alternatives kept of each.
 FIRST_TOKENS, ALTERNATIVES = 5, 20
@@ -160,7 +144,7 @@ def sent_of(said: Any, *, offered: bool, logprobs: bool) -> Sent:
     if isinstance(text, list):
         text = "".join(map(_text_of, filter(_is_text, text)))
     stop = str(choice.finish_reason or "")[:100]
-    if stop.lower() in FAILURES:
+    if stop.lower() in SAID["failures"]:
         raise EndpointError(f"the endpoint ended the reply with {stop!r}", passing=True)
     calls = message.tool_calls or []
     usage = completion.usage if isinstance(completion.usage, dict) else {}

@@ -73,7 +73,10 @@ class Command(System):
             printed, code = await self._run(folder, instruction(question))
             stopped = f"stopped after {self.timeout:g} s (system.timeout)"
             ended = stopped if code is None else f"exit code {code}"
-            episode.note(self.program, {"ended": ended}, printed, time.monotonic() - started)
+            episode.record(
+                "tool", name=self.program, arguments={"ended": ended}, result=printed,
+                seconds=time.monotonic() - started,
+            )  # fmt: skip
             left = read_result(folder, wanted)
         episode.reply = "" if left is None else left.decode("utf-8", "replace")
         if isinstance(form, File):

@@ -305,7 +305,8 @@ class Dossier:
         package = names[0].partition(".")[0]
         facts = {key: entry.metadata.get(key) for key in ("version", "package")}
         about = {**facts, "id": f"dossier:{len(self._told)}", "qualname": package, "path": package}
-        self._episode.found("dossier", " ".join(self._roots), names)
+        hits, query = [{"name": name} for name in names], " ".join(self._roots)
+        self._episode.record("retrieve", retriever="dossier", query=query, hits=hits)
         return [Document(closure.text, metadata=about)]
 
     async def _choose(self, wanted: Sequence[tuple[Input, str]]) -> list[tuple[Input, str]]:

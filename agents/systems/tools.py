@@ -108,10 +108,12 @@ async def _use(episode: Episode, box: Toolbox, call: ToolCall) -> str:
     """Make the model's call of a tool; arguments that cannot be read are told to it."""
     started, executed = time.monotonic(), box.executed
     episode.begin(call.name, " ".join(str(value) for value in call.arguments.values())[:200])
-    text = call.error or (await box.call(call.name, call.arguments)).text
-    result = cut(text, SHOWN_CHARACTERS)
+    text = call.error or await box.call(call.name, call.arguments)
     ran = {"executions": box.executed - executed} if box.executed > executed else {}
-    episode.note(call.name, call.arguments, result, time.monotonic() - started, **ran)
+    episode.record(
+        "tool", name=call.name, arguments=dict(call.arguments),
+        result=cut(text, SHOWN_CHARACTERS), seconds=time.monotonic() - started, **ran,
+    )  # fmt: skip
     return text
 
 

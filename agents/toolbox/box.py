@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
@@ -63,13 +63,6 @@ Code = Annotated[
 ]
 
 
-class Result(NamedTuple):
-    """What a tool says, and whether it is about a mistake in the call."""
-
-    text: str
-    failed: bool
-
-
 class Toolbox:
     """The tools for one question.
 
@@ -119,20 +112,22 @@ class Toolbox:
             found.append({"type": "function", "function": function})
         return found
 
-    async def call(self, name: str, arguments: Mapping[str, Any]) -> Result:
-        """Call a tool with arguments that a model wrote; raises what a part raises that failed."""
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """Call a tool with arguments that a model wrote; raises what a part raises that failed.
+
+        What is said of a mistake in the call begins with ``error:``.
+        """
         tool = self.tools.get(name)
         if tool is None:
-            return Result(f"error: no tool {name!r}; there are: {', '.join(self.tools)}", True)
+            return f"error: no tool {name!r}; there are: {', '.join(self.tools)}"
         try:
             checked = arguments_of(tool).model_validate(dict(arguments))
         except ValidationError as error:
-            return Result(f"error: {name}: {faults(error)}", True)
+            return f"error: {name}: {faults(error)}"
         try:
-            text = await tool(**dict(checked))
+            return await tool(**dict(checked))
         except Mistake as mistake:
-            return Result(f"error: {mistake}"[:PAGE], True)
-        return Result(text, False)
+            return f"error: {mistake}"[:PAGE]
 
     async def search(
         self,

@@ -111,7 +111,8 @@ def check_answers(config: RunConfig, samples: Sequence[Sample]) -> None:
     if other is not None and system.writes_code:
         raise UsageError(
             f"system={config.system.name}: writes and runs code, but benchmark="
-            f"{config.benchmark.name} asks for {other.name}; use system=single or system=rag"
+            f"{config.benchmark.name} asks for {type(other).__name__.lower()}; "
+            "use system=single or system=rag"
         )
     if not system.reads_files and any(
         sample.question.mounts and sample.question.answer != CODE for sample in samples

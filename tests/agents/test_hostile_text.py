@@ -56,7 +56,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "format": read_format,
     "calls": lambda text: read_calls(text, [{"function": {"name": "run", "parameters": {}}}]),
     "attempt": lambda text: prompts.render_attempt(prompts.Attempt(1, text, "ok", text)),
-    **{f"answer, {form.name}": form.read for form in FORMS},
+    **{f"answer, {type(form).__name__}": form.read for form in FORMS},
     "documentation, check": check_reply,
     "documentation, clean": clean_reply,
     "documentation, several symbols": lambda text: split_reply(text, ["a.b", "a.c"]),

@@ -12,7 +12,7 @@ from werkzeug import Response
 from agents.budget import Budget, Meter
 from agents.episode import Context
 from agents.models import Message, ModelClient, ModelConfig, ModelError, build_model
-from agents.models.chat import Chat, open_chat
+from agents.models.client import Chat, open_chat
 from agents.models.recordings import ReplyCache
 from agents.models.reply import read, sent_of
 from agents.systems.single import Single

@@ -41,10 +41,10 @@ def box(llm_doc: Retriever, run: Run) -> Toolbox:
 
 
 async def call(box: Toolbox, tool: str, *, failed: bool = False, **arguments: Any) -> str:
-    result = await box.call(tool, arguments)
-    assert result.failed is failed, result.text
-    assert len(result.text) <= SHORT
-    return result.text
+    text = await box.call(tool, arguments)
+    assert text.startswith("error: ") is failed, text
+    assert len(text) <= SHORT
+    return text
 
 
 refused = partial(call, failed=True)

@@ -70,7 +70,6 @@ def _parameter(one: Mapping[str, Any]) -> str:
 class Completion:
     """Lines of Python: the longest block that is some, first of those that say so."""
 
-    name: str = "completion"
     instruction: str = ""
 
     def read(self, reply: str) -> Reading | None:

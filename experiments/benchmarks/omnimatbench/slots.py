@@ -249,7 +249,6 @@ class Slots:
     """A list of slots, in groups or not, in ``<answer>`` tags; ``shape`` has them empty."""
 
     shape: Sequence[Any]
-    name: str = "slots"
 
     @property
     def instruction(self) -> str:

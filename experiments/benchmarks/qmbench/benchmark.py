@@ -45,7 +45,6 @@ _PROMPTS = data_of(__file__, "prompts")
 class Stated:
     """A number with its unit as text in ``<answer>`` tags."""
 
-    name: str = "stated"
     instruction: str = Block("answer").instruction
 
     def read(self, reply: str) -> Reading | None:
