@@ -106,7 +106,12 @@ class QMBenchmark:
         prompt = asked(problem)
         parts = tuple(images.values())
         if self.arm == "direct":
-            question = Question(problem.id, prompt, answer=form(problem), attachments=parts)
+            forms: dict[str, AnswerFormat] = {
+                "choice": Choices("".join(sorted(problem.choices))), "number": Stated(),
+                "text": Text(), "poscar": File("POSCAR"),
+            }  # fmt: skip
+            form = forms[problem.type]
+            question = Question(problem.id, prompt, answer=form, attachments=parts)
         else:
             value, what = _PROMPTS["said"][problem.type]
             prompt += "\n\n" + _PROMPTS["tool"].format(value=value, what=what)
@@ -145,17 +150,6 @@ def asked(problem: Problem) -> str:
     elif isinstance(problem.answer, Interval) and problem.answer.unit:
         parts.append(f"The answer is a number in {problem.answer.unit}.")
     return "\n\n".join(filter(None, parts))
-
-
-def form(problem: Problem) -> AnswerFormat:
-    """The form of an answer in a reply."""
-    forms: dict[str, AnswerFormat] = {
-        "choice": Choices("".join(sorted(problem.choices))),
-        "number": Stated(),
-        "text": Text(),
-        "poscar": File("POSCAR"),
-    }
-    return forms[problem.type]
 
 
 def right(problem: Problem) -> str | float:

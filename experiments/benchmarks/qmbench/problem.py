@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -145,40 +145,34 @@ class Problem(_Strict):
         return 1 / len(self.choices) if self.choices else self.frequent
 
 
-def _wrong(path: Path, place: Sequence[str | int], said: str) -> ProblemError:
+def _wrong(path: Path, place: tuple[Any, ...], said: str) -> ProblemError:
     """What is wrong, with the line of a place, else of the mapping that lacks it."""
-    node, line = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader), 1
-    for part in place:
-        for key, value in _pairs(node):
-            if part in {key, getattr(key, "value", None)}:
-                line, node = (value if key == part else key).start_mark.line + 1, value
-                break
-    return ProblemError(f"{path}:{line}: {said}")
+    lines = _lines(path, yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader))
+    known = (lines[place[:end]] for end in range(len(place), 0, -1) if place[:end] in lines)
+    return ProblemError(f"{path}:{next(known, 1)}: {said}")
 
 
-def _pairs(node: Node | None) -> list[tuple[Any, Node]]:
-    """Keys (nodes, of a list numbers) and values."""
+def _lines(path: Path, node: Node | None, place: tuple[Any, ...] = ()) -> dict[Any, int]:
+    """The line of every place; refuses equal keys, of which PyYAML takes the last in silence."""
+    pairs: list[tuple[Any, Node, Node]] = []
     if isinstance(node, MappingNode):
-        return list(node.value)
-    return list(enumerate(node.value)) if isinstance(node, SequenceNode) else []
-
-
-def _once(path: Path, node: Node | None) -> None:
-    """Refuse equal keys, of which PyYAML takes the last in silence."""
-    seen: set[Any] = set()
-    for key, value in _pairs(node):
-        name = getattr(key, "value", key)
-        if name in seen:
-            raise ProblemError(f"{path}:{key.start_mark.line + 1}: {name}: given twice")
-        seen.add(name)
-        _once(path, value)
+        pairs = [(key.value, key, value) for key, value in node.value]
+    elif isinstance(node, SequenceNode):
+        pairs = [(number, value, value) for number, value in enumerate(node.value)]
+    found: dict[Any, int] = {}
+    for name, at, value in pairs:
+        inside, line = (*place, name), at.start_mark.line + 1
+        if inside in found:
+            raise ProblemError(f"{path}:{line}: {name}: given twice")
+        found |= {inside: line, **_lines(path, value, inside)}
+    return found
 
 
 def read_problem(path: Path) -> Problem:
     """Read a problem file; an answer ``{poscar: FILE}`` holds the file's text afterwards."""
     try:
         content = read_yaml(path)
-        _once(path, yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader))
+        _lines(path, yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader))
     except UsageError as error:
         raise ProblemError(str(error)) from error
     if not isinstance(content, dict):
@@ -188,7 +182,7 @@ def read_problem(path: Path) -> Problem:
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
         # pydantic puts names of forms between the keys
-        place = [part for part in first["loc"] if part not in _FORMS]
+        place = tuple(part for part in first["loc"] if part not in _FORMS)
         said = first["msg"].removeprefix("Value error, ")
         said = "no such key" if first["type"] == "extra_forbidden" else said
         raise _wrong(path, place, f"{'.'.join(map(str, place)) or 'problem'}: {said}") from error
