@@ -9,16 +9,15 @@ import asyncio
 import atexit
 import concurrent.futures
 import queue
-from collections.abc import AsyncIterator, Callable, Sequence
-from concurrent.futures import Future
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from agents.assistant import Answer, AssistantConfig, Event, Session, open_assistant, read_config
+from agents.assistant import Answer, Event, Session, open_assistant, read_config
 from agents.assistant import Assistant as Parts
 from agents.assistant.config import needs_model, packages
 from agents.assistant.files import attach
@@ -37,7 +36,6 @@ T = TypeVar("T")
 Made = TypeVar("Made")
 Files = Sequence[str | Path]
 Listen = Callable[[Event], None]
-_TICK = 0.1  # seconds between looks for an interrupt
 
 
 @cache
@@ -50,24 +48,25 @@ def portal() -> BlockingPortal:
 
 
 def wait(
-    future: Future[T], cancel: Callable[[], object],
-    heard: queue.SimpleQueue[Event], listen: Listen | None,
-) -> T:  # fmt: skip
-    """The result of what runs on the loop; its events are passed on in this thread.
+    work: Callable[[], Awaitable[T]],
+    cancel: Callable[[], object] | None = None,
+    heard: queue.SimpleQueue[Event | None] | None = None,
+    listen: Listen | None = None,
+) -> T:
+    """The result of work on the loop; what is ``heard`` meanwhile is passed on in this thread.
 
     Ctrl-C (or a notebook's interrupt) calls ``cancel`` on the loop, and is raised when the work has
     ended.
     """
+    events = heard or queue.SimpleQueue()
+    future = portal().start_task_soon(work)
+    future.add_done_callback(lambda _: events.put(None))
     try:
-        while not future.done() or not heard.empty():
-            try:
-                event = heard.get(timeout=_TICK)
-            except queue.Empty:
-                continue
+        for event in iter(events.get, None):
             if listen is not None:
                 listen(event)
     except BaseException:
-        portal().start_task_soon(cancel)
+        portal().start_task_soon(cancel or future.cancel)
         concurrent.futures.wait([future])  # what became of it does not matter any more
         raise
     return future.result()
@@ -82,14 +81,10 @@ class Opened(Generic[Made]):
 
     def __init__(self, *settings: str, say: Callable[[str], None] = lambda _: None) -> None:
         self.settings = settings
-        self._config = self._checked(read_config(settings))
+        self._config = read_config(settings)
         self._say = say
         self._stack = ExitStack()
         self._made: Made | None = None
-
-    @staticmethod
-    def _checked(config: AssistantConfig) -> AssistantConfig:
-        return config
 
     def _open(self) -> AbstractAsyncContextManager[Made]:
         raise NotImplementedError
@@ -131,8 +126,10 @@ class Assistant(Opened[Parts]):
     ...     answer["density"]
     """
 
-    _checked = staticmethod(needs_model)
-    _session: Session | None = None
+    def __init__(self, *settings: str, say: Callable[[str], None] = lambda _: None) -> None:
+        super().__init__(*settings, say=say)
+        needs_model(self._config)
+        self._session: Session | None = None
 
     def _open(self) -> AbstractAsyncContextManager[Parts]:
         return open_assistant(self._config, say=self._say)
@@ -153,10 +150,9 @@ class Assistant(Opened[Parts]):
         if self._session is None:
             self._session = self._opened().session()
         session = self._session
-        events: queue.SimpleQueue[Event] = queue.SimpleQueue()
-        asking = partial(session.ask, files=files, timeout=timeout, listen=events.put)
-        future = portal().start_task_soon(asking, question)
-        return wait(future, partial(session.cancel, "interrupted"), events, listen)
+        heard: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+        asking = partial(session.ask, question, files=files, timeout=timeout, listen=heard.put)
+        return wait(asking, partial(session.cancel, "interrupted"), heard, listen)
 
     @property
     def turns(self) -> tuple[Answer, ...]:
@@ -233,9 +229,7 @@ class Sandbox(Opened[Runs]):
         names in the working directory.
         """
         mounts = [Mount(path, name) for name, path in attach({}, files).items()]
-        work = partial(self._opened().run, code, entry, timeout=timeout, mounts=mounts)
-        done: Execution = _done(work)
-        return done
+        return wait(partial(self._opened().run, code, entry, timeout=timeout, mounts=mounts))
 
 
 class Retriever(Opened[Finder]):
@@ -247,11 +241,10 @@ class Retriever(Opened[Finder]):
     ... # doctest: +SKIP
     """
 
-    @staticmethod
-    def _checked(config: AssistantConfig) -> AssistantConfig:
-        if config.retrieval.source == "none":
+    def __init__(self, *settings: str, say: Callable[[str], None] = lambda _: None) -> None:
+        super().__init__(*settings, say=say)
+        if self._config.retrieval.source == "none":
             raise UsageError("retrieval=none: there are no documents to search; choose another")
-        return config
 
     @asynccontextmanager
     async def _open(self) -> AsyncIterator[Finder]:
@@ -266,18 +259,11 @@ class Retriever(Opened[Finder]):
 
     def search(self, query: str, k: int = 5) -> Sequence[Document]:
         """The ``k`` best documents, best first."""
-        found: Sequence[Document] = _done(partial(self._opened().search, query, k=k))
-        return found
+        return wait(partial(self._opened().search, query, k=k))
 
     def lookup(self, name: str) -> Document | None:
         """The document of one symbol by its name, ``None`` where there is none."""
-        found: Document | None = _done(partial(self._opened().lookup, name))
-        return found
-
-
-def _done(work: Callable[[], Any]) -> Any:
-    future = portal().start_task_soon(work)
-    return wait(future, future.cancel, queue.SimpleQueue(), None)
+        return wait(partial(self._opened().lookup, name))
 
 
 get_retriever = Retriever

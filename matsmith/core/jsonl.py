@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import mmap
 import os
 import threading
 from collections.abc import Iterator, Mapping
@@ -13,8 +14,6 @@ from typing import Any, Literal
 
 from matsmith.core.errors import ActionableError
 from matsmith.core.terminal import printable
-
-_BLOCK = 65_536
 
 
 class JsonLines:
@@ -77,16 +76,10 @@ class JsonLines:
 
     def _cut(self) -> None:
         """Cut off what follows the last end of a line."""
-        position = self._file.seek(0, os.SEEK_END)
-        while position > 0:
-            start = max(0, position - _BLOCK)
-            self._file.seek(start)
-            end = self._file.read(position - start).rfind(b"\n")
-            if end >= 0:
-                self._file.truncate(start + end + 1)
-                return
-            position = start
-        self._file.truncate(0)
+        if self._file.seek(0, os.SEEK_END):
+            with mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_COPY) as content:
+                end = content.rfind(b"\n") + 1
+            self._file.truncate(end)
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:

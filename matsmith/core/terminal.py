@@ -54,22 +54,15 @@ def pieces(code: str) -> Iterator[tuple[str, str]]:
     Kinds are ``comment``, ``string``, ``number``, ``keyword``, ``decorator``, ``function`` and
     ``class`` (names that are defined); empty for the rest.
     """
-    run, of, before = "", "", ""
+    before = ""
     for match in _TOKEN.finditer(code):
         text, kind = match[0], match.lastgroup or ""
         if kind == "name":
-            kind = {"def": "function", "class": "class"}.get(before, "")
-            if keyword.iskeyword(text):
-                kind = "keyword"
+            defined = {"def": "function", "class": "class"}.get(before, "")
+            kind = "keyword" if keyword.iskeyword(text) else defined
         if not text.isspace():
             before = text
-            if kind != of:
-                if run:
-                    yield of, run
-                run, of = "", kind
-        run += text
-    if run:
-        yield of, run
+        yield kind, text
 
 
 def coloured(code: str) -> Text:
