@@ -194,10 +194,9 @@ def event_of(step: Step, started: float) -> Event | None:
     return Event(line, not begins, time.monotonic() - started)
 
 
-def ending(step: Step) -> str:
-    """The outcome of an execution in one line."""
-    lines = str(step.detail["error"]).strip().splitlines()
-    return f"{step.detail['outcome']}{': ' + lines[-1] if lines else ''}"
+def ending(outcome: object, error: str) -> str:
+    """How an execution ended, in one line."""
+    return ": ".join([str(outcome), *error.strip().splitlines()[-1:]])
 
 
 def _ended(step: Step) -> str:
@@ -210,7 +209,7 @@ def _ended(step: Step) -> str:
             failed = f": {detail['error']}" if "error" in detail else ""
             return f"asked the model ({detail['purpose']}){failed}"
         case "execute":
-            return f"executed a draft: {ending(step)}"
+            return f"executed a draft: {ending(detail['outcome'], str(detail['error']))}"
         case "check":
             return f"checked: {'; '.join(detail['findings'][:3]) or 'nothing to object to'}"
         case _:

@@ -7,6 +7,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
@@ -53,7 +54,8 @@ class Conversation:
         """Hold it; returns the exit code that the last question deserves."""
         if session := self._session.turns:
             self._say(f"{len(session)} earlier questions; the last: {session[-1].question[:200]}")
-        read = self._reader()
+        typed = sys.stdin.isatty()
+        read = _reader(list(self._commands)) if typed else partial(asyncio.to_thread, input)
         # Ctrl-C gives up the question, never the conversation.
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._session.cancel)
         while True:
@@ -84,11 +86,6 @@ class Conversation:
                 self.last = await self._terminal.ask(self._session, text)
         except (UsageError, ValueError) as error:  # also of shlex
             self._terminal.progress.print(f"[red]{safe(str(error))}[/red]")
-
-    def _reader(self) -> Callable[[], Awaitable[str]]:
-        if not sys.stdin.isatty():
-            return lambda: asyncio.to_thread(input)
-        return _reader(list(self._commands))
 
     def _say(self, text: str) -> None:
         self._terminal.progress.print(safe(text), highlight=False)

@@ -35,23 +35,17 @@ def attach(known: Mapping[str, Path], paths: Sequence[str | Path]) -> dict[str, 
     """
     found = dict(known)
     for given in paths:
-        for path in _existing(given):
+        whole = Path(given).expanduser()
+        matched = sorted(glob.glob(str(whole), recursive=True))  # noqa: PTH207 -- absolute ones too
+        if not whole.exists() and not matched:
+            raise UsageError(f"file {given}: no such file or folder")
+        for path in [whole] if whole.exists() else map(Path, matched):
             if not os.access(path, os.R_OK):
                 raise UsageError(f"file {given}: you may not read it")
             resolved = path.resolve()
             if resolved not in found.values():
                 found[_name(path, resolved, found)] = resolved
     return found
-
-
-def _existing(given: str | Path) -> list[Path]:
-    """The path itself, or what a pattern matches."""
-    path = Path(given).expanduser()
-    if path.exists():
-        return [path]
-    if matched := sorted(glob.glob(str(path), recursive=True)):  # noqa: PTH207 -- absolute ones too
-        return [Path(one) for one in matched]
-    raise UsageError(f"file {given}: no such file or folder")
 
 
 def _name(path: Path, resolved: Path, taken: Mapping[str, Path]) -> str:

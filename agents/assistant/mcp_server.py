@@ -11,8 +11,8 @@ import asyncio
 import functools
 import importlib.metadata
 import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -140,18 +140,13 @@ def _say(text: str) -> None:
     sys.stderr.write(f"{printable(text)}\n")
 
 
-def build_server(config: AssistantConfig) -> MCPServer[None]:
+def build_server(config: AssistantConfig) -> MCPServer[AsyncExitStack]:
     """A server with the tools."""
     served = Served(config)
 
-    @asynccontextmanager
-    async def lifespan(_: MCPServer[None]) -> AsyncIterator[None]:
-        async with served.stack:
-            yield
-
-    server: MCPServer[None] = MCPServer(
+    server = MCPServer(
         "matsmith", instructions=INSTRUCTIONS, version=importlib.metadata.version("matsmith"),
-        lifespan=lifespan, log_level="WARNING",
+        lifespan=lambda _: served.stack, log_level="WARNING",
     )  # fmt: skip
     documents = DOCUMENTATION if config.retrieval.source != "none" else ()
     box: Any = Toolbox(served, None, answers=False)  # type: ignore[arg-type]

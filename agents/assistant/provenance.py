@@ -10,9 +10,10 @@ import ast
 import functools
 import math
 import re
+import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import yaml
 
@@ -39,10 +40,10 @@ class Given:
     def __init__(self, said: str, inputs: Mapping[str, Path]) -> None:
         parts = [said, *inputs, *(_start(path) for path in inputs.values() if path.is_file())]
         text = "\n".join(parts)
-        self._numbers = {_number(found) for found in _NUMBER.findall(text)}
+        self._numbers = {float(found) for found in _NUMBER.findall(text)}
         self._numbers |= {value for word, value in RULES["words"].items() if word in said.lower()}
-        self._numbers |= {_number(found) / 100 for found in _PERCENT.findall(said)}
-        self.said = {_number(found) for found in _NUMBER.findall(said)}
+        self._numbers |= {float(found) / 100 for found in _PERCENT.findall(said)}
+        self.said = {float(found) for found in _NUMBER.findall(said)}
         self._squeezed = _squeeze(text)
 
     def holds(self, value: object) -> bool:
@@ -59,11 +60,6 @@ def _start(path: Path) -> str:
 
 def _squeeze(text: str) -> str:
     return "".join(filter(str.isalnum, text.lower()))
-
-
-def _number(text: str) -> float:
-    value = float(text)
-    return value if math.isfinite(value) else 0.0
 
 
 def literals(code: str, names: Collection[str]) -> list[tuple[object, int]]:
@@ -126,20 +122,23 @@ def _is_small(node: ast.AST, most: int) -> bool:
     """A whole number up to ``most``, one half or a power of ten: a factor, not a datum."""
     if isinstance(node, ast.UnaryOp):
         node = node.operand
-    if not isinstance(node, ast.Constant) or not isinstance(node.value, int | float):
+    value = abs(node.value) if isinstance(node, ast.Constant) and _is_number(node.value) else None
+    if value is None:
         return False
-    value = abs(float(node.value))
-    if value in (0.0, 0.5) or (value <= most and value.is_integer()):
+    if value in (0, 0.5) or (value <= most and value % 1 == 0):
         return True
     return math.isclose(math.log10(value), round(math.log10(value)), abs_tol=1e-12)
 
 
+def _is_number(value: object) -> TypeGuard[float]:
+    """Whether it is one that a float can hold."""
+    return isinstance(value, int | float) and abs(value) <= sys.float_info.max
+
+
 def _is_datum(value: object) -> bool:
-    if isinstance(value, bool) or value is None:
-        return False
     if isinstance(value, str):
         return 0 < len(value.strip()) <= TEXT and _WORD.search(value) is not None
-    return isinstance(value, int | float) and math.isfinite(value)
+    return _is_number(value) and not isinstance(value, bool)
 
 
 def assumed(found: Sequence[tuple[object, int]], given: Given) -> list[str]:
@@ -174,34 +173,29 @@ def _same(literal: object, value: object) -> bool:
 
 
 def notes(
-    values: Sequence[Value],
-    trace: Trace,
-    own: Sequence[str],
-    inputs: Mapping[str, Path],
-    left: Sequence[str],
-) -> tuple[str, ...]:
+    values: Sequence[Value], trace: Trace, own: Sequence[str], inputs: Mapping[str, Path]
+) -> Iterator[str]:
     """What a reader must know, most important first."""
-    said = []
     if not trace.noted:
-        said.append("which functions the code called could not be noted")
+        yield "which functions the code called could not be noted"
     elif not trace.library and (own or any(v.repeats for v in values)):
-        said.append(
+        yield (
             "the code calls no library function: its values are what the model wrote, or "
             "arithmetic on it and on the input"
         )
-    said += [f"{v.name} stands in the code, line {v.repeats}: it was not computed"
-             for v in values if v.repeats is not None]  # fmt: skip
+    for value in values:
+        if value.repeats is not None:
+            yield f"{value.name} stands in the code, line {value.repeats}: it was not computed"
     if own:
-        listed = ", ".join(own[:LISTED])
         more = f" and {len(own) - LISTED} more" if len(own) > LISTED else ""
-        said.append(f"in the code, but neither in the question nor in a file: {listed}{more}")
-    empty = [v.name for v in values if v.value is None]
-    if empty:
-        said.append(f"nothing was worked out for: {', '.join(empty)}")
+        yield (
+            "in the code, but neither in the question nor in a file: "
+            f"{', '.join(own[:LISTED])}{more}"
+        )
+    if empty := [v.name for v in values if v.value is None]:
+        yield f"nothing was worked out for: {', '.join(empty)}"
     if trace.noted and (unread := _unread(inputs, trace.read)):
-        said.append(f"not read by the code: {', '.join(unread)}")
-    said += [f"not handed over: {line}" for line in left]
-    return tuple(said)
+        yield f"not read by the code: {', '.join(unread)}"
 
 
 def _unread(inputs: Mapping[str, Path], read: Collection[str]) -> list[str]:
@@ -266,21 +260,24 @@ def disagreements(values: Sequence[Value], trace: Trace, facts: Facts) -> Iterat
             expected = facts[having[0]][fact]
             if not _agrees(_in(value.value, unit, known_in), expected, share):
                 at = f"computed independently from {having[0]}"
-                known = f"it is {_short(expected)} {known_in}".rstrip()
+                shown = f"{expected:.5g}" if isinstance(expected, float) else expected
+                known = f"it is {shown} {known_in}".rstrip()
                 known = "no two sites are so far apart" if fact == "distances" else known
                 yield f"{value.name} is {value.text}, but {at}: {known}"
-
-
-def _short(value: Any) -> str:
-    return f"{value:.5g}" if isinstance(value, float) else str(value)
 
 
 def _in(value: Any, unit: str, wanted: str) -> Any:
     """A value in another unit; ``None`` where that is not possible."""
     if not (unit and wanted and isinstance(value, int | float)):
         return value
-    scale = _scale(_PER.sub("", unit).translate(_RAISED), wanted)
-    return None if scale is None else value * scale
+    plain = _PER.sub("", unit).translate(_RAISED)
+    raised = re.sub(r"(?<=[A-Za-zÅ])\^?\*{0,2}(-?\d)", r"^\1", plain)
+    if len(raised) > 40 or not _UNIT.fullmatch(raised):  # a model wrote it
+        return None
+    try:
+        return value * float(_units()(raised).to(wanted).magnitude)
+    except Exception:  # noqa: BLE001 -- pint raises many kinds: what is no unit says nothing
+        return None
 
 
 @functools.cache
@@ -288,16 +285,6 @@ def _units() -> Any:
     import pint  # noqa: PLC0415 -- slow to import
 
     return pint.UnitRegistry(autoconvert_offset_to_baseunit=True)
-
-
-def _scale(unit: str, wanted: str) -> float | None:
-    unit = re.sub(r"(?<=[A-Za-zÅ])\^?\*{0,2}(-?\d)", r"^\1", unit)
-    if len(unit) > 40 or not _UNIT.fullmatch(unit):  # a model wrote it
-        return None
-    try:
-        return float(_units()(unit).to(wanted).magnitude)
-    except Exception:  # noqa: BLE001 -- pint raises many kinds: what is no unit says nothing
-        return None
 
 
 def _agrees(value: Any, expected: Any, share: float) -> bool:
@@ -311,13 +298,12 @@ def _agrees(value: Any, expected: Any, share: float) -> bool:
     if isinstance(expected, int | float) and isinstance(value, int | float):
         return math.isclose(value, expected, rel_tol=share)
     if isinstance(expected, str) and isinstance(value, str):
-        spelled = (re.sub(r"[\s_]|(?<=[A-Za-z])1(?!\d)", "", text) for text in (value, expected))
-        one, other = spelled
+        one, other = (re.sub(r"[\s_]|(?<=[A-Za-z])1(?!\d)", "", t) for t in (value, expected))
         return one == other or sorted(one) == sorted(other)
     return True  # not the same kind of thing: nothing is known
 
 
-_QUANTITY: str = RULES["quantity"]
+_QUANTITY = RULES["quantity"]
 _STRUCTURE = re.compile(r"\b(I?Structure|Molecule)\b|get_\w*structure|final_structure")
 
 
@@ -362,8 +348,7 @@ def _sites(tree: ast.AST) -> Iterator[tuple[int, list[int]]]:
             continue
         name = ast.unparse(node.func).rpartition(".")[2]
         if _BY_SITE.fullmatch(name):
-            given = [n for each in node.args[:4] for n in _whole(each)]
-            yield node.lineno, given
+            yield node.lineno, [n for each in node.args[:4] for n in _whole(each)]
         if _CHANGES.search(name):
             return
 
@@ -386,7 +371,7 @@ def unheeded(answer: Answer, trace: Trace) -> Iterator[str]:
     """Quantities and radiations that the question names and the code does not."""
     constants = [n.value for n in ast.walk(ast.parse(str(answer.code)))
                  if isinstance(n, ast.Constant)]  # fmt: skip
-    numbers = [abs(float(c)) for c in constants if isinstance(c, int | float)]
+    numbers = [abs(c) for c in constants if _is_number(c)]
     texts = " ".join(c for c in constants if isinstance(c, str))
     for text, unit in _ASKED.findall(answer.question):
         asked = float(text)

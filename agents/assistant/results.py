@@ -16,15 +16,7 @@ from pydantic import ValidationError
 
 from agents.answer import spoken_beside
 from agents.assistant import provenance
-from agents.assistant.answers import (
-    Answer,
-    AnswerKind,
-    Figure,
-    OutputFile,
-    Trace,
-    Value,
-    ending,
-)
+from agents.assistant.answers import Answer, AnswerKind, Figure, OutputFile, Trace, Value, ending
 from agents.assistant.files import Looked, drawn
 from agents.base import INFRASTRUCTURE, Step, Trajectory
 from agents.models import FAULTS
@@ -100,7 +92,10 @@ def completed(answer: Answer, ran: tuple[Execution, Trace], looked: Looked, said
         return answer
     items: dict[str, Any] = {"result": execution.result}
     if isinstance(execution.result, Mapping):
-        items = {_key(key): value for key, value in execution.result.items()}
+        items = {
+            valid(key) if isinstance(key, str) else represent(key, 100): value
+            for key, value in execution.result.items()
+        }
     units = items.pop(UNITS) if isinstance(items.get(UNITS), Mapping) else {}
     needs = items.pop(NEEDS) if isinstance(items.get(NEEDS), str) else ""
     inputs = {file.name: Path(file.path) for file in looked.files}
@@ -115,7 +110,7 @@ def completed(answer: Answer, ran: tuple[Execution, Trace], looked: Looked, said
         for name, value in items.items()
     )  # fmt: skip
     works = any(value.value is not None for value in values)
-    files = tuple(map(output, execution.files))
+    files = tuple(map(_output, execution.files))
     structures = [drawn(name, cell) for name, v in items.items() if (cell := _structure(v))]
     pictures = [Figure(f.name, f.mime, f.data) for f in files if f.mime in PICTURES.values()]
     return replace(
@@ -128,7 +123,8 @@ def completed(answer: Answer, ran: tuple[Execution, Trace], looked: Looked, said
             *provenance.disagreements(values, trace, looked.facts),
             *provenance.other_sites(answer, looked.facts),
             *provenance.unheeded(answer, trace),
-            *provenance.notes(values, trace, own, inputs, execution.left),
+            *provenance.notes(values, trace, own, inputs),
+            *(f"not handed over: {line}" for line in execution.left),
         ),
         sources=trace.sources,
         files=files,
@@ -143,10 +139,6 @@ def _once(figures: Sequence[Figure]) -> tuple[Figure, ...]:
         shape = json.dumps(plain(dict(figure.structure))) if figure.structure else figure.data
         found.setdefault(shape, figure)
     return tuple(found.values())
-
-
-def _key(key: Any) -> str:
-    return valid(key) if isinstance(key, str) else represent(key, 100)
 
 
 def _instead(trajectory: Trajectory) -> tuple[AnswerKind, str]:
@@ -220,7 +212,7 @@ def _structure(value: Any) -> dict[str, Any] | None:
         return None
 
 
-def output(file: Written) -> OutputFile:
+def _output(file: Written) -> OutputFile:
     """A file that the code wrote; only bytes make a picture, for a page must not run anything."""
     kinds = (mime for start, mime in PICTURES.items() if file.data.startswith(start))
     digest = hashlib.sha256(file.data).hexdigest()
@@ -230,9 +222,10 @@ def output(file: Written) -> OutputFile:
 
 def _tried(steps: Collection[Step]) -> list[str]:
     """How each executed draft ended."""
-    runs = [s for s in steps if s.kind == "tool" and s.detail["name"] == "run"]
-    said = [told(str(s.detail["result"])) for s in runs]
-    return said + [ending(s) for s in steps if s.kind == "execute"]
+    runs = [s.detail for s in steps if s.kind == "tool" and s.detail["name"] == "run"]
+    drafts = [s.detail for s in steps if s.kind == "execute"]
+    said = [told(str(run["result"])) for run in runs]
+    return said + [ending(draft["outcome"], str(draft["error"])) for draft in drafts]
 
 
 def told(result: str) -> str:
@@ -240,4 +233,4 @@ def told(result: str) -> str:
     outcome = re.search(r"^outcome: (.+)$", result, re.MULTILINE)
     error = re.search(r"^error:\n(.+?)(?=\n[a-z ]+:\n|\Z)", result, re.MULTILINE | re.DOTALL)
     first = outcome[1] if outcome else result.partition("\n")[0]
-    return f"{first}: {error[1].strip().splitlines()[-1]}" if error else first
+    return ending(first, error[1] if error else "")

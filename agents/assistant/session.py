@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from agents import prompts
 from agents.assistant import results, store
-from agents.assistant.answers import Answer, Event, event_of
+from agents.assistant.answers import Answer, Event, ending, event_of
 from agents.assistant.config import AssistantConfig, packages
-from agents.assistant.files import Looked, attach, look
+from agents.assistant.files import attach, look
 from agents.base import Agent, Question, Step, Usage
 from agents.budget import Meter
 from agents.episode import mounts_of
@@ -66,7 +66,6 @@ class Assistant:
         self.config = config
         self.runtime = runtime
         self.sandbox = runtime.sandbox
-        self.model = runtime.model.name
         self.lock = hashlib.sha256(environments.lock_file(config.env).read_bytes()).hexdigest()
 
     async def switch(self, name: str) -> None:
@@ -78,7 +77,6 @@ class Assistant:
         self.config = self.config.model_copy(update={"model": model})
         await self.runtime.model.close()
         self.runtime = replace(self.runtime, model=client, agent=self.agent(model=client))
-        self.model = client.name
 
     def agent(self, **changes: Any) -> Agent:
         """The agent with changes of its equipment."""
@@ -157,7 +155,7 @@ class Session:
         answer = replace(
             answer,
             seconds=time.monotonic() - started,
-            model=self.assistant.model,
+            model=self.assistant.runtime.model.name,
             versions=self.assistant.runtime.versions,
             lock=self.assistant.lock,
         )
@@ -210,7 +208,10 @@ class Session:
         agent = self.assistant.agent(on_step=lambda _, step: note(step))
         if self.files:
             begin("look", ", ".join(self.files))
-        looked = self._undrawn(await look(sandbox, self.files))
+        looked = await look(sandbox, self.files)
+        seen = {file.sha256 for turn in self.turns for file in turn.inputs}
+        drawn = {file.name for file in looked.files if file.sha256 in seen}  # by an earlier turn
+        looked = replace(looked, figures=tuple(f for f in looked.figures if f.title not in drawn))
         earlier = self.turns[-TURNS:]
         turns = [_retold(turn) for turn in earlier]
         asks = not (earlier and earlier[-1].kind == "needs_input")  # once, and not again
@@ -242,12 +243,6 @@ class Session:
                 return replace(answer, tried=(*answer.tried, attempts[-1].outcome))
             begin("again", attempts[-1].outcome)
 
-    def _undrawn(self, looked: Looked) -> Looked:
-        """Without the pictures of inputs that an earlier turn shows."""
-        seen = {file.sha256 for turn in self.turns for file in turn.inputs}
-        known = {file.name for file in looked.files if file.sha256 in seen}
-        return replace(looked, figures=tuple(f for f in looked.figures if f.title not in known))
-
 
 def _retold(turn: Answer) -> str:
     """A turn as later prompts show it, whatever became of it."""
@@ -265,8 +260,7 @@ def _retold(turn: Answer) -> str:
 
 
 def _failed(answer: Answer, number: int) -> prompts.Attempt:
-    last = answer.error.strip().splitlines()[-1:] or [answer.text]
-    ended = f"{answer.outcome}: {last[0]}" if last[0] else f"{answer.outcome}"
+    ended = ending(answer.outcome, answer.error or answer.text)
     return prompts.Attempt(
         number, answer.code or "", ended, traceback=answer.error, printed=answer.printed[:TOLD],
         returned="" if answer.error else answer.returned or "nothing that has a value",

@@ -108,10 +108,9 @@ class Trace:
 
     def report(self) -> dict[str, Any]:
         """All of it as plain data."""
-        symbols = []
-        for label, module in self.modules.items():
-            name, version, _ = distribution(module)
-            symbols.append({"name": label, "distribution": name, "version": version})
+        found = {label: distribution(module) for label, module in self.modules.items()}
+        symbols = [{"name": label, "distribution": name, "version": version}
+                   for label, (name, version, _) in found.items()]  # fmt: skip
         return {"symbols": symbols, "read": sorted(self.read)}
 
     def _look(self, where: str, name: Any, *given: Any) -> None:

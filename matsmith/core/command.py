@@ -19,7 +19,6 @@ from typing import Any, Generic, TypeVar, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ValidationError
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined
 
 from matsmith.core.configuration import Conf, merged, pairs, place, read_value
 from matsmith.core.errors import ActionableError, UsageError
@@ -95,15 +94,12 @@ class Command(Generic[Options]):
     def help(self) -> str:
         """What ``--help`` shows."""
         fields = self.options.model_fields
-        names = {name: each.alias or name for name, each in fields.items()}
-        words = [f"{name.upper()}{' ...' * _many(f)}" for name, f in fields.items() if _word(f)]
+        names = {n: n.upper() if _word(field) else field.alias or n for n, field in fields.items()}
+        words = [f"{names[n]}{' ...' * _many(f)}" for n, f in fields.items() if _word(f)]
         named = ["key=value ..."] if len(words) < len(fields) else []
         usage = " ".join([f"usage: {self.program}", *words, *named])
-        width = max((len(name) for name in fields), default=0)
-        lines = [
-            f"  {name.upper() if _word(each) else names[name]:{width}}  {_about(each)}"
-            for name, each in fields.items()
-        ]
+        width = max(map(len, fields), default=0)
+        lines = [f"  {names[n]:{width}}  {_about(field)}" for n, field in fields.items()]
         return "\n".join([self.description.strip(), "", usage, "", *lines])
 
 
@@ -243,8 +239,12 @@ def read_options(arguments: Sequence[str], model: type[Options]) -> Options:
         if argument == "--" and words and not literal:
             literal = True
         elif not literal and argument.startswith("--") and name in keys:
-            value = argument[2:] if equals else f"{name}={_value(name, keys[name], rest)}"
-            typed.append(value)
+            if equals or keys[name].annotation is bool:
+                typed.append(argument[2:] if equals else f"{name}=true")
+            elif (value := next(rest, None)) is not None:
+                typed.append(f"{name}={value}")
+            else:
+                raise UsageError(f"--{name}: a value must follow")
         elif not literal and _is_pair(argument, words):
             typed.append(argument)
         elif words and (literal or not argument.startswith("-")):
@@ -255,43 +255,22 @@ def read_options(arguments: Sequence[str], model: type[Options]) -> Options:
                 given[words.pop(0)] = argument
         else:
             raise UsageError(f"{argument!r}: write key=value; keys: {', '.join(keys)}")
+    groups = {name: f.default for name, f in keys.items() if isinstance(f.default, Group)}
     tree: dict[str, Any] = {}
-    for key, text in pairs(typed).items():
-        group = _is_group(model.model_fields.get(key))
-        place(tree, f"{key}." if group else key, text if group else read_value(key, text))
+    for key, text in pairs(typed).items():  # what a group is called has an empty key in it
+        place(tree, *((f"{key}.", text) if key in groups else (key, read_value(key, text))))
+    for name in groups.keys() & tree.keys():
+        tree[name] = Group(str(tree[name].pop("", groups[name].name)), tree[name])
     try:
-        return model.model_validate({**_chosen(tree, model), **given})
+        return model.model_validate({**tree, **given})
     except ValidationError as error:
         raise UsageError(describe(error, model)) from None
-
-
-def _value(name: str, field: FieldInfo, rest: Iterator[str]) -> str:
-    """What follows ``--name``."""
-    value = "true" if field.annotation is bool else next(rest, None)
-    if value is None:
-        raise UsageError(f"--{name}: a value must follow")
-    return value
 
 
 def _is_pair(argument: str, words: Sequence[str]) -> bool:
     """Whether it is ``key=value``; a sentence with an equals sign and ``ase==3.23.0`` are words."""
     key, equals, value = argument.partition("=")
     return bool(equals) and (not words or not (value[:1] == "=" or set(key) & set(" \t\n/")))
-
-
-def _is_group(field: FieldInfo | None) -> bool:
-    return field is not None and isinstance(field.default, Group)
-
-
-def _chosen(values: Mapping[str, Any], model: type[BaseModel]) -> dict[str, Any]:
-    """The values, with a `Group` for each field that is one (its name has an empty key)."""
-    found = dict(values)
-    for key, value in found.items():
-        field = model.model_fields.get(key)
-        if field is not None and _is_group(field):
-            rest = dict(value)
-            found[key] = Group(str(rest.pop("", field.default.name)), rest)
-    return found
 
 
 def _word(field: FieldInfo) -> bool:
@@ -305,15 +284,8 @@ def _many(field: FieldInfo) -> bool:
 def _about(field: FieldInfo) -> str:
     if field.is_required():
         return f"{field.description or ''} (required)"
-    default = field.default
-    if default is PydanticUndefined:  # made by a factory
-        default = field.get_default(call_default_factory=True)
-    return f"{field.description or ''} [{_shown(default)}]"
-
-
-def _shown(value: object) -> object:
-    if isinstance(value, Group):
-        return value.name
-    if isinstance(value, tuple):
-        value = ",".join(map(str, value))
-    return "none" if value in (None, "", {}) else value
+    default = field.get_default(call_default_factory=True)
+    if isinstance(default, Group):
+        return f"{field.description or ''} [{default.name}]"
+    shown = ",".join(map(str, default)) if isinstance(default, tuple) else default
+    return f"{field.description or ''} [{'none' if shown in (None, '', {}) else shown}]"

@@ -19,6 +19,7 @@ import tempfile
 import webbrowser
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -32,7 +33,6 @@ from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoin
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
-from starlette.types import ASGIApp
 
 from agents.assistant import AssistantConfig, store
 from agents.assistant.answers import Answer, Event
@@ -60,43 +60,34 @@ HEADERS: Mapping[str, str] = {
 }
 
 
-class Guard(BaseHTTPMiddleware):
-    """Refuses what does not come from our page; adds `HEADERS` to every response.
+async def guard(
+    port: int, token: str, request: Request, call_next: RequestResponseEndpoint
+) -> Response:
+    """Refuse what does not come from our page; add `HEADERS` to every response."""
+    try:
+        _check(request, port, token)
+        response = await call_next(request)
+    except HTTPException as error:
+        response = await _refuse(request, error)
+    response.headers.update(HEADERS)
+    return response
 
-    Requests below ``/api/`` must carry the token.
-    """
 
-    def __init__(self, app: ASGIApp, *, port: int, token: str) -> None:
-        super().__init__(app)
-        self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
-        self.token = token
-
-    async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
-        """Pass a request on, or refuse it."""
-        why = self._refused(request)
-        if why is None:
-            response = await call_next(request)
-        else:
-            response = JSONResponse({"error": why[1]}, status_code=why[0])
-        response.headers.update(HEADERS)
-        return response
-
-    def _refused(self, request: Request) -> tuple[int, str] | None:
-        headers, path = request.headers, request.scope["path"]
-        host, origin = headers.get("host", ""), headers.get("origin")
-        if host not in self.hosts:
-            return 403, "this is not the host that was asked for"
-        if origin is not None and origin != f"http://{host}":
-            return 403, "requests of other pages are refused"
-        # The page itself holds nothing: a file or a link may lead to it (`serve --open`).
-        leads = path == "/" and headers.get("sec-fetch-mode") == "navigate"
-        if not leads and headers.get("sec-fetch-site", "none") not in {"none", "same-origin"}:
-            return 403, "requests of other pages are refused"
-        if path.startswith("/api/"):
-            given = headers.get("authorization", "").removeprefix("Bearer ")
-            if not secrets.compare_digest(given.encode(), self.token.encode()):
-                return 401, "open the address that `matsmith serve` printed: it has the token"
-        return None
+def _check(request: Request, port: int, token: str) -> None:
+    headers, path = request.headers, request.scope["path"]
+    host, origin = headers.get("host", ""), headers.get("origin")
+    if host not in {f"127.0.0.1:{port}", f"localhost:{port}"}:
+        raise HTTPException(403, "this is not the host that was asked for")
+    # The page itself holds nothing: a file or a link may lead to it (`serve --open`).
+    leads = path == "/" and headers.get("sec-fetch-mode") == "navigate"
+    ours = leads or headers.get("sec-fetch-site", "none") in {"none", "same-origin"}
+    if not ours or origin not in {None, f"http://{host}"}:
+        raise HTTPException(403, "requests of other pages are refused")
+    if path.startswith("/api/"):
+        given = headers.get("authorization", "").removeprefix("Bearer ")
+        if not secrets.compare_digest(given.encode(), token.encode()):
+            why = "open the address that `matsmith serve` printed: it has the token"
+            raise HTTPException(401, why)
 
 
 class Change(BaseModel, extra="forbid"):
@@ -164,10 +155,10 @@ class Page:
             Route("/api/ask", self._ask, methods=["POST"]),
             Route("/api/cancel", self._cancel, methods=["POST"]),
             Route("/api/{change:str}", self._change, methods=["POST"]),
-            Route("/api/files/{turn}/{name:path}", self._file),
+            Route("/api/files/{turn:int}/{name:path}", self._file),
         ]
         handlers = {HTTPException: _refuse, UsageError: _refuse}
-        middleware = [Middleware(Guard, port=port, token=token)]
+        middleware = [Middleware(BaseHTTPMiddleware, dispatch=partial(guard, port, token))]
         return Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)
 
     async def close(self) -> None:
@@ -179,7 +170,7 @@ class Page:
     async def _history(self, _: Request) -> Response:
         session, working = self.session, self.working
         return JSONResponse({
-            "model": session.assistant.model,
+            "model": session.assistant.runtime.model.name,
             "inputs": list(session.files),
             "turns": [_shown(answer, n) for n, answer in enumerate(session.turns)],
             "working": working.question if working is not None and not working.ended else None,
@@ -255,8 +246,8 @@ class Page:
 
     async def _file(self, request: Request) -> Response:
         turn, name = request.path_params["turn"], request.path_params["name"]
-        asked = dict(zip(map(str, range(len(self.session.turns))), self.session.turns, strict=True))
-        found = [f for f in asked[turn].files if f.name == name] if turn in asked else []
+        turns = self.session.turns[turn : turn + 1]
+        found = [file for answer in turns for file in answer.files if file.name == name]
         if not found:
             raise HTTPException(404, "there is no such file")
         # never a type that a browser would show: its content is hostile

@@ -118,7 +118,8 @@ async def test_an_exception_has_the_traceback_of_the_code(live_sandbox: Sandbox)
     assert "tracer" not in (done.error or "")
 
 
-@pytest.mark.parametrize("code", ["x = " + "-" * 5000 + "1", "(" * 150 + "1.5" + ")" * 150, "def"])
+@pytest.mark.parametrize("code", ["x = " + "-" * 5000 + "1", "(" * 150 + "1.5" + ")" * 150, "def",
+                                  f"1 + 1e999 + {10**400}"])  # fmt: skip
 async def test_code_that_cannot_be_read_has_no_literals(code: str):
     assert literals(code, ()) in ([], [(1.5, 1)])
 
