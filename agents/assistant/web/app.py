@@ -155,7 +155,7 @@ class Page:
             Route("/api/ask", self._ask, methods=["POST"]),
             Route("/api/cancel", self._cancel, methods=["POST"]),
             Route("/api/{change:str}", self._change, methods=["POST"]),
-            Route("/api/files/{turn:int}/{name:path}", self._file),
+            Route("/api/files/{turn}/{name:path}", self._file),
         ]
         handlers = {HTTPException: _refuse, UsageError: _refuse}
         middleware = [Middleware(BaseHTTPMiddleware, dispatch=partial(guard, port, token))]
@@ -245,14 +245,14 @@ class Page:
         return JSONResponse({})
 
     async def _file(self, request: Request) -> Response:
-        turn, name = request.path_params["turn"], request.path_params["name"]
-        turns = self.session.turns[turn : turn + 1]
-        found = [file for answer in turns for file in answer.files if file.name == name]
-        if not found:
+        turns = enumerate(self.session.turns)
+        files = {(str(turn), file.name): file for turn, answer in turns for file in answer.files}
+        found = files.get((request.path_params["turn"], request.path_params["name"]))
+        if found is None:
             raise HTTPException(404, "there is no such file")
         # never a type that a browser would show: its content is hostile
         headers = {"Content-Disposition": "attachment"}
-        return Response(found[0].data, headers=headers, media_type="application/octet-stream")
+        return Response(found.data, headers=headers, media_type="application/octet-stream")
 
 
 async def _page(request: Request) -> Response:
