@@ -167,7 +167,10 @@ async def cancelled_by_term(work: Coroutine[Any, Any, Done]) -> Done:
 
 @contextmanager
 def _terminable() -> Iterator[list[int]]:
-    """TERM, as batch systems send it, ends a command like Ctrl-C; its number comes."""
+    """TERM, as batch systems send it, ends a command like Ctrl-C; its number comes.
+
+    Who hears of both is afterwards as it was, whatever the command did.
+    """
     came: list[int] = []
 
     def end(number: int, _: object) -> None:
@@ -180,12 +183,15 @@ def _terminable() -> Iterator[list[int]]:
             raise KeyboardInterrupt
 
     mine = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGTERM, end) if mine else None
+    heard = (signal.SIGINT, signal.SIGTERM) if mine else ()
+    before = {number: signal.getsignal(number) for number in heard}
     try:
+        if mine:
+            signal.signal(signal.SIGTERM, end)
         yield came
     finally:
-        if before is not None:
-            signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _unread() -> int:

@@ -49,14 +49,15 @@ def test_mistakes(words, said):
 
 
 def test_term_ends_a_command_and_nothing_after_it():
-    before = signal.getsignal(signal.SIGTERM)
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
 
     def work():
         signal.raise_signal(signal.SIGTERM)
         return 0
 
     assert guarded(work) == 143
-    assert signal.getsignal(signal.SIGTERM) is before
+    assert guarded(lambda: signal.signal(signal.SIGINT, signal.SIG_IGN) and 0) == 0
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
 
 
 def test_an_interrupt_while_the_program_is_loaded_is_quiet():
