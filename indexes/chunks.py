@@ -11,9 +11,9 @@ import bisect
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from langchain_core.documents import Document
@@ -23,7 +23,7 @@ from docgen.library import build_library
 from docgen.sources import SourceFile, distribution_versions, read_sources, sources_digest
 from docgen.symbols import Library
 from indexes import RetrievalError
-from indexes.corpus import Corpus, Made, Manifest, stored, stored_together
+from indexes.corpus import Corpus, Made, Manifest, stored_together
 from indexes.embedding import Embedding
 from matsmith.core.progress import meter
 
@@ -33,25 +33,13 @@ QUESTION = "question"  # source of a text that comes with one
 _BOUNDARY = re.compile(r"(?<=[.?!])\s+|\n+\s*")
 
 
-@dataclass(frozen=True)
-class Text:
-    """A text to be split, and where in it which symbol begins.
-
-    Attributes
-    ----------
-    marks
-        Pairs of character offset and qualified name, sorted.
-    """
-
-    content: str
-    module: str
-    path: str
-    package: str
-    version: str | None
-    marks: Sequence[tuple[int, str]] = ()
+Marked = tuple[SourceFile, Sequence[tuple[int, str]]]
+"""What is split; where in its text which symbol begins: offsets and qualified names, sorted."""
 
 
-def package_corpus(source: str, packages: Sequence[str], folder: Path, *, cache: Path) -> Corpus:
+async def package_corpus(
+    source: str, packages: Sequence[str], folder: Path, *, cache: Path
+) -> Corpus:
     """Chunks of ``code``, or of ``official_doc``, the API reference that docstrings make.
 
     A missing package is a `SourceError`.
@@ -66,31 +54,32 @@ def package_corpus(source: str, packages: Sequence[str], folder: Path, *, cache:
         settings={},
     )
 
-    def make() -> Made:
+    async def make() -> Made:
         library = build_library(files).public()
-        text_of = _code_text if source == "code" else _docstring_text
-        return split([text_of(file, library) for file in files], source), library.aliases
+        marked = _code if source == "code" else _docstrings
+        return split([marked(file, library) for file in files], source), library.aliases
 
-    return stored(cache, wanted, make)
+    return await stored_together(cache, wanted, make)
 
 
-def document_corpus(name: str, text: str, cache: Path) -> Corpus:
+async def document_corpus(name: str, text: str, cache: Path) -> Corpus:
     """The chunks of a text; each is looked up by the text's name and its number."""
     digest = hashlib.sha256(f"{name}\0{text}".encode("utf-8", "replace")).hexdigest()
     manifest = Manifest(QUESTION, (), {}, digest, None, {"text": digest})
 
-    def make() -> Made:
-        documents = split([Text(text, name, name, "", None)], QUESTION)
+    async def make() -> Made:
+        whole = SourceFile(name, name, "", None, text, is_package=False)
+        documents = split([(whole, ())], QUESTION)
         for number, document in enumerate(documents, 1):
             part = f"{Path(name).stem}.part{number}"
             document.metadata |= {"qualname": part, "covers": [part]}
         return documents, {}
 
-    return stored(cache, manifest, make)
+    return await stored_together(cache, manifest, make)
 
 
-def split(texts: Iterable[Text], corpus: str) -> list[Document]:
-    """Chunks with the metadata of a corpus; ``covers`` lists the symbols that begin in a chunk."""
+def split(texts: Iterable[Marked], corpus: str) -> list[Document]:
+    """Chunks of texts, of one size."""
     # takes half a second to import
     from langchain_text_splitters import RecursiveCharacterTextSplitter  # noqa: PLC0415
 
@@ -98,58 +87,64 @@ def split(texts: Iterable[Text], corpus: str) -> list[Document]:
         chunk_size=CHUNK_SIZE, chunk_overlap=CHUNK_OVERLAP, add_start_index=True
     )
     documents: list[Document] = []
-    for text in texts:
-        for number, chunk in enumerate(splitter.create_documents([text.content])):
-            start = int(chunk.metadata["start_index"])
-            end = start + len(chunk.page_content)
-            metadata = chunk_metadata(text, corpus, number, start, end)
-            documents.append(Document(page_content=chunk.page_content, metadata=metadata))
+    for marked in texts:
+        for number, found in enumerate(splitter.create_documents([marked[0].text])):
+            start = int(found.metadata["start_index"])
+            end = start + len(found.page_content)
+            documents.append(chunk(marked, corpus, number, start, end))
     return documents
 
 
-def chunk_metadata(text: Text, corpus: str, number: int, start: int, end: int) -> dict[str, Any]:
-    """Metadata of the chunk ``[start, end)`` of a text."""
-    offsets = [offset for offset, _ in text.marks]
+def chunk(marked: Marked, corpus: str, number: int, start: int, end: int) -> Document:
+    """The chunk ``[start, end)`` of a text; ``covers`` lists the symbols that begin there."""
+    source, marks = marked
+    offsets = [offset for offset, _ in marks]
     first, last = bisect.bisect_left(offsets, start), bisect.bisect_left(offsets, end)
-    covers = [name for _, name in text.marks[first:last]]
+    covers = [name for _, name in marks[first:last]]
     if not covers and first:
-        covers = [text.marks[first - 1][1]]  # the middle of a long definition
-    return {
-        "id": f"{corpus}:{text.path}:{number}",
-        "qualname": covers[0] if len(covers) == 1 else text.module,
+        covers = [marks[first - 1][1]]  # the middle of a long definition
+    metadata = {
+        "id": f"{corpus}:{source.path}:{number}",
+        "qualname": covers[0] if len(covers) == 1 else source.module,
         "kind": "chunk",
-        "path": text.path,
-        "package": text.package,
-        "version": text.version,
+        "path": source.path,
+        "package": source.package,
+        "version": source.version,
         "corpus": corpus,
         "covers": covers,
     }
+    return Document(source.text[start:end].strip(), metadata=metadata)
 
 
-def _code_text(source: SourceFile, library: Library) -> Text:
-    starts = [0]
-    for line in source.text.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
+def _code(source: SourceFile, library: Library) -> Marked:
+    starts = [0, *accumulate(map(len, source.text.splitlines(keepends=True)))]
     marks = sorted(
         (starts[min(symbol.first_line - 1, len(starts) - 1)], symbol.qualname)
         for symbol in library.symbols.values()
         if symbol.path == source.path and symbol.kind != "module"
     )
-    return Text(source.text, source.module, source.path, source.package, source.version, marks)
+    return source, marks
 
 
-def _docstring_text(source: SourceFile, library: Library) -> Text:
+def _docstrings(source: SourceFile, library: Library) -> Marked:
     """The API reference of a module: every signature with its docstring, in source order."""
     symbols = [s for s in library.symbols.values() if s.path == source.path]
-    content = ""
-    marks: list[tuple[int, str]] = []
-    for symbol in sorted(symbols, key=lambda s: (s.kind != "module", s.first_line, s.qualname)):
-        marks.append((len(content), symbol.qualname))
+    symbols.sort(key=lambda s: (s.kind != "module", s.first_line, s.qualname))
+    parts = []
+    for symbol in symbols:
         heading = symbol.qualname
         if symbol.signature:
             heading = f"{symbol.qualname.rpartition('.')[0]}.{symbol.signature}"
-        content += f"{heading}\n\n{symbol.docstring}\n\n".replace("\n\n\n\n", "\n\n")
-    return Text(content, source.module, source.path, source.package, source.version, marks)
+        text = f"{heading}\n\n{symbol.docstring}\n\n".replace("\n\n\n\n", "\n\n")
+        parts.append((symbol.qualname, text))
+    return _joined(source, parts)
+
+
+def _joined(source: SourceFile, parts: Sequence[tuple[str, str]]) -> Marked:
+    """A text made of those of symbols."""
+    names, texts = [name for name, _ in parts], [text for _, text in parts]
+    starts = accumulate(map(len, texts), initial=0)
+    return replace(source, text="".join(texts)), list(zip(starts, names, strict=False))
 
 
 async def semantic_corpus(
@@ -194,42 +189,36 @@ def breakpoints(vectors: Sequence[Sequence[float]], percentile: float = PERCENTI
     return [int(i) for i in np.flatnonzero(distances > np.percentile(distances, percentile))]
 
 
-def _module_texts(documents: Sequence[Document]) -> list[Text]:
+def _module_texts(documents: Sequence[Document]) -> list[Marked]:
     """The written texts of each source file as one, every symbol under its name."""
     by_path: dict[str, list[Document]] = {}
     for document in documents:
         by_path.setdefault(document.metadata["path"], []).append(document)
-    texts: list[Text] = []
+    texts: list[Marked] = []
     for path, members in sorted(by_path.items()):
         members.sort(key=lambda d: (d.metadata["kind"] != "module", d.metadata["lines"]))
-        content = ""
-        marks: list[tuple[int, str]] = []
+        parts = []
         for document in members:
-            marks.append((len(content), document.metadata["qualname"]))
-            written = document.page_content.partition(f"\n{SEPARATOR}\n")[2]
-            content += f"# {document.metadata['qualname']}\n{written.strip()}\n\n"
+            written = document.page_content.partition(f"\n{SEPARATOR}\n")[2].strip()
+            name = str(document.metadata["qualname"])
+            parts.append((name, f"# {name}\n{written}\n\n"))
         first, module = members[0].metadata, path.removesuffix(".py").removesuffix("/__init__")
         place = (module.replace("/", "."), path, first["package"], first["version"])
-        texts.append(Text(content, *place, marks))
+        texts.append(_joined(SourceFile(*place, text="", is_package=False), parts))
     return texts
 
 
-async def _chunks(text: Text, embedding: Embedding) -> list[Document]:
-    parts = sentences(text.content)
+async def _chunks(marked: Marked, embedding: Embedding) -> list[Document]:
+    parts = sentences(marked[0].text)
     windows = ["".join(parts[max(0, i - BUFFER) : i + BUFFER + 1]) for i in range(len(parts))]
     try:
         vectors = await embedding.embed(windows)
     except Exception as error:
         raise RetrievalError(f"embedding sentences failed: {error}") from error
-    ends = {*breakpoints(vectors), len(parts) - 1}
+    ends = [0, *accumulate(map(len, parts))]
+    cuts = sorted({0, *(ends[i + 1] for i in breakpoints(vectors)), ends[-1]})
     documents: list[Document] = []
-    start = position = 0
-    for index, part in enumerate(parts):
-        position += len(part)
-        if index in ends:
-            metadata = chunk_metadata(text, "llm_doc_semantic", len(documents), start, position)
-            content = text.content[start:position].strip()
-            if content:
-                documents.append(Document(page_content=content, metadata=metadata))
-            start = position
+    for start, end in pairwise(cuts):
+        found = chunk(marked, "llm_doc_semantic", len(documents), start, end)
+        documents += [found] if found.page_content else []
     return documents

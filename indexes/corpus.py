@@ -12,12 +12,13 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from filelock import AsyncFileLock, FileLock, Timeout
 from langchain_core.documents import Document
+from pydantic import TypeAdapter
 
 _log = logging.getLogger(__name__)
 
@@ -105,11 +106,6 @@ class Corpus:
     aliases: Mapping[str, str]
     folder: Path
 
-    @property
-    def name(self) -> str:
-        """Name of the source."""
-        return self.manifest.source
-
 
 def corpus_folder(cache: Path, manifest: Manifest) -> Path:
     """Folder of a corpus: one per source, packages, versions, writer and settings."""
@@ -127,15 +123,19 @@ def read_corpus(cache: Path, wanted: Manifest) -> Corpus | None:
     if not folder.exists():
         return None
     try:
-        stored, aliases = _read_manifest(folder / _MANIFEST)
+        about = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+        stored = TypeAdapter(Manifest).validate_python(about["manifest"])
         if reasons := stored.same_recipe(wanted):
             _log.warning("corpus %s is out of date (%s): rebuilding it", folder, "; ".join(reasons))
             return None
-        documents = _read_documents(folder / _DOCUMENTS, stored)
+        payload = (folder / _DOCUMENTS).read_bytes()
+        if hashlib.sha256(payload).hexdigest() != stored.documents_digest:
+            raise ValueError(f"{_DOCUMENTS} does not match its checksum")  # noqa: TRY301
+        documents = [Document(**json.loads(line)) for line in payload.decode().splitlines()]
+        return Corpus(stored, documents, dict(about["aliases"]), folder)
     except (OSError, ValueError, TypeError, KeyError) as error:
         _log.warning("corpus %s is damaged (%s): rebuilding it", folder, error)
         return None
-    return Corpus(stored, documents, aliases, folder)
 
 
 def write_corpus(
@@ -166,16 +166,10 @@ Made = tuple[Sequence[Document], Mapping[str, str]]
 """Documents and aliases."""
 
 
-def stored(cache: Path, manifest: Manifest, make: Callable[[], Made]) -> Corpus:
-    """The cached corpus, or else the one that is made now."""
-    with building(corpus_folder(cache, manifest)):
-        return read_corpus(cache, manifest) or write_corpus(cache, manifest, *make())
-
-
 async def stored_together(
     cache: Path, manifest: Manifest, make: Callable[[], Awaitable[Made]]
 ) -> Corpus:
-    """Like :func:`stored`, for what is made by code that awaits."""
+    """The cached corpus, or else the one that is made now."""
     async with building_together(corpus_folder(cache, manifest)):
         return read_corpus(cache, manifest) or write_corpus(cache, manifest, *await make())
 
@@ -220,34 +214,26 @@ async def building_together(folder: Path) -> AsyncIterator[None]:
         yield
 
 
-def index_place(corpus: Corpus, name: str, form: int, **more: str) -> tuple[Path, str]:
-    """Where an index of a corpus lies, beside it, and the stamp of what it is made of.
+@asynccontextmanager
+async def index_folder(
+    corpus: Corpus, name: str, form: int, **more: str
+) -> AsyncIterator[tuple[Path, bool, Callable[[], object]]]:
+    """Where an index of a corpus lies, beside it; whether it is there; what to call when it is.
 
-    ``form`` is raised when the same documents are indexed in another way.
+    It is there when it was made of just these documents and ``more``; one that was made of anything
+    else is removed. ``form`` is raised when the same documents are indexed in another way. Others
+    wait while the block runs.
     """
     folder = corpus.folder.parent.parent / "indexes" / f"{corpus.folder.name}-{_slug(name, 80)}"
-    return folder, json.dumps(
-        {"format": form, "documents": corpus.manifest.documents_digest, **more}
-    )
-
-
-def stamped(folder: Path, stamp: str) -> bool:
-    """Whether an index is there, and made of just this."""
-    path = folder / _STAMP
-    return path.is_file() and path.read_bytes() == stamp.encode()
-
-
-def put_stamp(folder: Path, stamp: str) -> None:
-    """Say what an index is made of."""
-    (folder / _STAMP).write_bytes(stamp.encode())
-
-
-def start_over(folder: Path) -> None:
-    """An empty folder; an index that did not match its corpus is removed."""
-    if folder.exists():
-        _log.warning("index %s does not match its corpus: rebuilding it", folder)
-        shutil.rmtree(folder)
-    folder.mkdir(parents=True)
+    about = {"format": form, "documents": corpus.manifest.documents_digest, **more}
+    path, stamp = folder / _STAMP, json.dumps(about).encode()
+    async with building_together(folder):
+        fits = path.is_file() and path.read_bytes() == stamp
+        if folder.exists() and not fits:
+            _log.warning("index %s does not match its corpus: rebuilding it", folder)
+            shutil.rmtree(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        yield folder, fits, partial(path.write_bytes, stamp)
 
 
 def indexed_texts(corpus: Corpus) -> list[str]:
@@ -256,21 +242,6 @@ def indexed_texts(corpus: Corpus) -> list[str]:
     A document that lists its callers is otherwise found for what they do.
     """
     return [_RELATIONS.sub("", document.page_content) for document in corpus.documents]
-
-
-def _read_manifest(path: Path) -> tuple[Manifest, dict[str, str]]:
-    content = json.loads(path.read_text(encoding="utf-8"))
-    fields = dict(content["manifest"])
-    fields["packages"] = tuple(fields["packages"])
-    return Manifest(**fields), dict(content["aliases"])
-
-
-def _read_documents(path: Path, manifest: Manifest) -> list[Document]:
-    payload = path.read_bytes()
-    if hashlib.sha256(payload).hexdigest() != manifest.documents_digest:
-        raise ValueError(f"{path.name} does not match its checksum")
-    rows = (json.loads(line) for line in payload.decode().splitlines())
-    return [Document(page_content=r["page_content"], metadata=r["metadata"]) for r in rows]
 
 
 def _counted(documents: Sequence[Document], key: str) -> dict[str, int]:

@@ -14,15 +14,7 @@ from langchain_chroma import Chroma
 from numpy.typing import NDArray
 
 from indexes import RetrievalError
-from indexes.corpus import (
-    Corpus,
-    building_together,
-    index_place,
-    indexed_texts,
-    put_stamp,
-    stamped,
-    start_over,
-)
+from indexes.corpus import Corpus, index_folder, indexed_texts
 from indexes.embedding import Embedding
 from matsmith.core.progress import meter
 
@@ -63,12 +55,9 @@ class DenseIndex:
 async def dense_index(corpus: Corpus, embedding: Embedding, *, show_progress: bool) -> DenseIndex:
     """The dense index of a corpus. An interrupted build resumes where it stopped."""
     name = embedding.name
-    folder, stamp = index_place(corpus, name, _FORMAT, embedding=name)
     ids = [str(document.metadata["id"]) for document in corpus.documents]
-    async with building_together(folder):
-        if not stamped(folder, stamp):
-            start_over(folder)
-            put_stamp(folder, stamp)
+    async with index_folder(corpus, name, _FORMAT, embedding=name) as (folder, _, begin):
+        begin()
         await _fill(folder, corpus, ids, embedding, show_progress=show_progress)
     return DenseIndex(folder, ids, embedding)
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from docgen.replies import first_paragraph
 from indexes import RetrievalError
-from indexes.corpus import Corpus, building_together, index_place, put_stamp, stamped, start_over
+from indexes.corpus import Corpus, index_folder
 from indexes.embedding import Embedding
 
 for _chatty in ("lightrag", "nano-vectordb"):  # what a reply lacks is counted by us
@@ -110,15 +110,14 @@ async def graph_index(corpus: Corpus, embedding: Embedding) -> GraphIndex:
     A broken build (`RetrievalError`) is never left behind.
     """
     name = embedding.name
-    folder, stamp = index_place(corpus, f"graph-symbols-{name}", _FORMAT, embedding=name)
-    async with building_together(folder):
-        if not stamped(folder, stamp):
+    place = index_folder(corpus, f"graph-symbols-{name}", _FORMAT, embedding=name)
+    async with place as (folder, fits, finish):
+        if not fits:
             content = symbol_graph(corpus.documents)
             if not content["entities"]:
                 raise RetrievalError(
                     f"the graph of {corpus.folder.name} has no nodes: no documents"
                 )
-            start_over(folder)
             rag = await _open(folder, embedding)
             try:
                 await rag.ainsert_custom_kg(content)
@@ -126,7 +125,7 @@ async def graph_index(corpus: Corpus, embedding: Embedding) -> GraphIndex:
                 raise RetrievalError(f"building the graph failed: {error}") from error
             finally:
                 await rag.finalize_storages()
-            put_stamp(folder, stamp)
+            finish()
         return GraphIndex(await _open(folder, embedding), corpus)
 
 

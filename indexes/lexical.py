@@ -12,37 +12,24 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from indexes.corpus import (
-    Corpus,
-    building,
-    index_place,
-    indexed_texts,
-    put_stamp,
-    replaced_folder,
-    stamped,
-)
+from indexes.corpus import Corpus, index_folder, indexed_texts
 from indexes.tokens import tokens
 
 _log = logging.getLogger(__name__)
 _FORMAT = 2  # of the indexed texts and tokens
 
 
-def lexical_index(corpus: Corpus) -> TfidfIndex:
+async def lexical_index(corpus: Corpus) -> TfidfIndex:
     """The lexical index of a corpus, loaded when it fits, else built and stored."""
-    folder, stamp = index_place(corpus, "tfidf", _FORMAT)
-    with building(folder):
-        if folder.exists():
-            reason = "the corpus has changed"
-            if stamped(folder, stamp):
-                try:
-                    return TfidfIndex.load(folder)
-                except (OSError, ValueError, KeyError, TypeError) as error:
-                    reason = f"damaged: {error}"
-            _log.warning("index %s is out of date (%s): rebuilding it", folder, reason)
+    async with index_folder(corpus, "tfidf", _FORMAT) as (folder, fits, finish):
+        if fits:
+            try:
+                return TfidfIndex.load(folder)
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                _log.warning("index %s is damaged (%s): rebuilding it", folder, error)
         index = TfidfIndex.build(indexed_texts(corpus))
-        with replaced_folder(folder) as fresh:
-            index.save(fresh)
-            put_stamp(fresh, stamp)
+        index.save(folder)
+        finish()
         return index
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from docgen.sources import SourceError
 from docgen.texts import TextsError
 from indexes import RetrievalError
 from indexes.chunks import QUESTION, document_corpus, package_corpus, semantic_corpus
-from indexes.corpus import Corpus, Manifest, stored
+from indexes.corpus import Corpus, Made, Manifest, stored_together
 from indexes.embedding import Embedding, HashingEmbedding
 from indexes.live import OpenSandbox, live_corpus
 from indexes.llm_doc import Writer, llm_doc_corpus
@@ -80,14 +80,14 @@ class RetrieverFactory:
                 lambda name, text: self._over(document_corpus(name, text, self.cache)),
             )
         try:
-            return await self._over(await self._corpus())
+            return await self._over(self._corpus())
         except (SourceError, TextsError) as error:
             raise RetrievalError(str(error)) from error
 
-    async def _over(self, corpus: Corpus) -> Retriever:
+    async def _over(self, making: Awaitable[Corpus]) -> Retriever:
         """Documents of symbols are ranked with what their structure tells; chunks as they score."""
-        settings = self.settings
-        symbols = settings.source in SYMBOLS and corpus.name != QUESTION
+        corpus, settings = await making, self.settings
+        symbols = settings.source in SYMBOLS and corpus.manifest.source != QUESTION
         scorer = await self._scorer(corpus, symbols=symbols)
         linker, rank = Linker(corpus.documents, corpus.aliases), by_score(scorer)
         if symbols:
@@ -111,9 +111,9 @@ class RetrieverFactory:
                 packages, folder, open_sandbox=begin, cache=cache, show_progress=shown
             )
         if source == "class":
-            return _own_corpus(settings, packages, folder, cache=cache)
+            return await _own_corpus(settings, packages, folder, cache=cache)
         if source in {"code", "official_doc"}:
-            return package_corpus(source, packages, folder, cache=cache)
+            return await package_corpus(source, packages, folder, cache=cache)
         writer = Writer(self.writer, settings.writer, settings.content)
         vectors = self._vectors() if source == "llm_doc_semantic" else None
         written = await llm_doc_corpus(
@@ -141,7 +141,7 @@ class RetrieverFactory:
         if mode in {"lexical", "hybrid"}:
             from indexes.lexical import lexical_index  # noqa: PLC0415
 
-            scorers.append(lexical_index(corpus).scores)
+            scorers.append((await lexical_index(corpus)).scores)
         if mode in {"dense", "hybrid"}:
             from indexes.dense import dense_index  # noqa: PLC0415
 
@@ -162,7 +162,7 @@ class RetrieverFactory:
         return per_property(scorer) if self.settings.per_property else scorer
 
 
-def _own_corpus(
+async def _own_corpus(
     settings: RetrievalConfig, packages: Sequence[str], folder: Path, *, cache: Path
 ) -> Corpus:
     """The documents that a user's own function makes, stored under their content."""
@@ -184,4 +184,8 @@ def _own_corpus(
     digest = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
     name = settings.name.replace(":", "_")
     manifest = Manifest(name, tuple(packages), {}, digest, None, {"documents": digest})
-    return stored(cache, manifest, lambda: (documents, {}))
+
+    async def made_now() -> Made:
+        return documents, {}
+
+    return await stored_together(cache, manifest, made_now)

@@ -22,8 +22,8 @@ from agents.models import ModelConfig, build_model
 from agents.systems.tools import MAX_CALLS, Tools
 from docgen.replies import structure
 from experiments.report.show import TEMPLATES
-from indexes.corpus import Manifest, write_corpus
-from indexes.lexical import lexical_index
+from indexes.corpus import Manifest, indexed_texts, write_corpus
+from indexes.lexical import TfidfIndex
 from retrieval.base import Retriever
 from retrieval.linking import Linker
 from retrieval.retriever import CorpusRetriever
@@ -59,7 +59,7 @@ def chain(folder: Path, length: int, described: str = "", more: str = "") -> Cor
         documents.append(_document(more, told, ""))
     manifest = Manifest("llm_doc", ("lab",), {"lab": "1"}, "x", None, {})
     corpus = write_corpus(folder, manifest, documents, {})
-    ranker = by_score(lexical_index(corpus).scores)
+    ranker = by_score(TfidfIndex.build(indexed_texts(corpus)).scores)
     return CorpusRetriever("chain", corpus, ranker, Linker(corpus.documents, {}))
 
 

@@ -132,8 +132,8 @@ async def test_no_corpus_holds_reference_code_or_golds(tmp_path):
     )
     corpora = [
         documented,
-        package_corpus("code", ["pymatgen"], folder, cache=tmp_path),
-        package_corpus("official_doc", ["pymatgen"], folder, cache=tmp_path),
+        await package_corpus("code", ["pymatgen"], folder, cache=tmp_path),
+        await package_corpus("official_doc", ["pymatgen"], folder, cache=tmp_path),
     ]
     leaking = Document("Told: " + " ".join(secrets.values()))
     assert max(shared([leaking], secrets).values()) > 20
@@ -141,4 +141,4 @@ async def test_no_corpus_holds_reference_code_or_golds(tmp_path):
         found = shared(corpus.documents, secrets)
         worst = max(found, key=found.__getitem__)
         # a few common import lines in a row are no leak
-        assert found[worst] < 0.05 * len(runs(secrets[worst])), (corpus.name, worst)
+        assert found[worst] < 0.05 * len(runs(secrets[worst])), (corpus.manifest.source, worst)

@@ -253,7 +253,7 @@ def test_shipped_texts_are_sound_and_fit_the_pinned_library():
 async def test_chunks_know_their_symbols(package, cache, source, shown, hidden):
     async def made():
         if source != "llm_doc_semantic":
-            return package_corpus(source, ["brickwork"], package, cache=cache)
+            return await package_corpus(source, ["brickwork"], package, cache=cache)
         whole = await build(package, cache, None)
         embedding = HashingEmbedding(256)
         return await semantic_corpus(whole, embedding, cache=cache, show_progress=False)
