@@ -58,8 +58,8 @@ from sandbox.factory import get_sandbox
 
 PACKAGES = ("pymatgen", "matminer", "robocrys", "phonopy")
 _DEPTH = 60  # documents looked at for a budget of tokens
-Search = Callable[[str, int], Awaitable[Sequence[Document]]]
-"""At most so many documents for a query, best first."""
+Search = Callable[..., Awaitable[Sequence[Document]]]
+"""At most ``k`` documents for a query, best first, as `Retriever.search` finds them."""
 
 
 class Choice(BaseModel):
@@ -118,7 +118,7 @@ async def measure(
     documents = []
     with meter(choice, len(asked), show=True) as progress:
         for query in asked:
-            documents.append(await search(query.text, depth))
+            documents.append(await search(query.text, k=depth))
             progress.advance()
     found = [[frozenset(covered(one)) for one in each] for each in documents]
 
@@ -155,9 +155,9 @@ async def table(
     searches: dict[str, Search] = {}
     for choice in options.retrieval.names:
         retriever = await build(choice, source.packages, source.environment, options)
-        searches[choice] = _search(retriever)
+        searches[choice] = retriever.search
         if isinstance(retriever, CorpusRetriever):
-            searches.setdefault(NAMES, _names(retriever))
+            searches.setdefault(NAMES, retriever.named)
     searches |= {NAMES: searches.pop(NAMES)} if NAMES in searches else {}
     rows: list[Recalled] = []
     reference: list[float] = []
@@ -166,22 +166,6 @@ async def table(
         rows.append(replace(row, difference=paired(first, reference)) if rows else row)
         reference = reference or first
     return rows
-
-
-def _search(retriever: Retriever) -> Search:
-    async def search(query: str, k: int) -> Sequence[Document]:
-        return await retriever.search(query, k=k)
-
-    return search
-
-
-def _names(retriever: CorpusRetriever) -> Search:
-    """Finds what stands in the query: the baseline that does not retrieve anything."""
-
-    async def search(query: str, k: int) -> Sequence[Document]:
-        return retriever.named(query)[:k]
-
-    return search
 
 
 async def build(

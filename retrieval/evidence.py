@@ -7,13 +7,15 @@ methods and misses the classes that a solution is built from.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 import numpy as np
 from langchain_core.documents import Document
 
 from retrieval.config import Evidence
 from retrieval.linking import Linker
-from retrieval.scorers import Ranking, Scorer, Scores, top
+from retrieval.package import Terms
+from retrieval.scorers import Ranking, Scorer, Scores, properties, top
 
 _TYPE_SOURCES = 30  # best documents whose parameter types are followed
 _SECOND_SOURCES = 8  # best documents after that whose types are followed once more
@@ -24,36 +26,76 @@ class SymbolRanker:
     """Ranks documents of symbols by a scoring and by how the symbols belong together."""
 
     def __init__(
-        self, scorer: Scorer, documents: Sequence[Document], linker: Linker, evidence: Evidence
+        self,
+        scorer: Scorer,
+        documents: Sequence[Document],
+        linker: Linker,
+        evidence: Evidence,
+        small_package: int = 0,
     ) -> None:
-        self._scorer = scorer
-        self._evidence = evidence
-        self._linker = linker
+        self._scorer, self._documents, self._linker = scorer, documents, linker
+        self._evidence, self._small_package = evidence, small_package
+        self._terms: dict[tuple[int, ...], Terms] = {}
         metadata = [document.metadata for document in documents]
         position = {str(m["qualname"]): i for i, m in enumerate(metadata)}
         self._position = position
-        self._classes = np.array([i for i, m in enumerate(metadata) if m["kind"] == "class"], int)
         # The document of its class lists an attribute; as a text of its own it is so short that it
         # would speak for its class louder than any method.
         self._attributes = np.array([m["kind"] == "attribute" for m in metadata])
         self._functions = np.array([m["kind"] == "function" for m in metadata])
         self._types = [_positions(m.get("types", ()), position) for m in metadata]
-        self._own = _padded(
-            [_own_members(metadata[i], position) for i in self._classes], len(documents)
-        )
-        bases = [_positions(m.get("bases", ()), position) for m in metadata]
-        self._ancestors = [_closure(i, bases) for i in range(len(metadata))]
+        # Pairs of a class and a method of its own.
+        pairs = [
+            (i, position[name])
+            for i, m in enumerate(metadata)
+            for name in m.get("members", ())
+            if m["kind"] == "class" and name in position and name.startswith(f"{m['qualname']}.")
+        ]
+        self._owner, self._own = np.array(pairs, int).reshape(-1, 2).T
+        self._bases = [_positions(m.get("bases", ()), position) for m in metadata]
 
     async def rank(self, query: str, depth: int) -> Ranking:
-        """At most ``depth`` positions, best first."""
+        """At most ``depth`` positions, best first.
+
+        Where a query names small packages only, the best document in them of every property that it
+        lists comes first, then what these say that they need, and what that needs; then the next
+        best of every property. What the ranking of the whole query has outside comes after that.
+        """
+        whole = await self._whole(query, depth)
+        inside = self._inside(query)
+        if not inside:
+            return whole
+        if inside not in self._terms:
+            self._terms[inside] = Terms([self._documents[position] for position in inside])
+        terms = self._terms[inside]
+        local = {position: number for number, position in enumerate(inside)}
+        asked = [await self._whole(text, depth) for text in properties(query)] or [whole]
+        found: dict[int, None] = {}
+        for turn in zip_longest(*([local[p] for p, _ in one if p in local] for one in asked)):
+            found.update(dict.fromkeys(terms.closure(p for p in turn if p is not None)))
+            if len(found) >= depth:
+                break
+        positions = [*(inside[number] for number in found), *(position for position, _ in whole)]
+        best = whole[0][1] if whole else 1.0
+        order = list(dict.fromkeys(positions))[:depth]
+        return [(position, best / rank) for rank, position in enumerate(order, start=1)]
+
+    def _inside(self, query: str) -> tuple[int, ...]:
+        """Positions of what is in the packages that a query names, if none of them is large."""
+        named = [names for names in self._linker.packages(query) if "." not in names[0]]
+        if any(len(names) > self._small_package for names in named):
+            return ()
+        return tuple(sorted({i for names in named for i in _positions(names, self._position)}))
+
+    async def _whole(self, query: str, depth: int) -> Ranking:
         scores = np.where(self._attributes, np.float32(0), await self._scorer(query))
         evidence = self._evidence
         if evidence.packages:
             scores = self._with_packages(scores, query)
-        if evidence.members and len(self._classes):
+        if evidence.members:
             scores = self._with_members(scores)
         scores = np.where(self._functions, (1 + evidence.functions) * scores, scores)
-        named = [self._position[n] for n in self._linker.named(query) if n in self._position]
+        named = _positions(self._linker.named(query), self._position)
         if evidence.types:
             scores = self._with_types(scores, named)
         if evidence.links and named:
@@ -64,16 +106,15 @@ class SymbolRanker:
     def _with_packages(self, scores: Scores, query: str) -> Scores:
         result = scores.copy()
         for inside in self._linker.packages(query):
-            positions = [self._position[n] for n in inside if n in self._position]
+            positions = _positions(inside, self._position)
             rarity = np.log(len(scores) / max(1, len(positions)))
             result[positions] *= 1 + self._evidence.packages * rarity
         return result
 
     def _with_members(self, scores: Scores) -> Scores:
-        padded = np.append(scores, np.float32(0))  # the padding points at this zero
-        result = scores.copy()
-        result[self._classes] += self._evidence.members * padded[self._own].max(axis=1)
-        return result
+        best = np.zeros_like(scores)
+        np.maximum.at(best, self._owner, scores[self._own])
+        return scores + self._evidence.members * best
 
     def _with_types(self, scores: Scores, named: Sequence[int]) -> Scores:
         result = scores.copy()
@@ -93,36 +134,12 @@ class SymbolRanker:
         result: Ranking = []
         for position, score in ranking:
             result.append((position, score * _COVERED if position in covered else score))
-            covered |= self._ancestors[position]
+            bases = list(self._bases[position])
+            for base in bases:  # grows while it is read
+                bases += [other for other in self._bases[base] if other not in bases]
+            covered.update(base for base in bases if base != position)
         return sorted(result, key=lambda item: (-item[1], item[0]))
 
 
 def _positions(names: Sequence[str], position: dict[str, int]) -> list[int]:
     return [position[name] for name in names if name in position]
-
-
-def _own_members(metadata: dict[str, object], position: dict[str, int]) -> list[int]:
-    prefix = f"{metadata['qualname']}."
-    members = metadata.get("members", ())
-    own = [m for m in members if m.startswith(prefix)] if isinstance(members, list) else []
-    return _positions(own, position)
-
-
-def _padded(rows: list[list[int]], padding: int) -> np.typing.NDArray[np.intp]:
-    """Rows of unequal length as a matrix of at least one column, filled with ``padding``."""
-    width = max([1, *(len(row) for row in rows)])
-    matrix = np.full((len(rows), width), padding, dtype=np.intp)
-    for i, row in enumerate(rows):
-        matrix[i, : len(row)] = row
-    return matrix
-
-
-def _closure(start: int, bases: list[list[int]]) -> frozenset[int]:
-    found: set[int] = set()
-    stack = list(bases[start])
-    while stack:
-        current = stack.pop()
-        if current not in found and current != start:
-            found.add(current)
-            stack += bases[current]
-    return frozenset(found)

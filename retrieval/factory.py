@@ -25,7 +25,6 @@ from retrieval.base import QuestionRetriever, Retriever
 from retrieval.config import RetrievalConfig, own_source
 from retrieval.evidence import SymbolRanker
 from retrieval.linking import Linker
-from retrieval.package import PackageRanker
 from retrieval.retriever import CorpusRetriever, IndexRetriever
 from retrieval.scorers import Scorer, by_score, fused, graph_scorer, per_property
 
@@ -91,8 +90,8 @@ class RetrieverFactory:
         scorer = await self._scorer(corpus, symbols=symbols)
         linker, rank = Linker(corpus.documents, corpus.aliases), by_score(scorer)
         if symbols:
-            rank = SymbolRanker(scorer, corpus.documents, linker, settings.evidence).rank
-            rank = PackageRanker(rank, corpus.documents, linker, settings.small_package).rank
+            more = (settings.evidence, settings.small_package)
+            rank = SymbolRanker(scorer, corpus.documents, linker, *more).rank
         found = CorpusRetriever(settings.name, corpus, rank, linker)
         if not settings.index:
             return found

@@ -48,10 +48,10 @@ class CorpusRetriever:
         document = self._by_qualname.get(qualname) if qualname is not None else None
         return None if document is None else document.model_copy(deep=True)
 
-    def named(self, query: str) -> list[Document]:
-        """Documents of the symbols that a query names, in order of appearance."""
+    async def named(self, query: str, *, k: int) -> Sequence[Document]:
+        """The first ``k`` documents of the symbols that a query names, in order of appearance."""
         names = self._linker.named(query)
-        return [self._by_qualname[name] for name in names if name in self._by_qualname]
+        return [self._by_qualname[name] for name in names if name in self._by_qualname][:k]
 
 
 class IndexRetriever:

@@ -7,7 +7,7 @@ from indexes.lexical import TfidfIndex
 from retrieval.config import Evidence
 from retrieval.evidence import SymbolRanker
 from retrieval.linking import Linker
-from retrieval.package import PackageRanker, Terms
+from retrieval.package import Terms
 
 TERMS = ("amber hold", "basalt lag", "cobalt reach", "dolomite gain", "ember span", "flint tally")
 QUESTION = (
@@ -41,8 +41,7 @@ LIBRARY = [*(document(number) for number in range(6)), *(noise(number) for numbe
 def rankers(library):
     linker = Linker(library, {})
     scorer = TfidfIndex.build([one.page_content for one in library]).scores
-    symbols = SymbolRanker(scorer, library, linker, Evidence())
-    return symbols, PackageRanker(symbols.rank, library, linker, LARGEST)
+    return [SymbolRanker(scorer, library, linker, Evidence(), most) for most in (0, LARGEST)]
 
 
 LARGEST = 50  # documents of a small package
