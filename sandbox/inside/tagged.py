@@ -33,8 +33,7 @@ import math
 import re
 import struct
 import time
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from sandbox.inside.values import (
@@ -195,6 +194,7 @@ _TAGS: dict[type, tuple[str, dict[str, type]]] = {
     Msonable: ("msonable", {"class": str, "v": dict}),
     Opaque: ("opaque", {"class": str, "v": str}),
 }
+_BY_TAG = {tag: (kind, keys) for kind, (tag, keys) in _TAGS.items()}
 
 
 def decode(text: bytes | str) -> Any:
@@ -261,34 +261,78 @@ class _Decoder:
     def _mapping(self, plain: dict[str, Any]) -> Any:
         if "$" not in plain:
             return dict(zip(plain, self.items(plain.values()), strict=True))
-        kind = plain["$"]
-        decoder = _DECODERS.get(kind) if isinstance(kind, str) else None
-        if decoder is None:
-            raise WireError(f"unknown tag {kind!r:.100}")
         try:
-            return decoder(self, plain)
+            return self._tagged(plain)
         except (WireError, RecursionError):
             raise
         except Exception as error:  # noqa: BLE001 - see `decode`
-            raise WireError(f"a malformed {kind}: {type(error).__name__}: {error!s:.200}") from None
+            told = f"{type(error).__name__}: {error!s:.200}"
+            raise WireError(f"a malformed {plain['$']}: {told}") from None
 
-    def inner(self, plain: Mapping[str, Any]) -> list[Any]:
+    def _tagged(self, plain: dict[str, Any]) -> Any:
+        match plain["$"]:
+            case "int":
+                return int(_typed(plain, "v", str), 16)
+            case "float":
+                text = _typed(plain, "v", str)
+                if text not in {"nan", "inf", "-inf"}:
+                    raise WireError("only nan, inf and -inf are tagged floats")
+                return float(text)
+            case "complex":
+                real, imaginary = self._inner(plain)
+                if type(real) is not float or type(imaginary) is not float:
+                    raise WireError("the parts of a complex number are floats")
+                return complex(real, imaginary)
+            case "bytes":
+                return _bytes(plain["v"])
+            case "tuple":
+                return tuple(self._inner(plain))
+            case "set" | "frozenset" as kind:
+                items = self._inner(plain)
+                if not all(map(hashes_well, items)):
+                    return Members(tuple(items), kind == "frozenset")
+                return set(items) if kind == "set" else frozenset(items)
+            case "dict":
+                listed = _typed(plain, "v", list)
+                pairs = [(self.value(key), self.value(item)) for key, item in listed]
+                well = all(hashes_well(key) for key, _ in pairs)
+                return _unique(pairs) if well else Pairs(tuple(pairs))
+            case "scalar":
+                return self._scalar(plain)
+            case "array":
+                return self._array(plain)
+            case str(tag) if tag in _BY_TAG:
+                kind, keys = _BY_TAG[tag]
+                return kind(*(self.value(_typed(plain, k, wanted)) for k, wanted in keys.items()))
+            case unknown:
+                raise WireError(f"unknown tag {unknown!r:.100}")
+
+    def _inner(self, plain: Mapping[str, Any]) -> list[Any]:
         return self.items(_typed(plain, "v", list))
 
+    def _scalar(self, plain: Mapping[str, Any]) -> Any:
+        dtype = _dtype(plain)
+        if "raw" in plain:
+            return _buffer(_bytes(plain["raw"]), dtype, ())[()]
+        value = self.value(plain["v"])
+        expected = {"b": bool, "i": int, "u": int, "f": float}.get(dtype.kind)
+        if expected is None or type(value) is not expected:
+            raise WireError(f"not a {dtype.name}")
+        return dtype.type(value)
 
-def _set(decoder: _Decoder, plain: Mapping[str, Any]) -> Any:
-    items = decoder.inner(plain)
-    frozen = plain["$"] == "frozenset"
-    if not all(map(hashes_well, items)):
-        return Members(tuple(items), frozen)
-    return frozenset(items) if frozen else set(items)
-
-
-def _dict(decoder: _Decoder, plain: Mapping[str, Any]) -> Any:
-    pairs = [(decoder.value(key), decoder.value(item)) for key, item in _typed(plain, "v", list)]
-    if not all(hashes_well(key) for key, _ in pairs):
-        return Pairs(tuple(pairs))
-    return _unique(pairs)
+    def _array(self, plain: Mapping[str, Any]) -> Any:
+        shape = tuple(_typed(plain, "shape", list))
+        if len(shape) > 32 or not all(type(size) is int and size >= 0 for size in shape):
+            raise WireError("a shape is a list of lengths")
+        if plain["dtype"] != "object":
+            return _buffer(_bytes(plain["raw"]), _dtype(plain), shape)
+        items = self._inner(plain)
+        if math.prod(shape) != len(items):
+            raise WireError("shape and number of items differ")
+        array = load_numpy().empty(len(items), dtype=object)
+        for index, item in enumerate(items):
+            array[index] = item
+        return array.reshape(shape)
 
 
 def _typed(plain: Mapping[str, Any], key: str, kind: type) -> Any:
@@ -296,26 +340,6 @@ def _typed(plain: Mapping[str, Any], key: str, kind: type) -> Any:
     if kind is not object and type(value) is not kind:
         raise WireError(f"{plain['$']}.{key} is not a {kind.__name__}")
     return value
-
-
-def _stand_in(
-    kind: type, keys: Mapping[str, type], decoder: _Decoder, plain: Mapping[str, Any]
-) -> Any:
-    return kind(*(decoder.value(_typed(plain, key, wanted)) for key, wanted in keys.items()))
-
-
-def _number(plain: Mapping[str, Any]) -> float:
-    text = _typed(plain, "v", str)
-    if text not in {"nan", "inf", "-inf"}:
-        raise WireError("only nan, inf and -inf are tagged floats")
-    return float(text)
-
-
-def _complex(decoder: _Decoder, plain: Mapping[str, Any]) -> complex:
-    real, imaginary = decoder.inner(plain)
-    if type(real) is not float or type(imaginary) is not float:
-        raise WireError("the parts of a complex number are floats")
-    return complex(real, imaginary)
 
 
 def _bytes(text: str) -> bytes:
@@ -330,32 +354,6 @@ def _dtype(plain: Mapping[str, Any]) -> np.dtype[Any]:
     return dtype
 
 
-def _scalar(decoder: _Decoder, plain: Mapping[str, Any]) -> Any:
-    dtype = _dtype(plain)
-    if "raw" in plain:
-        return _buffer(_bytes(plain["raw"]), dtype, ())[()]
-    value = decoder.value(plain["v"])
-    expected = {"b": bool, "i": int, "u": int, "f": float}.get(dtype.kind)
-    if expected is None or type(value) is not expected:
-        raise WireError(f"not a {dtype.name}")
-    return dtype.type(value)
-
-
-def _array(decoder: _Decoder, plain: Mapping[str, Any]) -> Any:
-    shape = tuple(_typed(plain, "shape", list))
-    if len(shape) > 32 or not all(type(size) is int and size >= 0 for size in shape):
-        raise WireError("a shape is a list of lengths")
-    if plain["dtype"] == "object":
-        items = decoder.inner(plain)
-        if math.prod(shape) != len(items):
-            raise WireError("shape and number of items differ")
-        array = load_numpy().empty(len(items), dtype=object)
-        for index, item in enumerate(items):
-            array[index] = item
-        return array.reshape(shape)
-    return _buffer(_bytes(plain["raw"]), _dtype(plain), shape)
-
-
 def _buffer(raw: bytes, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
     numpy = load_numpy()
     if math.prod(shape) * dtype.itemsize != len(raw):
@@ -365,19 +363,3 @@ def _buffer(raw: bytes, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
     if dtype.kind == "U" and numpy.frombuffer(raw, f"{dtype.str[0]}u4").max() > _LAST_CODE_POINT:
         raise WireError("text that is not Unicode")  # numpy cannot make strings of it
     return numpy.frombuffer(raw, dtype).reshape(shape).copy()
-
-
-_DECODERS: dict[str, Callable[[_Decoder, dict[str, Any]], Any]] = {
-    "int": lambda _, plain: int(_typed(plain, "v", str), 16),
-    "float": lambda _, plain: _number(plain),
-    "complex": _complex,
-    "bytes": lambda _, plain: _bytes(plain["v"]),
-    "tuple": lambda decoder, plain: tuple(decoder.inner(plain)),
-    "set": _set,
-    "frozenset": _set,
-    "dict": _dict,
-    "scalar": _scalar,
-    "array": _array,
-}
-for _kind, (_tag, _keys) in _TAGS.items():
-    _DECODERS[_tag] = partial(_stand_in, _kind, _keys)
