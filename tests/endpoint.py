@@ -134,11 +134,6 @@ def text(content: str, **fields: Any) -> Response:
     return message(content, **fields)
 
 
-def thought_aloud(thought: str, content: str, tag: str = "think") -> Response:
-    """Thoughts in the text, as models without a reasoning field send them."""
-    return message(f"<{tag}>{thought}</{tag}>{content}")
-
-
 def reasoned(thought: str, content: str, field: str = "reasoning_content") -> Response:
     """Thoughts in a field of their own."""
     return message(content, **{field: thought})

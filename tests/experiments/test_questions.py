@@ -55,7 +55,7 @@ def test_a_task_carries_prompt_gold_labels_and_input_files(tmp_path):
     )
     (folder / "data").mkdir()
     (folder / "data" / "cell.json").write_text("{}")
-    (task,) = LiveBenchmark(level="goal", root=tmp_path).load()
+    (task,) = LiveBenchmark(level="goal", root=str(tmp_path)).load()
     assert task.question.id == "copper_cell"
     assert task.question.formats == {"cell_volume": "float", "ordering": "str"}
     assert task.question.mounts == {"data/cell.json": str(folder / "data" / "cell.json")}

@@ -1,6 +1,7 @@
 """The main job end to end, with a scripted agent in place of an architecture."""
 
 import io
+import json
 import os
 import random
 import signal
@@ -13,8 +14,10 @@ import pytest
 from rich.console import Console
 
 from agents.base import Question
+from experiments.run.config import read_run, validate
 from experiments.run.loop import execute
 from experiments.run.rows import read_rows
+from experiments.run.setup import build_benchmark, load_samples
 from experiments.run.store import read_json, run_folder
 from experiments.run.summary import WALL_CLOCK, samples_digest
 from experiments.samples import Sample
@@ -105,6 +108,17 @@ def test_the_folder_follows_from_the_configuration(configure):
     assert configure(out=None, model=slow, **same).hash("tasks") == digest
     assert config.hash("other tasks") != digest
     assert configure(out=None, strict=True).hash("tasks") != digest
+
+
+@pytest.mark.parametrize(
+    "name", ["live", "qmbench", "mattools_qa", "omnimatbench", "curie", "atomworld"]
+)
+def test_a_worker_elsewhere_has_the_same_questions(name):
+    config = read_run([f"benchmark={name}", "system=empty", "model=none"])
+    assert "/" not in json.dumps(config.plain()["benchmark"])  # no path of this machine
+    sent = validate(json.loads(json.dumps(config.plain())))
+    one, two = (samples_digest(load_samples(build_benchmark(c), c)) for c in (config, sent))
+    assert (one, config.hash(one)) == (two, sent.hash(two))
 
 
 def test_the_digest_follows_the_contents_of_input_files(tmp_path):

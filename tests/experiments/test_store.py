@@ -82,10 +82,7 @@ def test_other_package_versions_do_not_share_a_table(tmp_path):
     for _ in range(2):
         with Store(tmp_path, "h", {}) as store:
             store.remember_packages({"live": {"pymatgen": "1"}})
-    with (
-        Store(tmp_path, "h", {}) as store,
-        pytest.raises(UsageError, match="was 1, now 2"),
-    ):
+    with Store(tmp_path, "h", {}) as store, pytest.raises(UsageError, match="was 1, now 2"):
         store.remember_packages({"live": {"pymatgen": "2"}})
 
 

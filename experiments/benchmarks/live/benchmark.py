@@ -34,18 +34,18 @@ class LiveBenchmark:
     Parameters
     ----------
     root
-        Folder that holds one folder per question.
+        Folder that holds one folder per question; none: those that are shipped.
     """
 
     level: Level = "scaffold"
-    root: Path = QUESTIONS
+    root: str | Path | None = None  # a text: from a command line, or for another machine
     name: str = "live"
     packages: Sequence[str] = PACKAGES
     scorer = PropertyScorer()
 
     def load(self) -> list[Sample]:
         """All samples, sorted by question id."""
-        return read_tasks(self.root, self.level, environment=ENVIRONMENT)
+        return read_tasks(Path(self.root or QUESTIONS), self.level, environment=ENVIRONMENT)
 
     def gold(self, *, split: Split = "all", trace: bool = True) -> ReferenceGold:
         """What retrieval is measured against.
@@ -63,4 +63,5 @@ class LiveBenchmark:
         parts = [self.name, self.level, *([split] if split != "all" else [])]
         from experiments.benchmarks.question_gold import ReferenceGold  # noqa: PLC0415
 
-        return ReferenceGold(" ".join(parts), self.root, samples, self.packages, trace=trace)
+        root = Path(self.root or QUESTIONS)
+        return ReferenceGold(" ".join(parts), root, samples, self.packages, trace=trace)

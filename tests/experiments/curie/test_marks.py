@@ -128,12 +128,8 @@ def test_lmscore_by_probabilities_and_by_the_word_alone():
     assert lmscore(logs(bad=0.5)) == pytest.approx((0.25 + 0.125) / 1.0)
     assert lmscore(logs(the=0.9)) is None
     assert lmscore({}) is None
-    assert [marks.word_mark(w) for w in ("Good.", "It is **okay**", "BAD", "?")] == [
-        1.0,
-        0.5,
-        0.0,
-        None,
-    ]
+    words = ("Good.", "It is **okay**", "BAD", "?")
+    assert list(map(marks.word_mark, words)) == [1.0, 0.5, 0.0, None]
 
 
 def plain(*sides):
@@ -210,9 +206,8 @@ def test_most_pairs_then_most_fields():
     assert marks.one_to_one([], 2, 0) == []
     several = [Pair(n, 3) for n in range(4)]
     assert len(marks.one_to_one(several, 4, 5)) == 1  # nothing is used twice
-    assert (
-        marks.published(marks.first_named(several), 4, 5, doubled=False).recall == 1.0
-    )  # there it is
+    theirs = marks.published(marks.first_named(several), 4, 5, doubled=False)
+    assert theirs.recall == 1.0  # there it is
 
 
 def test_a_judge_pairs_entries(httpserver):
