@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import mimetypes
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
 from agents.answer_formats import AnswerFormat, Block, Choices, Json, Letters, Number
 from agents.base import Document, Image, Question
+from experiments.benchmarks.release import picture
 from experiments.samples import Sample, json_entries
 from experiments.scorers.base import Scorer
 from experiments.scorers.grading import FunctionScorer, Scoring, accuracy
@@ -87,8 +87,7 @@ def _sample(number: str, entry: Mapping[str, Any], folder: Path, environment: st
 
 
 def _part(path: Path, name: str) -> Document | Image:
-    mime, _ = mimetypes.guess_type(name)
-    if not str(mime).startswith("image/"):
-        return Document(name, path.read_text(encoding="utf-8"))
-    data = path.read_bytes()
-    return Image(data, str(mime), hashlib.sha256(data).hexdigest())
+    mime = str(mimetypes.guess_type(name)[0])
+    if mime.startswith("image/"):
+        return replace(picture(path), mime=mime)
+    return Document(name, path.read_text(encoding="utf-8"))

@@ -154,18 +154,14 @@ def _stands_in(value: Any, text: str, numbers: list[float], rtol: float) -> bool
     if isinstance(value, float):
         return any(math.isclose(value, number, rel_tol=rtol) for number in numbers)
     leaves = [leaf for _, leaf in walk(value)]
-    # A row of halves and quarters stands in every text with coordinates.
-    if all(isinstance(leaf, float) for leaf in leaves) and any(map(_is_telling, leaves)):
+    # A row of halves and quarters (two significant digits) stands in every text with coordinates.
+    telling = any(f"{leaf:.12g}" != f"{leaf:.2g}" for leaf in leaves if isinstance(leaf, float))
+    if telling and all(isinstance(leaf, float) for leaf in leaves):
         return all(_stands_in(leaf, text, numbers, rtol) for leaf in leaves)
     shown = {str(value), json.dumps(value)}
     if isinstance(value, list) and len(value) > 1:
         shown.add(", ".join(map(str, value)))
     return any(form in text for form in shown)
-
-
-def _is_telling(number: float) -> bool:
-    """Whether a number has more than two significant digits."""
-    return f"{number:.12g}" != f"{number:.2g}"
 
 
 def check_plain(gold: Mapping[str, Any]) -> list[str]:

@@ -44,7 +44,7 @@ def judge(answer: str, form: str, clean: str, record: Any, task: str) -> dict[st
     words = len(_words(answer))
     if words > LONGEST * max(len(_words(clean)), len(_words(published or "")), 50):
         return said | {"error": "too_long", "rouge": 0.0, "rouge_published": 0.0}
-    text = value if isinstance(value, str) else compact(value)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     # What cannot be read is no answer; the authors compare whatever it is.
     ours = rouge(clean, text) if status != "error" else 0.0
     theirs = None if published is None else rouge(published, answer)
@@ -55,12 +55,12 @@ def read(answer: str, form: str) -> tuple[Any, str]:
     """The value of an answer and how it was found: ``strict``, ``repaired`` or ``error``."""
     if form in {"json", "box"}:
         return read_json(answer)
+    fences = FENCE.findall(answer)
+    blocks = [body for _, body in fences]
     if form == "code":
-        blocks = [body for language, body in FENCE.findall(answer) if language in {"python", "py"}]
-        blocks = blocks or [body for _, body in FENCE.findall(answer)]
+        blocks = [body for name, body in fences if name in {"python", "py"}] or blocks
         return ("\n".join(blocks), "strict") if blocks else (answer, "repaired")
     if form == "text":
-        blocks = [body for _, body in FENCE.findall(answer)]
         return (blocks[0], "repaired") if len(blocks) == 1 else (answer.strip(), "strict")
     return answer, "strict"
 
@@ -96,13 +96,8 @@ def parse(text: str) -> Any:
         except Exception:  # noqa: BLE001, S112 -- whatever a hostile text makes of a parser
             continue
         if isinstance(value, list | dict):
-            return plain(value)
+            return json.loads(json.dumps(value, default=str), parse_constant=lambda _: None)
     return None
-
-
-def plain(value: Any) -> Any:
-    """A value in which all is JSON."""
-    return json.loads(json.dumps(value, default=str), parse_constant=lambda _: None)
 
 
 def deep(text: str) -> bool:
@@ -169,11 +164,6 @@ def published_reference(record: Any, task: str) -> str | None:
     return str(found) if found else None
 
 
-def compact(value: Any) -> str:
-    """A value as one text, with letters of all alphabets as they are."""
-    return json.dumps(value, ensure_ascii=False)
-
-
 def _words(text: str) -> list[str]:
     return re.findall(r"[a-z0-9]+", text.lower())
 
@@ -212,11 +202,12 @@ def judge_sequence(gold: str, answer: str) -> dict[str, Any]:
     if len(answer) > MAX_ANSWER:
         return {"error": "too_long"}
     full, first = fasta(answer)[: 10 * len(gold)], fasta(answer, published=True)[: 10 * len(gold)]
-    rows = aligned(gold, full) if full and len(gold) * len(full) <= ALIGNED else None
+    shown = full and len(gold) * len(full) <= ALIGNED
+    best = _aligner().align(gold, full)[0] if shown else None
     return {
         "identity": identity(gold, full),
         "identity_published": identity(gold, first),
-        "rows": rows,
+        "rows": best and [str(best[0]), str(best[1])],
         "error": None if full else "unreadable",
     }
 
@@ -231,12 +222,6 @@ def identity(gold: str, found: str) -> float:
         return 0.0
     same = float(_aligner().score(gold, found))
     return same / (len(gold) + len(found) - same)
-
-
-def aligned(gold: str, found: str) -> list[str]:
-    """The rows of the first best alignment."""
-    best = _aligner().align(gold, found)[0]
-    return [str(best[0]), str(best[1])]
 
 
 def _aligner() -> Any:

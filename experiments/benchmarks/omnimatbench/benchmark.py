@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,29 +26,12 @@ _PICTURES = ("png", "jpg", "jpeg", "webp", "gif")
 
 _ENDINGS = {"cal": "_Cal_with_final_answers.jsonl", "qa": "_QA_rubric.json"}
 _ERRATA = {(e["split"], e["number"], e["id"]) for e in data_of(__file__, "errata")}
+_GROUPS = data_of(__file__, "subfields")
 _GOLDS = {"cal": "final_answer_list", "qa": "key_points"}
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One question and its gold: nested slots, or key points (``text``, ``weight``) and prose.
-
-    ``erratum``: its gold is known to be wrong; ``missing`` is why it cannot be asked.
-    """
-
-    name: str
-    split: str
-    subfield: str
-    text: str
-    slots: Sequence[Any] = ()
-    points: Sequence[Mapping[str, Any]] = ()
-    answer: str = ""
-    formulas: Sequence[str] = ()
-    images: tuple[Image, ...] = ()
-    labels: Mapping[str, str] = field(default_factory=dict)
-    cluster: str = ""
-    erratum: bool = False
-    missing: str | None = None
+#: A question as it stands in a release, and the formulas that solve it.
+Entry = tuple[Sample, Sequence[str]]
 
 
 def read_release(path: str | Path | None, split: str) -> list[Entry]:
@@ -72,19 +55,30 @@ def read_release(path: str | Path | None, split: str) -> list[Entry]:
 def _entry(split: str, folder: Any, inner: Any, row: Mapping[str, Any]) -> Entry:
     name, number = f"{split}-{folder.name}-{row['id']}", re.search(r"\d+$", str(row["id"]))
     images, missing = _images(inner, row)
-    prose, slots = split == "qa", row.get("final_answer_list", ())
-    if not prose and (not isinstance(slots, list) or not flat(slots)):
-        raise ReleaseError(f"{name}: final_answer_list is not a list of slots")
-    return Entry(
-        name, split, str(row["type"]), str(row["question"]), images=images, missing=missing,
-        cluster=str(row.get("source_name") or name),
-        labels={label: str(row[f"{label}_type"]) for label in ("task", "source")
-                if row.get(f"{label}_type")},
-        points=_points(name, row) if prose else (), answer=str(row.get("answer") or ""),
-        slots=() if prose else slots,
-        formulas=() if prose else [str(point) for point in row.get("key_points") or ()],
-        erratum=number is not None and (split, folder.name[:2], int(number[0])) in _ERRATA,
+    pictured, formulas = bool(images or missing), []
+    if split == "qa":
+        right: Any = str(row.get("answer") or "")
+        target = {"points": _points(name, row), "answer": right}
+        kind = "prose with a picture" if pictured else "prose"
+    else:
+        right, formulas = row["final_answer_list"], list(map(str, row.get("key_points") or ()))
+        if not isinstance(right, list) or not flat(right):
+            raise ReleaseError(f"{name}: final_answer_list is not a list of slots")
+        wrong = number is not None and (split, folder.name[:2], int(number[0])) in _ERRATA
+        target = {"slots": right, "erratum": wrong}
+        numeric = [read(slot) is not None for slot in flat(right)]
+        kind = "numbers" if all(numeric) else "mixed" if any(numeric) else "text"
+        kind = "picture" if pictured else kind
+    area = str(row["type"])
+    labels = {"area": area, "group": _GROUPS.get(area, "-"), "split": split, "kind": kind}
+    labels |= {label: str(row[f"{label}_type"]) for label in ("task", "source")
+               if row.get(f"{label}_type")}  # fmt: skip
+    sample = Sample(
+        Question(name, str(row["question"]), answer=Text(), attachments=images),
+        environment="live", labels=labels, target=target, unavailable=missing,
+        cluster=str(row.get("source_name") or name), reference=right or None,
     )  # fmt: skip
+    return sample, formulas
 
 
 def _points(name: str, row: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -120,23 +114,24 @@ LETTERS = "ABCD"
 _TOKEN = re.compile(r"[a-z0-9]+")
 
 
-def sets(entry: Entry, others: Sequence[Entry], seed: int) -> tuple[dict[str, Sequence[str]], str]:
-    """Four sets of formulas by letter, one of them the entry's, and its letter."""
-    rng = random.Random(f"omnimatbench sets {seed} {entry.name}")  # noqa: S311 -- no secret
-    foreign = list({tuple(other.formulas): None for other in others
-                    if other.formulas and set(other.formulas) != set(entry.formulas)})  # fmt: skip
-    chosen: list[Sequence[str]] = [entry.formulas, *rng.sample(foreign, min(3, len(foreign)))]
+def sets(
+    name: str, own: Sequence[str], others: Iterable[Sequence[str]], seed: int
+) -> tuple[dict[str, Sequence[str]], str]:
+    """Four sets of formulas by letter, one of them the question's own, and its letter."""
+    rng = random.Random(f"omnimatbench sets {seed} {name}")  # noqa: S311 -- no secret
+    foreign = list({tuple(other): None for other in others if other and set(other) != set(own)})
+    chosen: list[Sequence[str]] = [own, *rng.sample(foreign, min(3, len(foreign)))]
     order = rng.sample(range(len(chosen)), len(chosen))
     lettered = {LETTERS[place]: chosen[which] for place, which in enumerate(order)}
     return lettered, LETTERS[order.index(0)]
 
 
-def found(entry: Entry, pool: Sequence[str], k: int) -> list[str]:
+def found(text: str, pool: Sequence[str], k: int) -> list[str]:
     """The ``k`` formulas that fit the question best, as the authors rank them.
 
     By the Jaccard index of the words, plus 0.01 for each shared one.
     """
-    words = set(_TOKEN.findall(entry.text.lower()))
+    words = set(_TOKEN.findall(text.lower()))
 
     def fit(formula: str) -> float:
         tokens = set(_TOKEN.findall(formula.lower()))
@@ -157,7 +152,6 @@ Arm = Literal["direct", "formula", "distractors", "choose", "retrieval", "search
 TRIES = 3
 
 _PROMPTS = data_of(__file__, "prompts")
-_GROUPS = data_of(__file__, "subfields")
 
 
 @dataclass(frozen=True)
@@ -191,51 +185,41 @@ class OmniMatBenchmark:
         splits = ("cal", "qa") if self.split == "all" else (self.split,)
         path = SAMPLES if self.source == "samples" else self.path
         every = [entry for split in splits for entry in read_release(path, split)]
-        known = {entry.subfield for entry in every}
+        known = {sample.labels["area"] for sample, _ in every}
         for subfield in self.subset:
             if subfield not in known:
                 raise ReleaseError(f"subset: no {subfield}; there are {', '.join(sorted(known))}")
-        pool = list(dict.fromkeys(line for entry in every for line in entry.formulas))
-        chosen = [entry for entry in every if not self.subset or entry.subfield in self.subset]
-        return [self._sample(entry, every, pool) for entry in chosen]
+        pool = list(dict.fromkeys(line for _, formulas in every for line in formulas))
+        return [
+            self._asked(sample, formulas, every, pool) if "slots" in sample.target else sample
+            for sample, formulas in every
+            if not self.subset or sample.labels["area"] in self.subset
+        ]
 
-    def _sample(self, entry: Entry, every: Sequence[Entry], pool: Sequence[str]) -> Sample:
-        labels = {
-            "area": entry.subfield, "group": _GROUPS.get(entry.subfield, "-"),
-            "split": entry.split, "kind": _kind(entry), **entry.labels,
-        }  # fmt: skip
-        if entry.split == "qa":
-            question = Question(entry.name, entry.text, answer=Text(), attachments=entry.images)
-            right: Any = entry.answer or None
-            target: dict[str, Any] = {"points": list(entry.points), "answer": entry.answer}
-        else:
-            question, golds = self._calculation(entry, every, pool)
-            right = golds[0] if self.arm == "choose" else golds
-            target = {"slots": golds, "erratum": entry.erratum}
-        return Sample(
-            question, environment="live", labels=labels, target=target, cluster=entry.cluster,
-            unavailable=entry.missing, reference=right,
-        )  # fmt: skip
-
-    def _calculation(
-        self, entry: Entry, every: Sequence[Entry], pool: Sequence[str]
-    ) -> tuple[Question, list[Any]]:
-        parts, golds = [entry.text], list(entry.slots)
-        shape = empty(golds)
+    def _asked(
+        self, sample: Sample, formulas: Sequence[str], every: Sequence[Entry], pool: Sequence[str]
+    ) -> Sample:
+        plain, golds = sample.question, sample.target["slots"]
+        parts, shape = [plain.prompt], empty(golds)
+        images = [part for part in plain.attachments if isinstance(part, Image)]
         form: AnswerFormat = Slots(shape)
-        told = _PROMPTS["told"].get(self.arm)
-        by_letter, letter = sets(entry, every, self.seed) if told and entry.formulas else ({}, "")
+        told, others = _PROMPTS["told"].get(self.arm), (some for _, some in every)
+        by_letter: dict[str, Sequence[str]] = {}
+        letter = ""
+        if told and formulas:
+            by_letter, letter = sets(plain.id, formulas, others, self.seed)
         shown = {
-            "formula": section(entry.formulas),
+            "formula": section(formulas),
             "retrieval": section(
-                found(entry, pool, self.k) if self.arm == "retrieval" else (), "found"
+                found(plain.prompt, pool, self.k) if self.arm == "retrieval" else (), "found"
             ),
         }
         lettered = section([f"Set {name}:\n" + "\n".join(s) for name, s in by_letter.items()])
         parts += [told, shown.get(self.arm, lettered)] if letter else []
+        files = _files(images) if self.arm == "tool" else {}
         if self.arm == "tool":
             form = CODE
-            if names := ", ".join(f"`{name}`" for name in _files(entry)):
+            if names := ", ".join(f"`{name}`" for name in files):
                 parts.append(_PROMPTS["files"].format(names=names))
             parts.append(_PROMPTS["tool"].format(shape=json.dumps(shape)))
         elif self.arm == "choose":
@@ -244,29 +228,22 @@ class OmniMatBenchmark:
         else:
             parts.append(_PROMPTS["values"])
         question = Question(
-            entry.name, "\n\n".join(parts), formats={"answer": "list"} if form == CODE else {},
-            mounts=_files(entry) if form == CODE else {}, search=entry.text, answer=form,
-            attachments=entry.images, tries=TRIES,
+            plain.id, "\n\n".join(parts), formats={"answer": "list"} if form == CODE else {},
+            mounts=files, search=plain.prompt, answer=form, attachments=plain.attachments,
+            tries=TRIES,
             searched=Document("formulas.txt", "\n\n".join(pool)) if self.arm == "search" else None,
         )  # fmt: skip
-        return question, golds
+        return replace(
+            sample, question=question, target={**sample.target, "slots": golds},
+            reference=golds[0] if self.arm == "choose" else golds,
+        )  # fmt: skip
 
 
-def _files(entry: Entry) -> dict[str, str]:
+def _files(images: Sequence[Image]) -> dict[str, str]:
     """The pictures as input files: name in the sandbox to path on the host."""
     files = {}
-    for number, image in enumerate(entry.images, 1):
+    for number, image in enumerate(images, 1):
         ending = f".{image.mime.rpartition('/')[2]}"
-        name = f"picture{number if len(entry.images) > 1 else ''}{ending}"
+        name = f"picture{number if len(images) > 1 else ''}{ending}"
         files[name] = str(kept("omnimatbench", image.data, ending))
     return files
-
-
-def _kind(entry: Entry) -> str:
-    """What is asked for: label of a break-down."""
-    if entry.split == "qa":
-        return "prose with a picture" if entry.images or entry.missing else "prose"
-    if entry.images or entry.missing:
-        return "picture"
-    numeric = [read(slot) is not None for slot in flat(list(entry.slots))]
-    return "numbers" if all(numeric) else "mixed" if any(numeric) else "text"
