@@ -14,6 +14,7 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from experiments.benchmarks.invented import lexicon
 from experiments.benchmarks.invented.graph import Choice, Convention, Entry, Need, Setting, Symbol
@@ -59,10 +60,8 @@ class Prose:
         self._homes: dict[str, list[Entry]] = defaultdict(list)  # module -> what is in it
         for entry in entries:
             self._homes[self._module(entry)].append(entry)
-        self._earlier: dict[str, list[Entry]] = defaultdict(list)  # what was told of before
         for entry in entries:
             self._tell_all(entry)
-            self._earlier[self._module(entry)].append(entry)
 
     def comments(self, entry: Entry) -> tuple[str, str]:
         """What stands above and below a constant."""
@@ -217,7 +216,8 @@ class Prose:
         names: dict[str, object] = {"term": need.term, "name": relative, "param": ""}
         names["own"] = "" if source.kind == "constant" else say(draw, "own")
         chance, symbol = draw.number(), self._draft.symbols[source.path]
-        takers = [(one, other) for one in self._earlier[self._module(entry)]
+        told = takewhile(lambda one: one is not entry, self._homes[self._module(entry)])
+        takers = [(one, other) for one in told
                   if one.kind in {"function", "class"} and not one.successor
                   for other in one.needs if other.term == need.term]  # fmt: skip
         manner = "by term"

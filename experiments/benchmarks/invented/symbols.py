@@ -11,24 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from experiments.benchmarks.invented import crystals, lexicon
+from experiments.benchmarks.invented import crystals, graph, lexicon
 from experiments.benchmarks.invented.crystals import ELEMENTS, OF_SUBJECT, RAWS, Crystal
-from experiments.benchmarks.invented.graph import (
-    Choice,
-    Convention,
-    Entry,
-    Formula,
-    Kind,
-    Need,
-    Ratio,
-    Result,
-    Setting,
-    Symbol,
-    all_show,
-    counted,
-    evaluate,
-    plan,
-)  # fmt: skip
+from experiments.benchmarks.invented.graph import Convention, Entry, Need, Ratio, Setting, Symbol
 from experiments.benchmarks.invented.lexicon import Draw, Knobs
 
 #: ``maker``: makes structures; ``leaf``: measures a crystal; ``derived``: takes what others give.
@@ -41,12 +26,12 @@ _PER_MODULE, _ATTEMPTS, _WORDS_EACH = 30, 60, 10
 #: Up to which chance a symbol outside of the core has a role that takes nothing.
 _RARE: tuple[tuple[float, Role], ...] = ((0.05, "constant"), (0.1, "table"), (0.13, "maker"))
 _OPAQUE = 0.5  # share of names that say nothing of the term
-_MIXED: tuple[Result, ...] = ("float", "float", "float", "float", "int", "str", "list", "dict")
-_RESULTS: Mapping[str, Result] = {"table": "dict", "constant": "float", "maker": "structure",
+_MIXED: Sequence[graph.Result] = ("float", "float", "float", "float", "int", "str", "list", "dict")
+_RESULTS: Mapping[str, graph.Result] = {"table": "dict", "constant": "float", "maker": "structure",
                                   "class": "structure"}  # fmt: skip
 _GENERIC = ("estimate", "evaluate", "profile", "response", "reduced_value", "assess")
 _POWERS = (1.0, 1.0, -1.0, 1.2, 0.85)
-_KINDS: Mapping[str, Kind] = {"constant": "constant", "table": "constant", "class": "class",
+_KINDS: Mapping[str, graph.Kind] = {"constant": "constant", "table": "constant", "class": "class",
                               "method": "method", "property": "property"}  # fmt: skip
 
 
@@ -80,8 +65,9 @@ class Draft:
 
     def usual(self, need: Need) -> float:
         """Usual magnitude of what a need is given, as the formula sees it."""
-        given = [(plan(need, probe, self.by_term), probe) for probe in self.probes]
-        usual = _middle([counted(evaluate(one, probe, self.symbols)) for one, probe in given])
+        given = [(graph.plan(need, probe, self.by_term), probe) for probe in self.probes]
+        values = [graph.evaluate(one, probe, self.symbols) for one, probe in given]
+        usual = _middle(list(map(graph.counted, values)))
         return _round(1.0 / usual if need.reciprocal else usual)
 
 
@@ -149,7 +135,7 @@ def draw_symbol(
         order=draw.of("atomic number", "electronegativity") if result == "list" else "",
     )
     sign = -1 if convention.sense else 1
-    formula = Formula(
+    formula = graph.Formula(
         scale=scale,
         ratios=tuple(_draw_ratios(draft, draw, number, entry, raw)),
         effects=tuple(effect for _, effect in options),
@@ -218,28 +204,28 @@ def respelled(draw: Draw, convention: Convention) -> Convention:
 
 def _draw_options(
     draw: Draw, role: Role, values: Sequence[str], name: Callable[[str], str]
-) -> list[tuple[Choice, Mapping[str, float]]]:
+) -> list[tuple[graph.Choice, Mapping[str, float]]]:
     """Options, each with its effect (`Formula.effects`)."""
     kinds = draw.shuffled(("mode", "number", "element"))[: draw.below(3)]
     if role not in {"leaf", "derived", "method"}:
         kinds = ["mode"] if role == "maker" else []
-    found: list[tuple[Choice, Mapping[str, float]]] = []
+    found: list[tuple[graph.Choice, Mapping[str, float]]] = []
     for kind in sorted(kinds):
         if kind == "mode":
             param = draw.choice(list(lexicon.MODES))
             meanings = draw.shuffled(lexicon.MODES[param])[: 2 + draw.below(2)]
             known = tuple(zip(values, meanings, strict=False))
             factors = draw.shuffled((1.0, draw.between(1.3, 1.7), draw.between(0.5, 0.75)))
-            choice = Choice(name(param), "mode", known, default=draw.choice(known)[0])
+            choice = graph.Choice(name(param), "mode", known, default=draw.choice(known)[0])
             found.append((choice, dict(zip(dict(known), factors, strict=False))))
         elif kind == "number":
             family, default = draw.choice(list(lexicon.ROLES)), draw.between(0.5, 9.0, 1)
             role_name, unit = lexicon.ROLES[family], draw.choice(lexicon.UNITS[family]).symbol
             param = name(role_name.replace(" ", "_"))
-            choice = Choice(param, "number", default=default, role=role_name, unit=unit)
+            choice = graph.Choice(param, "number", default=default, role=role_name, unit=unit)
             found.append((choice, {"slope": _round(draw.between(0.5, 2.0) / default)}))
         else:
-            choice = Choice(name("element"), "element")
+            choice = graph.Choice(name("element"), "element")
             found.append((choice, {"power": draw.of(1.0, -1.0, 1.5)}))
     return found
 
@@ -359,9 +345,9 @@ def _sensitive(draft: Draft, symbol: Symbol) -> bool:
     if not symbol.core or entry.result == "structure" or entry.kind == "constant":
         return True
     settings = draw_settings(Draw(draft.knobs.seed, "probe", entry.term), entry, share=1.0)
-    crystal = draft.probes[0]
-    given = plan(Need("", entry.term, settings), crystal, {**draft.by_term, entry.term: entry})
-    return all_show(given, crystal, {**draft.symbols, entry.path: symbol}, {})
+    crystal, wanted = draft.probes[0], Need("", entry.term, settings)
+    given = graph.plan(wanted, crystal, {**draft.by_term, entry.term: entry})
+    return graph.all_show(given, crystal, {**draft.symbols, entry.path: symbol}, {})
 
 
 def _deprecate(draft: Draft) -> None:
