@@ -19,14 +19,9 @@ from docgen.assertions import Assertion, Unusable, is_assertion, read
 from docgen.programs import Program, Rejected, collect
 from experiments.benchmarks import question_gates as gates
 from experiments.benchmarks.folder.benchmark import FolderBenchmark
+from experiments.benchmarks.folder.from_tests import parts
 from experiments.benchmarks.folder.from_tests.__main__ import _shape, show
-from experiments.benchmarks.folder.from_tests.texts import (
-    ENTRY,
-    instrumented,
-    reference,
-    scaffold,
-)
-from experiments.benchmarks.folder.from_tests.values import Shape, same, shape, tolerance
+from experiments.benchmarks.folder.from_tests.parts import ENTRY, instrumented, reference, scaffold
 from experiments.benchmarks.question_format import QuestionError
 from sandbox import environments
 from sandbox.inside.values import Element, Msonable
@@ -81,7 +76,7 @@ def test_assertions_that_fix_no_value_say_so(text: str, reason: str) -> None:
     ],
 )
 def test_values_become_plain_and_the_code_does_the_same(value, form, plain) -> None:
-    found = shape(value)
+    found = parts.shape(value)
     assert (found.format, found.value) == (form, plain)
     if not (isinstance(value, dict) and Element("Fe") in value):  # its class lives in the sandbox
         done = eval(found.code.replace("{}", "value"), {"value": value})
@@ -100,18 +95,18 @@ def test_values_become_plain_and_the_code_does_the_same(value, form, plain) -> N
 )
 def test_values_that_cannot_be_asked_for_say_so(value, reason: str) -> None:
     with pytest.raises(Unusable, match=reason):
-        shape(value)
+        parts.shape(value)
 
 
 def test_tolerances_follow_the_assertion_but_never_let_one_per_cent_pass() -> None:
     number = ast.Constant(value=2.0)
-    found = Shape("float", "float({})", 2.0)
+    found = parts.Shape("float", "float({})", 2.0)
     fine = Assertion(1, "close", number, number, rtol=1e-4, atol=0.0)
-    assert tolerance(found, fine) == (1e-4, 2e-9)
+    assert parts.tolerance(found, fine) == (1e-4, 2e-9)
     wide = Assertion(1, "close", number, number, atol=0.05)
-    rtol, atol = tolerance(found, wide)
+    rtol, atol = parts.tolerance(found, wide)
     assert rtol * 2.0 + atol < 0.01 * 2.0
-    assert tolerance(Shape("int", "int({})", 2), wide) == (1e-3, 0.0)
+    assert parts.tolerance(parts.Shape("int", "int({})", 2), wide) == (1e-3, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +122,7 @@ def test_tolerances_follow_the_assertion_but_never_let_one_per_cent_pass() -> No
     ],
 )
 def test_runs_that_differ_are_told_apart(first, other, alike) -> None:
-    assert same(first, other) == alike
+    assert parts.same(first, other) == alike
 
 
 def test_identity_counts_where_the_value_is_true_false_or_none(tmp_path: Path) -> None:

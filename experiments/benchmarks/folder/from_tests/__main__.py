@@ -25,7 +25,7 @@ from docgen.sources import SourceError
 from docgen.symbols import Library
 from experiments.benchmarks import question_gates as gates
 from experiments.benchmarks.folder.benchmark import QuestionSet, portable_environment
-from experiments.benchmarks.folder.from_tests import texts, values
+from experiments.benchmarks.folder.from_tests import parts
 from experiments.benchmarks.question_check import Checker
 from experiments.benchmarks.question_format import MANIFEST, TaskSpec, read_gold
 from experiments.scorers.properties import not_runnable
@@ -136,31 +136,31 @@ class Builder:
             # One reason for a whole test, besides those of its single assertions.
             self.rejected.append(Rejected(program.test, str(error)))
 
-    async def _record(self, program: Program) -> list[texts.Asked]:
+    async def _record(self, program: Program) -> list[parts.Asked]:
         """Run the instrumented test and keep the assertions whose values can be asked for."""
-        runs = await self.checker.run(texts.instrumented(program), self.questions, texts.ENTRY)
+        runs = await self.checker.run(parts.instrumented(program), self.questions, parts.ENTRY)
         first, other = (_records(run, program) for run in runs)
         asked = []
         for number, assertion in enumerate(program.assertions):
             try:
                 found = _shape(first[number], other[number], assertion.kind)
-                tolerance = values.tolerance(found, assertion)
-                asked.append(texts.Asked(number, assertion, found, tolerance))
+                tolerance = parts.tolerance(found, assertion)
+                asked.append(parts.Asked(number, assertion, found, tolerance))
             except Unusable as error:
                 self.rejected.append(Rejected(program.test, str(error), assertion.line))
         return asked
 
-    async def _write(self, program: Program, asked: list[texts.Asked]) -> list[texts.Asked]:
+    async def _write(self, program: Program, asked: list[parts.Asked]) -> list[parts.Asked]:
         """Write a question; where assertions fail a gate by themselves, return the others."""
-        masks = texts.masks_of(program, [item.number for item in asked], self.library)
+        masks = parts.masks_of(program, [item.number for item in asked], self.library)
         if not masks:
             raise Unusable("the prompt would give everything away: nothing can be masked")
-        properties = texts.describe(program, asked, masks, self.library)
+        properties = parts.describe(program, asked, masks, self.library)
         names = {item.number: prop.name for item, prop in zip(asked, properties, strict=True)}
         gold = {names[item.number]: item.shape.value for item in asked}
         listed = ", ".join(f"`{name}`" for name in gold)
         intro = f"With the package {self.package}, completed, this code computes {listed}."
-        code = texts.scaffold(program, names, masks)
+        code = parts.scaffold(program, names, masks)
         spec = TaskSpec.model_construct(  # the checker reads and validates what is written
             area=_area(program),
             masks=masks,
@@ -174,7 +174,7 @@ class Builder:
         if faults:
             return [item for item in asked if names[item.number] not in faults]
         solution = {item.number: (names[item.number], item.shape.code) for item in asked}
-        await self._prove(program, spec, texts.reference(program, solution), gold)
+        await self._prove(program, spec, parts.reference(program, solution), gold)
         self.built[program.task_id] = list(gold)
         return []
 
@@ -211,11 +211,11 @@ def _records(run: Execution, program: Program) -> list[Any]:
     return run.result
 
 
-def _shape(first: Mapping[str, Any], other: Mapping[str, Any], kind: str) -> values.Shape:
+def _shape(first: Mapping[str, Any], other: Mapping[str, Any], kind: str) -> parts.Shape:
     """How the value that an assertion saw in two runs is asked for."""
     if kind == "same" and first["expected"] not in {"True", "False", "None"}:
         raise Unusable("identity is not a value, but with True, False or None")
-    if not values.same(first["value"], other["value"]):
+    if not parts.same(first["value"], other["value"]):
         raise Unusable("it differs between hash seeds")
     if not first["holds"] or not other["holds"]:
         word = "raises" if kind == "raises" else "gives"
@@ -223,9 +223,9 @@ def _shape(first: Mapping[str, Any], other: Mapping[str, Any], kind: str) -> val
         raise Unusable(
             f"the test is wrong: it expects {first['expected']}, the library {word} {got}"
         )
-    found = values.shape(first["value"], none=kind == "same")
-    if len(values.leaves(found.value)) > values.MOST_LEAVES:
-        raise Unusable(f"more than {values.MOST_LEAVES} values in one property")
+    found = parts.shape(first["value"], none=kind == "same")
+    if len(parts.leaves(found.value)) > parts.MOST_LEAVES:
+        raise Unusable(f"more than {parts.MOST_LEAVES} values in one property")
     return found
 
 
