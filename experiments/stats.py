@@ -120,25 +120,24 @@ def _interval(
     if np.allclose(residuals, 0.0, atol=1e-12):
         other = stats.binomtest(0, size).proportion_ci(CONFIDENCE, method="exact").high
         low, high = (estimate + other * (bound - estimate) for bound in bounds)
-        return Interval(estimate, float(low), float(high), size)
-    if size >= LARGE:
+    elif size >= LARGE:
         error = float(np.sqrt(size / (size - 1) * np.sum(residuals**2)))
         reach = float(stats.norm.ppf((1 + CONFIDENCE) / 2)) * error
-        return Interval(estimate, max(bounds[0], estimate - reach),
-                        min(bounds[1], estimate + reach), size)  # fmt: skip
-    wide = (size / (size - 1)) ** 0.5 * stats.t.ppf((1 + CONFIDENCE) / 2, size - 1)
-    found = stats.bootstrap(
-        samples,
-        statistic,
-        paired=True,
-        vectorized=True,
-        method="percentile",
-        n_resamples=RESAMPLES,
-        batch=_BATCH,
-        confidence_level=1 - 2 * stats.norm.sf(wide),
-        rng=np.random.default_rng(0),
-    ).confidence_interval
-    return Interval(estimate, float(found.low), float(found.high), size)
+        low, high = max(bounds[0], estimate - reach), min(bounds[1], estimate + reach)
+    else:
+        wide = (size / (size - 1)) ** 0.5 * stats.t.ppf((1 + CONFIDENCE) / 2, size - 1)
+        low, high = stats.bootstrap(
+            samples,
+            statistic,
+            paired=True,
+            vectorized=True,
+            method="percentile",
+            n_resamples=RESAMPLES,
+            batch=_BATCH,
+            confidence_level=1 - 2 * stats.norm.sf(wide),
+            rng=np.random.default_rng(0),
+        ).confidence_interval
+    return Interval(estimate, float(low), float(high), size)
 
 
 def paired_permutation(first: Mapping[str, Tally], second: Mapping[str, Tally]) -> float | None:

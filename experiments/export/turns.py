@@ -57,10 +57,8 @@ def turns(trajectory: Mapping[str, Any]) -> list[Turn]:
             about = {step["kind"]: kept | ({"hits": hits} if hits else {})}
             found[-1].seen.append(json.dumps(about, default=repr))
     if not any(turn.role == "assistant" for turn in found):  # of a system without a model
-        found += [
-            Turn("user", trajectory["question"]["prompt"]),
-            Turn("assistant", str(trajectory["answer"] or "")),
-        ]
+        said = str(trajectory["answer"] or "")
+        found += [Turn("user", trajectory["question"]["prompt"]), Turn("assistant", said)]
     return found
 
 

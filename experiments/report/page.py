@@ -85,8 +85,7 @@ def render(runs: Sequence[Run], pages: Mapping[str, str]) -> str:
     texts = Texts()
     many = len(runs) > 1 or any(len(run.summary["seeds"]) > 1 for run in runs)
     ids = list(dict.fromkeys(row.question_id for run in runs for row in run.rows))
-    chosen = _sample(ids)
-    questions = [_question(runs, key, pages, texts) for key in chosen]
+    questions = [_question(runs, key, pages, texts) for key in _sample(ids)]
     headings, board = leaderboard(runs)
     labels = [label for label in LABELS if group_names(runs, label)[1:]]
     return TEMPLATES.get_template("page.html.j2").render(

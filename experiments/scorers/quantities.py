@@ -246,12 +246,8 @@ def _value(found: re.Match[str]) -> Quantity:
     scale = Fraction(10) ** max(exponent, -MAX_EXPONENT)
     written = mantissa.replace(".", "").lstrip("0")
     whole = mantissa.isdigit() and not any(found.group("bare", "exponent", "power"))
-    return Quantity(
-        sign * Fraction(mantissa.rstrip(".")) * scale,
-        scale / Fraction(10) ** decimals,
-        max(1, len(written)),
-        whole,
-    )
+    value = sign * Fraction(mantissa.rstrip(".")) * scale
+    return Quantity(value, scale / Fraction(10) ** decimals, max(1, len(written)), whole)
 
 
 def _exponent(found: re.Match[str]) -> int:
