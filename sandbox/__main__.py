@@ -22,7 +22,7 @@ from matsmith.core.command import Command, Nothing, run_one_of
 from matsmith.core.progress import saying
 from sandbox import bubblewrap, docker, environments
 from sandbox.base import Outcome, SandboxConfig, SandboxError
-from sandbox.factory import ENGINES, available, get_sandbox
+from sandbox.factory import ENGINES, available, engines, get_sandbox
 from sandbox.inside.probe import CONTROLS
 
 console = Console(stderr=True)
@@ -45,13 +45,11 @@ class Selftest(SandboxConfig):
     json_: bool = Field(False, alias="json", description="print the report as JSON")
 
 
-def install(_: Nothing) -> int:
+def _install(_: Nothing) -> int:
     """Install bubblewrap where no engine answers and it is missing."""
     with console.status("looking for Docker, podman, bubblewrap"):
-        found = available()
-        console.print(
-            f"isolation by {found[0]} works, nothing to install" if found else install_bubblewrap()
-        )
+        works = [f"isolation by {name} works, nothing to install" for name in available()]
+        console.print(works[0] if works else install_bubblewrap())
     return 0
 
 
@@ -79,10 +77,7 @@ def install_bubblewrap() -> str:
 
 
 def _execute(command: list[str]) -> subprocess.CompletedProcess[str]:
-    variables = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    return subprocess.run(  # noqa: S603 - fixed commands
-        command, capture_output=True, text=True, check=False, env=variables
-    )
+    return environments.execute(command, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
 
 
 async def selftest(config: SandboxConfig) -> dict[str, Any]:
@@ -123,18 +118,17 @@ async def selftest(config: SandboxConfig) -> dict[str, Any]:
 
 
 def _build(config: Build) -> int:
-    with saying("") as show:
-
-        def say(line: str) -> None:
-            show(f"environment {config.env}: {line}")
-
+    with saying(f"environment {config.env}") as say:
         confined = bubblewrap.problem() is None
         if confined:
             bubblewrap.Bubblewrap(config).prepare(say=say)
         else:
             environments.build(config.env, say=say)
         console.print(environments.folder(config.env), highlight=False)
-        for engine in _engines(config.backend):
+        chosen = engines()[:1] if config.backend == "auto" else []
+        if config.backend in ENGINES:
+            chosen = [docker.require(config.backend)]
+        for engine in chosen:
             try:
                 image = docker.build(engine, config.env, base=config.base, say=say)
             except SandboxError as error:
@@ -144,13 +138,6 @@ def _build(config: Build) -> int:
             else:
                 console.print(f"{engine.name} image {image}", highlight=False)
     return 0
-
-
-def _engines(backend: str) -> list[docker.Engine]:
-    """The engine that needs an image: the one asked for, or the best one that answers."""
-    if backend == "auto":
-        return [engine for engine in map(docker.find, ENGINES) if engine is not None][:1]
-    return [docker.require(backend)] if backend in ENGINES else []
 
 
 async def _selftest(config: Selftest) -> int:
@@ -171,7 +158,7 @@ async def _selftest(config: Selftest) -> int:
 
 _PROGRAM = "python -m sandbox"
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
-    "install": Command(f"{_PROGRAM} install", "Make isolation work here.", Nothing, install),
+    "install": Command(f"{_PROGRAM} install", "Make isolation work here.", Nothing, _install),
     "build": Command(f"{_PROGRAM} build", "Make an environment and its image.", Build, _build),
     "selftest": Command(f"{_PROGRAM} selftest", "Try every control.", Selftest, _selftest),
 }

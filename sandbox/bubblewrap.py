@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import json
 import logging
 import os
 import shutil
@@ -20,7 +21,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -33,7 +34,7 @@ from sandbox.base import SandboxConfig, SandboxError
 from sandbox.exchange import INPUTS_LIMIT
 from sandbox.pool import PooledSandbox
 from sandbox.server.kernel import Cgroup
-from sandbox.worker import LOADER, Backend, Channel
+from sandbox.worker import SERVE, Backend, Channel
 
 CONFINEMENT: Mapping[str, Any] = yaml.safe_load(
     Path(__file__).with_name("confinement.yaml").read_text()
@@ -115,9 +116,7 @@ class ProcessChannel(Channel):
         await self._process.wait()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._follower, 2.0)
-        transport = getattr(self._process, "_transport", None)
-        if transport is not None:  # closes its pipes now, not at garbage collection
-            transport.close()
+        self._process._transport.close()  # type: ignore[attr-defined]  # its pipes, now
         await asyncio.to_thread(self._after)
         return self._last_words
 
@@ -141,20 +140,16 @@ class Bubblewrap:
             environment = await asyncio.to_thread(self.prepare)
         limit = (self._config.memory_mb + FORK_SERVER_MB) * 1024**2 + INPUTS_LIMIT
         group = make_cgroup(limit, self._config.options.get("cgroup"))
-        joined = [group / "cgroup.procs", *cgroup_files(group)] if group else []
         sources = [environment.folder, *filter(None, [environment.own])]
         if environment.base != environments.SYSTEM:
             sources += [environment.prefix / "lib", environment.prefix / "bin"]
-        root = os.geteuid() == 0
-        shown = [f"@{index}" if root else str(path) for index, path in enumerate(sources)]
-        command = [*self._command(program, environment, shown), "-s", "-P", "-c", LOADER]
-        if root or joined:
-            hidden = list(map(str, sources)) if root else []
-            command = [
-                sys.executable, "-I", "-S", "-c", LAUNCH, str(os.getpid()),
-                str(FIRST_USER + os.getpid()), "\n".join(map(str, joined)), str(len(hidden)),
-                *hidden, *command,
-            ]  # fmt: skip
+        root, me = os.geteuid() == 0, os.getpid()
+        hidden = list(map(str, sources))
+        shown = [f"{launcher.PLACE}/{index}" for index in range(len(hidden))] if root else hidden
+        command = [*self._command(program, environment, shown), *SERVE]
+        if root or group:
+            order = json.dumps([me, FIRST_USER + me, str(group or ""), hidden, command])
+            command = [sys.executable, "-I", "-S", "-c", LAUNCH, order]
         after = partial(remove_cgroup, group) if group else lambda: None
         channel = await ProcessChannel.open(command, {}, Path("/"), after)
         return channel, {
@@ -226,7 +221,7 @@ class Unsafe:
             "HOME": str(scratch),
             "MPLCONFIGDIR": str(scratch),
         }
-        command = [str(environment.folder / "bin/python"), "-s", "-P", "-c", LOADER]
+        command = [str(environment.folder / "bin/python"), *SERVE]
         after = partial(shutil.rmtree, scratch, ignore_errors=True)
         channel = await ProcessChannel.open(command, variables, scratch, after)
         return channel, {
@@ -243,9 +238,7 @@ def precompile(environment: environments.Environment, backend: Backend) -> None:
     it runs as an answer does, and hands the bytes over; the host only writes them beside the
     sources, unread.
     """
-    library = environment.packages.parent
-    tag = environment.python.replace("python", "cpython-").replace(".", "")
-    places = [(environment.folder, library, f"/env/lib/{environment.python}")]
+    places = [(environment.folder, environment.packages.parent, f"/env/lib/{environment.python}")]
     if environment.own is not None and os.access(environment.own, os.W_OK):
         kept = environment.own / "__pycache__"  # replaced with the packages
         kept.mkdir(exist_ok=True)
@@ -256,28 +249,26 @@ def precompile(environment: environments.Environment, backend: Backend) -> None:
             continue
         with FileLock(stamp.with_suffix(".lock")):
             if not stamp.exists():
-                targets = {
-                    f"{inside}/{source.relative_to(root).as_posix()}": source.parent
-                    / f"__pycache__/{source.stem}.{tag}.pyc"
-                    for source in sorted(root.rglob("*.py"))
-                }
-                log.info("compiling %d modules of %s, once", len(targets), environment.name)
-                asyncio.run(_compile(targets, backend))
+                found = sorted(root.rglob("*.py"))
+                log.info("compiling %d modules of %s, once", len(found), environment.name)
+                sources = {f"{inside}/{path.relative_to(root).as_posix()}": path for path in found}
+                asyncio.run(_compile(sources, environment.python, backend))
                 stamp.touch()
 
 
-async def _compile(targets: Mapping[str, Path], backend: Backend) -> None:
-    """Compile the sources, as the sandbox shows them, each to its target on the host."""
+async def _compile(sources: Mapping[str, Path], python: str, backend: Backend) -> None:
+    """Compile sources, by the names that the sandbox shows them under."""
+    tag = python.replace("python", "cpython-").replace(".", "")
 
     async def compile_share(names: Sequence[str]) -> None:
         code = f"{COMPILER}\ndef main():\n    return list(map(compiled, {names!r}))\n"
         done = await sandbox.run(code, "main", timeout=COMPILE_SECONDS)
         found = done.result if isinstance(done.result, list) else []
-        for name, data in zip(names, found, strict=False):
+        for source, data in zip(map(sources.__getitem__, names), found, strict=False):
             if isinstance(data, bytes) and data:
-                _write(targets[name], data)
+                _write(source.parent / f"__pycache__/{source.stem}.{tag}.pyc", data)
 
-    wanted, count = list(targets), len(targets) // SHARE + 1
+    wanted, count = list(sources), len(sources) // SHARE + 1
     config = SandboxConfig(workers=os.cpu_count() or 1)
     async with PooledSandbox(backend, config, "") as sandbox:
         await asyncio.gather(*(compile_share(wanted[start::count]) for start in range(count)))
@@ -304,14 +295,7 @@ def problem() -> str | None:
         return "bubblewrap is not installed (`python -m sandbox install` does it)"
     command = [program, "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "true"]
     try:
-        tried = subprocess.run(  # noqa: S603 - a fixed command
-            command,
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-            env={"PATH": "/usr/bin:/bin"},
-        )
+        tried = environments.execute(command, timeout=30, env={"PATH": "/usr/bin:/bin"})
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"bubblewrap fails to start: {error}"
     if tried.returncode == 0:
@@ -330,11 +314,6 @@ def require() -> str:
     return str(shutil.which("bwrap"))
 
 
-def cgroup_files(group: Path) -> list[Path]:
-    """What the fork server reads (`sandbox.server.kernel.Cgroup`)."""
-    return [group / name for name in Cgroup.FILES[0]]
-
-
 def remove_cgroup(group: Path) -> None:
     """Remove it; a cgroup that still has a dying process stays for the next sweep."""
     with contextlib.suppress(OSError):
@@ -349,52 +328,46 @@ def make_cgroup(limit: int, parent: str | None = None) -> Path | None:
     controller down. All of them are of version 2. A process that a supervisor has put somewhere is
     not taken away from there. `None` where there is none: the fork server sums up what /proc shows.
     """
-    groups = (_make_cgroup(place, limit) for place in ([Path(parent)] if parent else _parents()))
-    group = next((group for group in groups if group is not None), None)
-    if group is None and parent is not None:
-        raise SandboxError(
-            f"no cgroup with a memory limit can be created in {parent}: it must exist, be writable"
-            " and hand the memory controller of version 2 down (in its cgroup.subtree_control)"
-        )
-    return group
-
-
-def _make_cgroup(parent: Path, limit: int) -> Path | None:
-    for left in sorted(parent.glob(f"{_CGROUP}-*-*")):  # by a host that was killed
+    place = Path(parent) if parent else _place()
+    if place is None:
+        return None
+    for left in sorted(place.glob(f"{_CGROUP}-*-*")):  # by a host that was killed
         if not Path("/proc", left.name.split("-")[1]).exists():
             remove_cgroup(left)
-    group = parent / f"{_CGROUP}-{os.getpid()}-{next(_numbers)}"
-    swap = group / "memory.swap.max"
-    try:
-        group.mkdir()
-    except OSError:
-        return None
+    group = place / f"{_CGROUP}-{os.getpid()}-{next(_numbers)}"
     with contextlib.suppress(OSError):
-        if all(path.exists() for path in cgroup_files(group)):
-            (group / "memory.max").write_text(str(limit))
-            if swap.exists():  # not where swap is not counted
-                swap.write_text("0")
-            return group
-    remove_cgroup(group)
-    return None
+        group.mkdir()
+        with contextlib.suppress(OSError):
+            if all((group / name).exists() for name in Cgroup.FILES[0]):
+                (group / "memory.max").write_text(str(limit))
+                if (swap := group / "memory.swap.max").exists():  # not where swap is not counted
+                    swap.write_text("0")
+                return group
+        remove_cgroup(group)
+    if parent is None:
+        return None
+    raise SandboxError(
+        f"no cgroup with a memory limit can be created in {parent}: it must exist, be writable"
+        " and hand the memory controller of version 2 down (in its cgroup.subtree_control)"
+    )
 
 
-def _parents() -> Iterator[Path]:
+def _place() -> Path | None:
+    """Where this user's cgroups go."""
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()
     except OSError:
-        return
-    for path in (line.removeprefix("0::/") for line in lines if line.startswith("0::/")):
-        if os.geteuid() == 0 and not path and _hands_memory_down(CGROUPS):
-            yield CGROUPS
-        # In a container only what is below a part of the path is mounted: the rest is absent.
-        folder = CGROUPS / path
-        for parent in (folder, *folder.parents):
-            if not parent.is_relative_to(CGROUPS):
-                break
-            if _hands_memory_down(parent) and parent.stat().st_uid == os.geteuid() != 0:
-                yield parent
-                break
+        return None
+    path = next((line[4:] for line in lines if line.startswith("0::/")), None)
+    user = os.geteuid()
+    if path is None or (user == 0 and path):
+        return None
+    # In a container only what is below a part of the path is mounted: the rest is absent.
+    for folder in (CGROUPS / path, *(CGROUPS / path).parents):
+        given = folder.is_relative_to(CGROUPS) and _hands_memory_down(folder)
+        if given and user in {0, folder.stat().st_uid}:
+            return folder
+    return None
 
 
 def _hands_memory_down(folder: Path) -> bool:

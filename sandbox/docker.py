@@ -92,10 +92,9 @@ def require(name: str) -> Engine:
 
 def tag(env: str) -> str:
     """Name of the image; changes with the lock file, the Dockerfile and the Python version."""
-    content = environments.lock_file(env).read_bytes() + DOCKERFILE.read_bytes()
-    content += _base(env).encode()
-    name = environments.lock_file(env).parent.name.lower()
-    return f"matsmith-{name}:{hashlib.sha256(content).hexdigest()[:12]}"
+    lock = environments.lock_file(env)
+    content = lock.read_bytes() + DOCKERFILE.read_bytes() + _base(env).encode()
+    return f"matsmith-{lock.parent.name.lower()}:{hashlib.sha256(content).hexdigest()[:12]}"
 
 
 def exists(engine: Engine, env: str) -> bool:

@@ -46,6 +46,7 @@ DESCRIPTION, PACKAGES, DOCUMENTED = "overlay.json", "packages", "documented"
 IN_FRONT = "/own"  # where the sandbox shows the packages of an overlay
 INSIDE = "inside.cfg"  # pyvenv.cfg as it must read inside
 STAMP = ".complete.json"
+CURRENT = "{}.{}".format(*sys.version_info)
 OWN = "own files"
 #: In a project's folder, but none of its sources.
 UNWANTED = (".git", ".venv", "venv", "build", "dist", "*.egg-info", "__pycache__")
@@ -71,7 +72,7 @@ class Environment:
     @property
     def packages(self) -> Path:
         """The folder of the installed packages."""
-        return self.folder / "lib" / self.python / "site-packages"
+        return _site(self.folder)
 
 
 @dataclass(frozen=True)
@@ -245,17 +246,17 @@ def wanted_python(name: str) -> str | None:
 
 def folder(name: str) -> Path:
     """Where the environment is, or will be, built; of an overlay, only links are there."""
-    found = _overlay(name)
+    found, lock = _overlay(name), lock_file(name)
     if found is not None:
-        content = f"{folder(found.base)}\0{found.packages}\0{found.digest}"
-        digest = hashlib.sha256(content.encode()).hexdigest()[:12]
-        return cache_folder() / "envs" / f"{found.packages.parent.name}-{digest}"
-    lock = lock_file(name)
-    version = wanted_python(name) or "{}.{}".format(*sys.version_info)
-    digest = hashlib.sha256(lock.read_bytes() + version.encode()).hexdigest()[:12]
+        place = found.packages.parent.name
+        content = f"{folder(found.base)}\0{found.packages}\0{found.digest}".encode()
+    else:
+        place = lock.parent.name
+        content = lock.read_bytes() + (wanted_python(name) or CURRENT).encode()
+    key = hashlib.sha256(content).hexdigest()[:12]
     # The same packages under another name, in another folder, are not installed again.
-    built = (s.parent for s in (cache_folder() / "envs").glob(f"*-{digest}/{STAMP}"))
-    return min(built, default=cache_folder() / "envs" / f"{lock.parent.name}-{digest}")
+    built = (s.parent for s in (cache_folder() / "envs").glob(f"*-{key}/{STAMP}"))
+    return min(built, default=cache_folder() / "envs" / f"{place}-{key}")
 
 
 def build(name: str, *, say: Callable[[str], None] = lambda _: None) -> Environment:
@@ -270,12 +271,17 @@ def build(name: str, *, say: Callable[[str], None] = lambda _: None) -> Environm
         if facts is None or not Path(facts["prefix"], "bin", facts["python"]).exists():
             shutil.rmtree(target, ignore_errors=True)
             facts = _link(found, base, target) if found and base else _install(name, target, say)
+            facts["packages"] = _distributions(_site(target)) | facts["packages"]
             unfinished = target / "stamp.json"
             unfinished.write_text(json.dumps(facts, indent=1))
             unfinished.rename(stamp)  # last: a half-built environment has no stamp
     if found is not None and base is not None:
         return replace(base, name=name, own=found.packages)
     return Environment(name, target, Path(facts["prefix"]), facts["base"], facts["python"])
+
+
+def _site(target: Path) -> Path:
+    return next(target.glob("lib/python3*/site-packages"))
 
 
 def _install(name: str, target: Path, say: Callable[[str], None]) -> dict[str, Any]:
@@ -287,19 +293,18 @@ def _install(name: str, target: Path, say: Callable[[str], None]) -> dict[str, A
             " in the sandbox",
             printable(lock.parent),
         )
-    python = wanted_python(name)
-    current = "{}.{}".format(*sys.version_info)
-    interpreter = sys.executable if python in {None, current} else str(python)
-    say(f"Python {python or current}")
+    wanted = wanted_python(name)
+    say(f"Python {wanted or CURRENT}")
     hint = (
-        f"the environment {name!r} needs Python {python}: install it (for example"
-        f" `uv python install {python}`) and run the command again"
+        f"the environment {name!r} needs Python {wanted}: install it (for example"
+        f" `uv python install {wanted}`) and run the command again"
     )
+    interpreter = sys.executable if wanted in {None, CURRENT} else str(wanted)
     make = ["venv", "--quiet", "--no-project", "--python", interpreter, str(target)]
-    uv(make, hint=hint if python else "")
-    lines = (target / "pyvenv.cfg").read_text().splitlines()
-    made = {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in lines)}
-    prefix, version = str(Path(made["home"]).parent), made["version_info"].split(".")
+    uv(make, hint=hint if wanted else "")
+    made = re.search("^home *= *(.+)$", (target / "pyvenv.cfg").read_text(), re.MULTILINE)
+    assert made is not None
+    prefix = str(Path(made[1]).parent)
     say("installing the pinned packages")
     install = ["pip", "install", *options, "--require-hashes", "--python", str(target)]
     with tempfile.TemporaryDirectory() as folder:  # no uv.toml of the folder has a say
@@ -308,11 +313,10 @@ def _install(name: str, target: Path, say: Callable[[str], None]) -> dict[str, A
             shutil.copytree(lock.parent / "wheels", copy.parent / "wheels")
         uv([*install, "--requirement", str(copy)], copy.parent)
     base = SYSTEM if prefix == SYSTEM else "/python"
-    inside = f"home = {base}/bin\ninclude-system-site-packages = false\n"
-    (target / INSIDE).write_text(inside)
-    (target / INSIDE).chmod(0o644)
-    name = f"python{version[0]}.{version[1]}"
-    return {"prefix": prefix, "base": base, "python": name, "packages": _distributions(target)}
+    inside = target / INSIDE
+    inside.write_text(f"home = {base}/bin\ninclude-system-site-packages = false\n")
+    inside.chmod(0o644)
+    return {"prefix": prefix, "base": base, "python": _site(target).parent.name, "packages": {}}
 
 
 def _link(found: Overlay, base: Environment, target: Path) -> dict[str, Any]:
@@ -320,21 +324,19 @@ def _link(found: Overlay, base: Environment, target: Path) -> dict[str, Any]:
 
     It holds links to the own packages and to everything else in ``base``, as if installed.
     """
-    shown: dict[str, Path] = {}
-    for path in (*sorted(base.packages.iterdir()), *sorted(found.documented.iterdir())):
-        if path.name in shown and path.name != _COMPILED:
+    shown = {path.name: path for path in base.packages.iterdir()}
+    for path in sorted(found.documented.iterdir()):
+        if shown.setdefault(path.name, path) != path and path.name != _COMPILED:
             raise SandboxError(
                 f"{printable(path)}: the environment {found.base!r} has a package of that name;"
                 " rename yours"
             )
-        shown[path.name] = path
-    shown.pop(_COMPILED, None)
     site = target / base.packages.relative_to(base.folder)
     site.mkdir(parents=True)
-    for name, path in shown.items():
-        (site / name).symlink_to(path)
+    for name in shown.keys() - {_COMPILED}:
+        (site / name).symlink_to(shown[name])
     facts = json.loads((base.folder / STAMP).read_text())
-    return {**facts, "packages": _distributions(target) | {OWN: found.digest[:12]}}
+    return {**facts, "packages": {OWN: found.digest[:12]}}
 
 
 def _pins(lock: Path) -> dict[str, set[str]]:
@@ -383,20 +385,23 @@ def uv(
 ) -> None:
     """Run uv in a folder; raises :class:`SandboxError` with the end of what it said."""
     known = {key: value for key, value in os.environ.items() if key != "VIRTUAL_ENV"}
-    done = subprocess.run(  # noqa: S603 - fixed program
-        [sys.executable, "-m", "uv", *arguments],
-        capture_output=True, text=True, check=False, env=known | variables, umask=0o022, cwd=folder,
-    )  # fmt: skip
+    command = [sys.executable, "-m", "uv", *arguments]
+    done = execute(command, env=known | variables, umask=0o022, cwd=folder)
     if done.returncode != 0:
         lines = "\n".join(done.stderr.strip().splitlines()[-12:])
         what = f"uv {' '.join(arguments[:2])} failed:\n{lines}"
         raise SandboxError("\n".join(filter(None, [what, hint])))
 
 
+def execute(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a fixed program to its end, and take what it writes; see `subprocess.run`."""
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)  # noqa: S603
+
+
 def site_packages(name: str) -> Path:
     """A folder that shows all packages of the environment, built if need be."""
-    environment = build(name)
-    return folder(name) / environment.packages.relative_to(environment.folder)
+    build(name)
+    return _site(folder(name))
 
 
 def source_folders(name: str) -> tuple[Path, ...]:
@@ -415,8 +420,7 @@ def installed_versions(name: str) -> Mapping[str, str]:
     return packages
 
 
-def _distributions(target: Path) -> dict[str, str]:
-    site = next(target.glob("lib/python3*/site-packages"))
+def _distributions(site: Path) -> dict[str, str]:
     found = importlib.metadata.distributions(path=[str(site)])
     pairs = ((re.sub(r"[-_.]+", "-", item.name).lower(), item.version) for item in found)
     return dict(sorted(pairs))

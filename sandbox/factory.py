@@ -41,59 +41,48 @@ def get_sandbox(config: SandboxConfig | None = None) -> PooledSandbox:
 
 def available() -> list[str]:
     """Names of the isolating backends that work here, best first."""
-    return [
-        name
-        for name in ISOLATING
-        if (bubblewrap.problem() is None if name == "bubblewrap" else _engine(name))
-    ]
+    works = [engine.name for engine in engines()]
+    return works if bubblewrap.problem() else [*works, "bubblewrap"]
 
 
-def _engine(name: str) -> Engine | None:
-    """The engine of that name, if it answers; its library is slow to import, and often in vain."""
+def engines() -> list[Engine]:
+    """Those that answer, best first; their library is slow to import, and often in vain."""
     runtime = os.environ.get("XDG_RUNTIME_DIR", f"/run/user/{os.getuid()}")
     folders = ("/var/run", "/run/podman", f"{runtime}/podman")
     places = [Path(folder, f"{kind}.sock") for folder in folders for kind in ENGINES]
     places += [Path(os.environ.get("DOCKER_CONFIG", Path.home() / ".docker"), "contexts")]
     if not (os.environ.get("DOCKER_HOST") or any(place.exists() for place in places)):
-        return None
+        return []
     from sandbox import docker  # noqa: PLC0415
 
-    return docker.find(name)
+    return [engine for engine in map(docker.find, ENGINES) if engine is not None]
 
 
 def _backend(config: SandboxConfig) -> Backend:
     name = config.backend
     if name not in BACKENDS:
         raise SandboxError(f"no backend {name!r}; there are: {', '.join(BACKENDS)}")
-    if name == "auto":
-        return _best(config)
-    if name in ENGINES:
-        from sandbox import docker  # noqa: PLC0415
-
-        return docker.Docker(docker.require(name), config)
     if name == "unsafe":
         log.warning(bubblewrap.WARNING)
         return bubblewrap.Unsafe(config)
-    bubblewrap.require()
-    return bubblewrap.Bubblewrap(config)
-
-
-def _best(config: SandboxConfig) -> Backend:
-    engines = [engine for engine in map(_engine, ENGINES) if engine is not None]
-    if engines:
-        from sandbox import docker  # noqa: PLC0415
-    for engine in engines:
-        if docker.exists(engine, config.env):
-            return docker.Docker(engine, config)
-    reason = bubblewrap.problem()
-    if reason is None:
-        for engine in engines:
-            log.warning(
-                "%s answers but has no image of %r (`python -m sandbox build env=%s backend=%s`"
-                " makes it); bubblewrap isolates instead",
-                engine.name, config.env, config.env, engine.name,
-            )  # fmt: skip
+    if name == "bubblewrap":
+        bubblewrap.require()
         return bubblewrap.Bubblewrap(config)
-    if engines:
-        return docker.Docker(engines[0], config)  # builds the image first
-    raise SandboxError(REFUSAL.format(reason=reason))
+    answering = engines() if name == "auto" else []
+    if answering or name in ENGINES:
+        from sandbox import docker  # noqa: PLC0415
+
+        if name in ENGINES:
+            return docker.Docker(docker.require(name), config)
+        ready = [engine for engine in answering if docker.exists(engine, config.env)]
+        if ready or bubblewrap.problem():
+            return docker.Docker([*ready, *answering][0], config)  # builds the image first
+    if reason := bubblewrap.problem():
+        raise SandboxError(REFUSAL.format(reason=reason))
+    for engine in answering:
+        log.warning(
+            "%s answers but has no image of %r (`python -m sandbox build env=%s backend=%s`"
+            " makes it); bubblewrap isolates instead",
+            engine.name, config.env, config.env, engine.name,
+        )  # fmt: skip
+    return bubblewrap.Bubblewrap(config)

@@ -6,32 +6,29 @@ mount namespace of its own, binds the needed folders below ``/mnt`` there, becom
 unprivileged user that nobody else is, and only then executes bubblewrap. The mounts end with
 the last process of the sandbox; nothing is left on the host, even after ``kill -9``.
 
-Arguments: ``PARENT USER CGROUP COUNT SOURCE... COMMAND...``; in the command, ``@0``
-to ``@9`` stand for the places where the sources are shown. ``CGROUP`` holds one path per line
-(empty: none): the file that takes process ids, then files that the fork server reads from the
-descriptors ``CGROUP_FDS``.
+Its argument is a list as JSON: process id of the host, the user to become, folder of the cgroup
+(empty: none), the folders to show as ``PLACE/0`` and so on, the command.
 """
 
 from __future__ import annotations
 
+import json
 import os
-import re
 import signal
 import sys
 
-from sandbox.server.kernel import BIND, NEWNS, PRIVATE_TREE, check, libc, mount
+from sandbox.server.kernel import BIND, NEWNS, PRIVATE_TREE, Cgroup, check, libc, mount
 
 PLACE = "/mnt"
-CGROUP_FDS = (90, 91, 92)
+CGROUP_FDS = (90, 91, 92)  # from which the fork server reads `Cgroup.FILES`
 
 
 def join(cgroup: str) -> None:
     """Become a member, and keep open what tells how much it uses."""
-    processes, *files = cgroup.split("\n")
-    with open(processes, "w") as file:  # noqa: PTH123 - nothing imported that is not needed
+    with open(f"{cgroup}/cgroup.procs", "w") as file:  # noqa: PTH123 - only imports what is needed
         file.write("0")
-    for path, number in zip(files, CGROUP_FDS, strict=True):
-        os.dup2(os.open(path, os.O_RDONLY), number, inheritable=True)
+    for name, number in zip(Cgroup.FILES[0], CGROUP_FDS, strict=True):
+        os.dup2(os.open(f"{cgroup}/{name}", os.O_RDONLY), number, inheritable=True)
 
 
 def give_up_root(user: int, sources: list[str]) -> None:
@@ -52,8 +49,7 @@ def give_up_root(user: int, sources: list[str]) -> None:
 
 def main() -> None:
     """Do it; never returns when all is well."""
-    parent, user, cgroup, count = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
-    sources, command = sys.argv[5 : 5 + count], sys.argv[5 + count :]
+    parent, user, cgroup, sources, command = json.loads(sys.argv[1])
     if cgroup:
         join(cgroup)
     if os.geteuid() == 0:
@@ -61,6 +57,5 @@ def main() -> None:
     check(libc.prctl(1, signal.SIGKILL), "prctl")  # die with the host, also before bubblewrap
     if os.getppid() != parent:
         raise SystemExit("the host process is gone")
-    command = [re.sub(r"@(\d)", rf"{PLACE}/\1", text) for text in command]
     os.chdir("/")
     os.execv(command[0], command)  # noqa: S606 - no shell is the point

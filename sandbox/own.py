@@ -106,14 +106,19 @@ def make(
         if len(built) != 1:
             raise SandboxError(f"project={project}: building {name} gave {len(built)} wheels")
         _clear(out)
-        wheel, found = built[0], []
-        if looked_at is not None:
-            found = _put_in_front(wheel, looked_at, out, Path(temporary) / "files", say)
+        wheel, files, found = built[0], Path(temporary) / "files", []
+        if looked_at in environments.names():
+            installed = environments.build(looked_at, say=say)
+            unpack(wheel, files)
+            found = obstacles(wheel, files, installed)
             if not found:
+                environments.write_overlay(looked_at, files, out)
                 return [f"{out}: {wheel.name} in front of {looked_at}, which has what it needs"]
+        elif looked_at is not None:
+            found = [f"{looked_at} does not come with matsmith"]
         say("choosing versions")
         shutil.copytree(wheels, out / "wheels")
-        _pin(f"./wheels/{wheel.name}", None if base == "none" else base, out)
+        _pin([f"./wheels/{wheel.name}"], base, out)
     made = f"{out}: {wheel.name} and what it needs, installed when it is first used"
     return [made, *(f"  not in front of {looked_at}: {reason}" for reason in found)]
 
@@ -121,7 +126,7 @@ def make(
 def require(requirement: str, out: Path, *, base: str | None = None) -> None:
     """Write the environment of a distribution that an index has, with what it and ``base`` need."""
     _clear(out)
-    _pin(requirement, None if base == "none" else base, out)
+    _pin([requirement], base, out)
 
 
 def _clear(out: Path) -> None:
@@ -131,21 +136,6 @@ def _clear(out: Path) -> None:
         (out / name).unlink(missing_ok=True)
     for name in ("wheels", environments.PACKAGES):
         shutil.rmtree(out / name, ignore_errors=True)
-
-
-def _put_in_front(
-    wheel: Path, base: str, out: Path, files: Path, say: Callable[[str], None]
-) -> list[str]:
-    """Make ``out`` an overlay on ``base``; returns what stands against it, if anything does."""
-    if base not in environments.names():
-        return [f"{base} does not come with matsmith"]
-    installed = environments.build(base, say=say)
-    unpack(wheel, files)
-    found = obstacles(wheel, files, installed)
-    if not found:
-        warmup = '"""Imported ahead of a run: nothing more."""\n'
-        environments.write_overlay(base, files, out, warmup=warmup)
-    return found
 
 
 def unpack(wheel: Path, folder: Path) -> None:
@@ -184,29 +174,21 @@ def obstacles(wheel: Path, files: Path, base: environments.Environment) -> list[
     return [printable(reason) for reason in found]
 
 
-def _pin(wheel: str, base: str | None, out: Path) -> None:
-    """Write the lock file that holds the wheel, what it needs, and the packages of ``base``."""
-    wanted, warmup = [wheel], '"""Nothing is imported ahead of a run."""\n'
-    options = ["--only-binary", ":all:"]
-    if base is not None:
+def _pin(wanted: Sequence[str], base: str | None, out: Path) -> None:
+    """Write an environment's folder: what is wanted with the packages of ``base``, in versions."""
+    warmup, options = '"""Nothing is imported ahead of a run."""\n', ["--only-binary", ":all:"]
+    if base not in {None, "none"}:
         lock = environments.lock_file(base)
-        wanted += (lock.parent / "requirements.in").read_text().split("\n")
+        wanted = [*wanted, *(lock.parent / "requirements.in").read_text().split("\n")]
         options = [*environments.build_options(base), "--constraint", str(lock)]
         warmup = environments.warmup(base) or warmup
         if (python := environments.wanted_python(base)) is not None:
             (out / "python").write_text(python + "\n")
-    _lock(out, wanted, options, warmup)
-
-
-def _lock(folder: Path, wanted: Sequence[str], options: Sequence[str], warmup: str = "") -> None:
-    """Write an environment's folder: what is wanted, and what that is in which versions."""
-    folder.mkdir(exist_ok=True)
-    (folder / "requirements.in").write_text("\n".join(wanted).strip() + "\n")
-    (folder / "requirements.lock").unlink(missing_ok=True)
+    (out / "requirements.in").write_text("\n".join(wanted).strip() + "\n")
     resolve = ["pip", "compile", "--quiet", "--generate-hashes", "--no-emit-index-url"]
     resolve += ["--no-header", *options, "requirements.in", "--output-file", "requirements.lock"]
-    environments.uv(resolve, folder)
-    (folder / "warmup.py").write_text(warmup)
+    environments.uv(resolve, out)
+    (out / "warmup.py").write_text(warmup)
 
 
 def described(project: Path) -> tuple[str, Mapping[str, Any]]:
@@ -224,7 +206,8 @@ async def _build_inside(project: Path, system: Mapping[str, Any], tools: Path) -
     backend = str(system.get("build-backend", "setuptools.build_meta:__legacy__"))
     paths = [str(path) for path in system.get("backend-path", [])]
     while True:
-        _lock(tools, requires, ["--no-annotate", "--only-binary", ":all:"])
+        _clear(tools)
+        _pin(requires, None, tools)
         config = SandboxConfig(
             env=str(tools), workers=1, memory_mb=4096, disk_mb=1024, options={"warmup": False}
         )

@@ -139,23 +139,23 @@ class PooledSandbox(Sandbox):
 
     async def _start(self) -> Worker:
         worker = await Worker.start(self._backend, self._config, self._warmup)
-        if self._backend.jail == "none":
-            return worker
-        async with self._proof:
-            if not self._proven:
-                job = Job(Call(probe.__name__, "probe"), None)
-                try:
-                    broken = failures(await worker.run(job))
-                except WorkerError as error:
-                    broken = [str(error)]
-                except BaseException:
-                    await worker.close()
-                    raise
-                if broken:
-                    await worker.close()
-                    raise SandboxError(
-                        f"the {self.tier} sandbox failed its probe: {'; '.join(broken)}. Nothing"
-                        " was run. Use another backend, or see docs/sandbox.md."
-                    )
+        try:
+            async with self._proof:
+                if not self._proven and self._backend.jail != "none":
+                    await self._prove(worker)
                 self._proven = True
+        except BaseException:
+            await worker.close()
+            raise
         return worker
+
+    async def _prove(self, worker: Worker) -> None:
+        try:
+            broken = failures(await worker.run(Job(Call(probe.__name__, "probe"), None)))
+        except WorkerError as error:
+            broken = [str(error)]
+        if broken:
+            raise SandboxError(
+                f"the {self.tier} sandbox failed its probe: {'; '.join(broken)}. Nothing"
+                " was run. Use another backend, or see docs/sandbox.md."
+            )

@@ -48,6 +48,7 @@ while len(text) < size:
     text += part
 exec(compile(text, "sandbox/inside/shipped.py", "exec"))
 """
+SERVE = ("-s", "-P", "-c", LOADER)  # of Python
 #: What the loader executes.
 RUNNER = f"""{WITHIN[shipped.__name__]}
 found = Shipped({WITHIN!r})
@@ -118,7 +119,7 @@ class Worker:
     def __init__(
         self, channel: Channel, tier: str, config: SandboxConfig, startup: dict[str, Any]
     ) -> None:
-        self._channel = channel
+        self._channel, self.close = channel, channel.close
         self._tier = tier
         self._config = config
         self._kept: dict[str, int] = {}
@@ -149,11 +150,9 @@ class Worker:
                 reason = tail or f"{type(error).__name__}: {error}"
                 raise SandboxError(f"a {backend.tier} worker did not start: {reason}") from error
             raise
-        if header["error"] is not None:
+        if (fault := header["error"]) is not None:
             await channel.close()
-            raise SandboxError(
-                f"the environment {config.env!r} could not be warmed up:\n{header['error']}"
-            )
+            raise SandboxError(f"the environment {config.env!r} could not be warmed up:\n{fault}")
         return cls(channel, backend.tier, config, header)
 
     async def run(self, job: Job, inputs: Placed = ()) -> Execution:
@@ -191,10 +190,6 @@ class Worker:
         """Whether the worker can keep these files next to those it already holds."""
         sizes = self._kept | {item.key: item.size for item, _ in inputs}
         return sum(sizes.values()) <= INPUTS_LIMIT
-
-    async def close(self) -> str:
-        """Kill the worker; returns its last words."""
-        return await self._channel.close()
 
     def _execution(self, header: dict[str, Any], streams: list[bytes], timeout: float) -> Execution:
         try:
@@ -334,9 +329,6 @@ def _imported(tree: ast.AST) -> Iterator[str]:
             yield from (alias.name for alias in node.names if _file(alias.name))
         elif isinstance(node, ast.ImportFrom) and node.module:
             inner = [f"{node.module}.{alias.name}" for alias in node.names]
-            modules = [name for name in inner if _file(name)]
-            yield from modules
-            if len(modules) < len(inner) and _file(node.module):
-                yield node.module
+            yield from filter(_file, [node.module, *inner])
         else:
             yield from _imported(node)
