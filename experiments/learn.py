@@ -243,7 +243,7 @@ async def _refresh(named: Named) -> int:
 
 
 def _forget(named: Named) -> int:
-    libraries.learnt(named.name).forget()
+    shutil.rmtree(libraries.learnt(named.name).folder)
     print(f"{named.name}: forgotten; its sources are untouched")
     return 0
 

@@ -72,7 +72,8 @@ def install_bubblewrap() -> str:
     if done.returncode != 0:
         tail = "\n".join(done.stderr.strip().splitlines()[-5:])
         raise SandboxError(f"`{line}` failed: {tail}")
-    bubblewrap.require()
+    if reason := bubblewrap.problem():
+        raise SandboxError(reason)
     return f"installed bubblewrap ({line})"
 
 
@@ -156,17 +157,15 @@ async def _selftest(config: Selftest) -> int:
     return 0 if report["ok"] else 1
 
 
-_PROGRAM = "python -m sandbox"
-COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
-    "install": Command(f"{_PROGRAM} install", "Make isolation work here.", Nothing, _install),
-    "build": Command(f"{_PROGRAM} build", "Make an environment and its image.", Build, _build),
-    "selftest": Command(f"{_PROGRAM} selftest", "Try every control.", Selftest, _selftest),
-}
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code (see `matsmith.core.command`)."""
-    return run_one_of(_PROGRAM, str(__doc__), COMMANDS, arguments)
+    program = "python -m sandbox"
+    commands: dict[str, Callable[[Sequence[str]], int]] = {
+        "install": Command(f"{program} install", "Make isolation work here.", Nothing, _install),
+        "build": Command(f"{program} build", "Make an environment and its image.", Build, _build),
+        "selftest": Command(f"{program} selftest", "Try every control.", Selftest, _selftest),
+    }
+    return run_one_of(program, str(__doc__), commands, arguments)
 
 
 if __name__ == "__main__":

@@ -134,7 +134,6 @@ class Bubblewrap:
 
     async def open(self) -> tuple[Channel, dict[str, Any]]:
         """See :class:`sandbox.worker.Backend`."""
-        program = require()
         environment = self._environment
         if environment is None:
             environment = await asyncio.to_thread(self.prepare)
@@ -146,7 +145,7 @@ class Bubblewrap:
         root, me = os.geteuid() == 0, os.getpid()
         hidden = list(map(str, sources))
         shown = [f"{launcher.PLACE}/{index}" for index in range(len(hidden))] if root else hidden
-        command = [*self._command(program, environment, shown), *SERVE]
+        command = [*self._command(environment, shown), *SERVE]
         if root or group:
             order = json.dumps([me, FIRST_USER + me, str(group or ""), hidden, command])
             command = [sys.executable, "-I", "-S", "-c", LAUNCH, order]
@@ -163,10 +162,8 @@ class Bubblewrap:
         precompile(environment, Bubblewrap(self._config, environment))
         return environment
 
-    def _command(
-        self, program: str, environment: environments.Environment, shown: list[str]
-    ) -> list[str]:
-        command = [program, *CONFINEMENT["bubblewrap"]]
+    def _command(self, environment: environments.Environment, shown: list[str]) -> list[str]:
+        command = [shutil.which("bwrap") or "bwrap", *CONFINEMENT["bubblewrap"]]
         for name in CONFINEMENT["shown"]:
             path = Path(name)
             if path.is_symlink() and path.is_dir():
@@ -306,14 +303,6 @@ def problem() -> str | None:
     )
 
 
-def require() -> str:
-    """Path of ``bwrap``; raises :class:`SandboxError` when it cannot be used."""
-    reason = problem()
-    if reason is not None:
-        raise SandboxError(reason)
-    return str(shutil.which("bwrap"))
-
-
 def remove_cgroup(group: Path) -> None:
     """Remove it; a cgroup that still has a dying process stays for the next sweep."""
     with contextlib.suppress(OSError):
@@ -364,15 +353,9 @@ def _place() -> Path | None:
         return None
     # In a container only what is below a part of the path is mounted: the rest is absent.
     for folder in (CGROUPS / path, *(CGROUPS / path).parents):
-        given = folder.is_relative_to(CGROUPS) and _hands_memory_down(folder)
-        if given and user in {0, folder.stat().st_uid}:
-            return folder
+        with contextlib.suppress(OSError):
+            handed = (folder / "cgroup.subtree_control").read_text().split()
+            mine = user in {0, folder.stat().st_uid}
+            if "memory" in handed and mine and os.access(folder / "cgroup.procs", os.W_OK):
+                return folder
     return None
-
-
-def _hands_memory_down(folder: Path) -> bool:
-    try:
-        handed = (folder / "cgroup.subtree_control").read_text().split()
-    except OSError:
-        return False
-    return "memory" in handed and os.access(folder / "cgroup.procs", os.W_OK)

@@ -35,7 +35,7 @@ from sandbox import environments
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.bubblewrap import CONFINEMENT, FORK_SERVER_MB, child_environment
 from sandbox.exchange import INPUTS_LIMIT
-from sandbox.worker import LOADER, Channel
+from sandbox.worker import SERVE, Channel
 
 DOCKERFILE = Path(__file__).parent / "Dockerfile"
 BASE = "python:{}-slim"
@@ -152,12 +152,8 @@ def write_context(env: str, folder: Path) -> None:
     """Write what a build sees: the Dockerfile, the lock file, its wheels, certificates."""
     given = [os.environ[key] for key in CERTIFICATES if Path(os.environ.get(key, "")).is_file()]
     (folder / "certificates.pem").write_bytes(Path(given[0]).read_bytes() if given else b"")
-    lock = environments.lock_file(env)
-    for file in (DOCKERFILE, lock):
-        shutil.copy(file, folder)
-    for wheel in sorted((lock.parent / "wheels").glob("*.whl")):  # no other file, no folder
-        (folder / "wheels").mkdir(exist_ok=True)
-        shutil.copy(wheel, folder / "wheels")
+    shutil.copy(DOCKERFILE, folder)
+    environments.copy_lock(env, folder)
 
 
 class ContainerChannel(Channel):
@@ -243,7 +239,7 @@ class Docker:
         # Those whose making was cut short; every other one removes itself.
         with contextlib.suppress(docker.errors.APIError):  # somebody else does it now
             client.containers.prune({"label": LABEL, "until": f"{STALE_SECONDS}s"})
-        command = ["/env/bin/python", "-s", "-P", "-c", LOADER]
+        command = ["/env/bin/python", *SERVE]
         container = client.containers.create(image, command, **self._limits(own))
         try:
             streams = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}

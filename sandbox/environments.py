@@ -1,15 +1,14 @@
 """What is importable inside the sandbox: one pinned virtual environment per folder of ``envs``.
 
-``envs/<name>/requirements.lock`` (versions and hashes), ``warmup.py`` (what a worker executes
-once) and, where not every Python will do, ``python`` (the version to use). Built into the
-cache, keyed by the content of the lock file and the Python version; building again is free.
+Each has a ``requirements.lock`` (versions and hashes), ``warmup.py`` (what a worker executes once)
+and, where not every Python will do, ``python`` (the version). It is built into the cache, keyed by
+the lock file and the Python version.
 
-A name with a slash in it is the path of such a folder elsewhere (``matsmith environment`` makes
-one for a package of the user's own); its lock file may name wheels beside it. Or it is an
-*overlay*: ``overlay.json`` names one of these environments, and ``packages/`` beside it holds files
-that lie in front of it, which the sandbox shows read-only. Nothing of them is installed. Where
-``documented/`` lies there too, documents are read from that: the same packages with all that the
-sandbox must not show (docstrings, comments).
+A name with a slash in it is the path of such a folder elsewhere (`sandbox.own` makes it), with
+wheels beside the lock file. Or it is an *overlay*: ``overlay.json`` names one of these
+environments, and ``packages/`` holds files that lie in front of it, which the sandbox shows
+read-only; nothing of them is installed. Documents are read from ``documented/`` where that lies
+there too: the same packages with all that the sandbox must not show (docstrings, comments).
 
 Whoever wrote such a folder must not get code to run on the host by it: only wheels are unpacked,
 and no interpreter that would see them is started here. What has to run (compiling, warm-up,
@@ -50,8 +49,7 @@ CURRENT = "{}.{}".format(*sys.version_info)
 OWN = "own files"
 #: In a project's folder, but none of its sources.
 UNWANTED = (".git", ".venv", "venv", "build", "dist", "*.egg-info", "__pycache__")
-_COMPILED = "__pycache__"
-_DOTTED = re.compile(r"[A-Za-z_]\w{0,99}(\.[A-Za-z_]\w{0,99}){0,9}")
+COMPILED = "__pycache__"
 _VERSION = re.compile(r"\d+\.\d+(\.\d+)?")
 _PIN = re.compile(r"([A-Za-z0-9][\w.-]*)\s*==")
 _WHEEL = re.compile(r"([A-Za-z0-9][\w.-]*\s*@\s*)?\S+\.whl(\s|$)")
@@ -72,7 +70,7 @@ class Environment:
     @property
     def packages(self) -> Path:
         """The folder of the installed packages."""
-        return _site(self.folder)
+        return self.folder / "lib" / self.python / "site-packages"
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,7 @@ class Overlay:
         """Of the base's name, and of path and content of every file."""
         digest = hashlib.sha256(self.base.encode())
         for folder in dict.fromkeys((self.packages, self.documented)):
-            for path in _files(folder):
+            for path in files(folder):
                 data, name = path.read_bytes(), path.relative_to(folder).as_posix()
                 digest.update(f"\0{name}\0{len(data)}\0".encode() + data)
         return digest.hexdigest()
@@ -115,57 +113,10 @@ def names() -> list[str]:
     return sorted(path.parent.name for path in ENVS.glob("*/requirements.lock"))
 
 
-def overlay(
-    name: str,
-    *,
-    base: str = "live",
-    folder: Path,
-    warmup: str = "",
-    documented: Path | None = None,
-) -> str:
-    """Register the environment that has the packages of ``folder`` in front of those of ``base``.
-
-    Nothing is installed: a copy of the folder is kept in the cache under its content. None of its
-    packages may be in ``base`` too. ``warmup`` is source that a worker executes after the base's
-    own, ``documented`` the same packages as documents are read of them (`None`: ``folder``).
-    Returns its name, wherever an environment is asked for.
-    """
-    if _DOTTED.fullmatch(name) is None:
-        raise SandboxError(f"package {printable(name)!r}: the name of an import package is needed")
-    lock_file(base)
-    content = Overlay(base, folder, documented or folder).digest + warmup
-    key = hashlib.sha256(content.encode()).hexdigest()[:12]
-    target = cache_folder() / "overlays" / f"{name}-{key}"
-    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with FileLock(target.with_name(f"{target.name}.lock")):
-        if not (target / DESCRIPTION).is_file():
-            write_overlay(base, folder, target, warmup=warmup, documented=documented)
-    return str(target)
-
-
-def write_overlay(
-    base: str, packages: Path, folder: Path, *, warmup: str = "", documented: Path | None = None
-) -> None:
-    """Describe an overlay in ``folder``, with a copy of the packages, replacing an earlier one."""
-    folder.mkdir(parents=True, exist_ok=True)
-    unwanted = shutil.ignore_patterns(_COMPILED)
-    for name, source in ((PACKAGES, packages), (DOCUMENTED, documented)):
-        if source is not None and not list(_files(source)):
-            raise SandboxError(f"{printable(source)}: no package in there")
-        target = folder / name
-        shutil.rmtree(target, ignore_errors=True)
-        if source is not None:
-            shutil.copytree(source, target, ignore=unwanted, copy_function=shutil.copyfile)
-            for path in (target, *target.rglob("*")):  # whichever user reads it inside
-                path.chmod(0o755 if path.is_dir() else 0o644)
-    (folder / "warmup.py").write_text(warmup)
-    (folder / DESCRIPTION).write_text(json.dumps({"base": base}) + "\n")  # last: it is complete
-
-
-def _files(packages: Path) -> Iterator[Path]:
-    """Every file but bytecode, sorted; a link would be read on the host."""
+def files(packages: Path) -> Iterator[Path]:
+    """Every file but bytecode, sorted; raises where there is a link: it would be read here."""
     for place, folders, files in os.walk(packages):
-        folders[:] = sorted(name for name in folders if name != _COMPILED)
+        folders[:] = sorted(name for name in folders if name != COMPILED)
         paths = [Path(place, name) for name in (*folders, *sorted(files))]
         for path in (packages, *paths):
             if path.is_symlink() or not (path.is_file() or path.is_dir()):
@@ -196,7 +147,7 @@ def own_packages(name: str) -> Path | None:
     found = _overlay(name)
     if found is None:
         return None
-    list(_files(found.packages))  # raises where one is a link, which would show the host
+    list(files(found.packages))  # raises where one is a link, which would show the host
     return found.packages
 
 
@@ -248,15 +199,14 @@ def folder(name: str) -> Path:
     """Where the environment is, or will be, built; of an overlay, only links are there."""
     found, lock = _overlay(name), lock_file(name)
     if found is not None:
-        place = found.packages.parent.name
+        place = found.packages.parent
         content = f"{folder(found.base)}\0{found.packages}\0{found.digest}".encode()
     else:
-        place = lock.parent.name
-        content = lock.read_bytes() + (wanted_python(name) or CURRENT).encode()
+        place, content = lock.parent, lock.read_bytes() + (wanted_python(name) or CURRENT).encode()
     key = hashlib.sha256(content).hexdigest()[:12]
     # The same packages under another name, in another folder, are not installed again.
     built = (s.parent for s in (cache_folder() / "envs").glob(f"*-{key}/{STAMP}"))
-    return min(built, default=cache_folder() / "envs" / f"{place}-{key}")
+    return min(built, default=cache_folder() / "envs" / f"{place.name}-{key}")
 
 
 def build(name: str, *, say: Callable[[str], None] = lambda _: None) -> Environment:
@@ -271,17 +221,13 @@ def build(name: str, *, say: Callable[[str], None] = lambda _: None) -> Environm
         if facts is None or not Path(facts["prefix"], "bin", facts["python"]).exists():
             shutil.rmtree(target, ignore_errors=True)
             facts = _link(found, base, target) if found and base else _install(name, target, say)
-            facts["packages"] = _distributions(_site(target)) | facts["packages"]
+            facts["packages"] = _distributions(target) | facts["packages"]
             unfinished = target / "stamp.json"
             unfinished.write_text(json.dumps(facts, indent=1))
             unfinished.rename(stamp)  # last: a half-built environment has no stamp
     if found is not None and base is not None:
         return replace(base, name=name, own=found.packages)
     return Environment(name, target, Path(facts["prefix"]), facts["base"], facts["python"])
-
-
-def _site(target: Path) -> Path:
-    return next(target.glob("lib/python3*/site-packages"))
 
 
 def _install(name: str, target: Path, say: Callable[[str], None]) -> dict[str, Any]:
@@ -302,21 +248,27 @@ def _install(name: str, target: Path, say: Callable[[str], None]) -> dict[str, A
     interpreter = sys.executable if wanted in {None, CURRENT} else str(wanted)
     make = ["venv", "--quiet", "--no-project", "--python", interpreter, str(target)]
     uv(make, hint=hint if wanted else "")
-    made = re.search("^home *= *(.+)$", (target / "pyvenv.cfg").read_text(), re.MULTILINE)
-    assert made is not None
-    prefix = str(Path(made[1]).parent)
+    home = re.findall("^home *= *(.+)$", (target / "pyvenv.cfg").read_text(), re.MULTILINE)[0]
+    prefix, python = str(Path(home).parent), next(target.glob("lib/python3*")).name
     say("installing the pinned packages")
     install = ["pip", "install", *options, "--require-hashes", "--python", str(target)]
     with tempfile.TemporaryDirectory() as folder:  # no uv.toml of the folder has a say
-        copy = Path(shutil.copy(lock, folder))
-        if (lock.parent / "wheels").is_dir():  # wheels are named from there
-            shutil.copytree(lock.parent / "wheels", copy.parent / "wheels")
-        uv([*install, "--requirement", str(copy)], copy.parent)
+        copy_lock(name, Path(folder))
+        uv([*install, "--requirement", f"{folder}/{lock.name}"], Path(folder))
     base = SYSTEM if prefix == SYSTEM else "/python"
     inside = target / INSIDE
     inside.write_text(f"home = {base}/bin\ninclude-system-site-packages = false\n")
     inside.chmod(0o644)
-    return {"prefix": prefix, "base": base, "python": _site(target).parent.name, "packages": {}}
+    return {"prefix": prefix, "base": base, "python": python, "packages": {}}
+
+
+def copy_lock(name: str, folder: Path) -> None:
+    """Copy what an installer is given: the lock file, and the wheels that it names beside it."""
+    lock = lock_file(name)
+    shutil.copy(lock, folder)
+    for wheel in sorted((lock.parent / "wheels").glob("*.whl")):  # no other file, no folder
+        (folder / "wheels").mkdir(exist_ok=True)
+        shutil.copy(wheel, folder / "wheels")
 
 
 def _link(found: Overlay, base: Environment, target: Path) -> dict[str, Any]:
@@ -326,14 +278,14 @@ def _link(found: Overlay, base: Environment, target: Path) -> dict[str, Any]:
     """
     shown = {path.name: path for path in base.packages.iterdir()}
     for path in sorted(found.documented.iterdir()):
-        if shown.setdefault(path.name, path) != path and path.name != _COMPILED:
+        if shown.setdefault(path.name, path) != path and path.name != COMPILED:
             raise SandboxError(
                 f"{printable(path)}: the environment {found.base!r} has a package of that name;"
                 " rename yours"
             )
     site = target / base.packages.relative_to(base.folder)
     site.mkdir(parents=True)
-    for name in shown.keys() - {_COMPILED}:
+    for name in shown.keys() - {COMPILED}:
         (site / name).symlink_to(shown[name])
     facts = json.loads((base.folder / STAMP).read_text())
     return {**facts, "packages": {OWN: found.digest[:12]}}
@@ -400,8 +352,8 @@ def execute(command: list[str], **options: Any) -> subprocess.CompletedProcess[s
 
 def site_packages(name: str) -> Path:
     """A folder that shows all packages of the environment, built if need be."""
-    build(name)
-    return _site(folder(name))
+    environment = build(name)
+    return folder(name) / environment.packages.relative_to(environment.folder)
 
 
 def source_folders(name: str) -> tuple[Path, ...]:
@@ -420,7 +372,8 @@ def installed_versions(name: str) -> Mapping[str, str]:
     return packages
 
 
-def _distributions(site: Path) -> dict[str, str]:
+def _distributions(target: Path) -> dict[str, str]:
+    site = next(target.glob("lib/python3*/site-packages"))
     found = importlib.metadata.distributions(path=[str(site)])
     pairs = ((re.sub(r"[-_.]+", "-", item.name).lower(), item.version) for item in found)
     return dict(sorted(pairs))

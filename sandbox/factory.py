@@ -65,9 +65,6 @@ def _backend(config: SandboxConfig) -> Backend:
     if name == "unsafe":
         log.warning(bubblewrap.WARNING)
         return bubblewrap.Unsafe(config)
-    if name == "bubblewrap":
-        bubblewrap.require()
-        return bubblewrap.Bubblewrap(config)
     answering = engines() if name == "auto" else []
     if answering or name in ENGINES:
         from sandbox import docker  # noqa: PLC0415
@@ -78,7 +75,7 @@ def _backend(config: SandboxConfig) -> Backend:
         if ready or bubblewrap.problem():
             return docker.Docker([*ready, *answering][0], config)  # builds the image first
     if reason := bubblewrap.problem():
-        raise SandboxError(REFUSAL.format(reason=reason))
+        raise SandboxError(REFUSAL.format(reason=reason) if name == "auto" else reason)
     for engine in answering:
         log.warning(
             "%s answers but has no image of %r (`python -m sandbox build env=%s backend=%s`"

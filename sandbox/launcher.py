@@ -23,14 +23,6 @@ PLACE = "/mnt"
 CGROUP_FDS = (90, 91, 92)  # from which the fork server reads `Cgroup.FILES`
 
 
-def join(cgroup: str) -> None:
-    """Become a member, and keep open what tells how much it uses."""
-    with open(f"{cgroup}/cgroup.procs", "w") as file:  # noqa: PTH123 - only imports what is needed
-        file.write("0")
-    for name, number in zip(Cgroup.FILES[0], CGROUP_FDS, strict=True):
-        os.dup2(os.open(f"{cgroup}/{name}", os.O_RDONLY), number, inheritable=True)
-
-
 def give_up_root(user: int, sources: list[str]) -> None:
     """Show the sources below ``PLACE``, and become the user."""
     check(libc.unshare(NEWNS), "unshare")
@@ -50,8 +42,11 @@ def give_up_root(user: int, sources: list[str]) -> None:
 def main() -> None:
     """Do it; never returns when all is well."""
     parent, user, cgroup, sources, command = json.loads(sys.argv[1])
-    if cgroup:
-        join(cgroup)
+    if cgroup:  # become a member, and keep open what tells how much it uses
+        with open(f"{cgroup}/cgroup.procs", "w") as file:  # noqa: PTH123 - nothing not needed
+            file.write("0")
+        for name, number in zip(Cgroup.FILES[0], CGROUP_FDS, strict=True):
+            os.dup2(os.open(f"{cgroup}/{name}", os.O_RDONLY), number, inheritable=True)
     if os.geteuid() == 0:
         give_up_root(user, sources)
     check(libc.prctl(1, signal.SIGKILL), "prctl")  # die with the host, also before bubblewrap

@@ -1,25 +1,78 @@
-"""Libraries that a user has had learnt, by name: environment, import names, questions.
+"""Libraries of a user: packages in front of an environment, and what has been learnt, by name.
 
-``matsmith learn`` writes them below ``libraries`` in the cache folder; whoever takes an environment
-can take one of these by its name.
+``matsmith learn`` writes environment, import names and questions below ``libraries`` in the cache
+folder; whoever takes an environment can take one of these by its name.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shutil
 from pathlib import Path
 
+from filelock import FileLock
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from matsmith.core.errors import UsageError
+from matsmith.core.terminal import printable
 from sandbox import environments
+from sandbox.base import SandboxError
 
 _FILE = "library.json"
 #: A distribution's name, which becomes that of a folder.
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,78}[A-Za-z0-9])?")
+_DOTTED = re.compile(r"[A-Za-z_]\w{0,99}(\.[A-Za-z_]\w{0,99}){0,9}")
+
+
+def overlay(
+    name: str,
+    *,
+    base: str = "live",
+    folder: Path,
+    warmup: str = "",
+    documented: Path | None = None,
+) -> str:
+    """Register the environment that has the packages of ``folder`` in front of those of ``base``.
+
+    Nothing is installed: a copy of the folder is kept in the cache under its content. None of its
+    packages may be in ``base`` too. ``warmup`` is source that a worker executes after the base's
+    own, ``documented`` the same packages as documents are read of them (`None`: ``folder``).
+    Returns its name, wherever an environment is asked for.
+    """
+    if _DOTTED.fullmatch(name) is None:
+        raise SandboxError(f"package {printable(name)!r}: the name of an import package is needed")
+    environments.lock_file(base)
+    content = environments.Overlay(base, folder, documented or folder).digest + warmup
+    key = hashlib.sha256(content.encode()).hexdigest()[:12]
+    target = environments.cache_folder() / "overlays" / f"{name}-{key}"
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with FileLock(target.with_name(f"{target.name}.lock")):
+        if not (target / environments.DESCRIPTION).is_file():
+            write_overlay(base, folder, target, warmup=warmup, documented=documented)
+    return str(target)
+
+
+def write_overlay(
+    base: str, packages: Path, folder: Path, *, warmup: str = "", documented: Path | None = None
+) -> None:
+    """Describe an overlay in ``folder``, with a copy of the packages, replacing an earlier one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    unwanted = shutil.ignore_patterns(environments.COMPILED)
+    for name, source in ((environments.PACKAGES, packages), (environments.DOCUMENTED, documented)):
+        if source is not None and not list(environments.files(source)):
+            raise SandboxError(f"{printable(source)}: no package in there")
+        target = folder / name
+        shutil.rmtree(target, ignore_errors=True)
+        if source is not None:
+            shutil.copytree(source, target, ignore=unwanted, copy_function=shutil.copyfile)
+            for path in (target, *target.rglob("*")):  # whichever user reads it inside
+                path.chmod(0o755 if path.is_dir() else 0o644)
+    (folder / "warmup.py").write_text(warmup)
+    description = json.dumps({"base": base}) + "\n"
+    (folder / environments.DESCRIPTION).write_text(description)  # last: it is complete
 
 
 class Learnt(BaseModel):
@@ -66,10 +119,6 @@ class Learnt(BaseModel):
         unfinished = self.folder / f".{_FILE}"
         unfinished.write_text(self.model_dump_json(indent=1), encoding="utf-8")
         unfinished.rename(self.folder / _FILE)
-
-    def forget(self) -> None:
-        """Remove it; the sources stay."""
-        shutil.rmtree(self.folder)
 
 
 def folder_of(name: str) -> Path:

@@ -28,7 +28,7 @@ from pydantic import BaseModel, Field
 
 from matsmith.core.command import Command
 from matsmith.core.terminal import printable
-from sandbox import environments
+from sandbox import environments, libraries
 from sandbox.base import Mount, Outcome, SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
 
@@ -112,7 +112,7 @@ def make(
             unpack(wheel, files)
             found = obstacles(wheel, files, installed)
             if not found:
-                environments.write_overlay(looked_at, files, out)
+                libraries.write_overlay(looked_at, files, out)
                 return [f"{out}: {wheel.name} in front of {looked_at}, which has what it needs"]
         elif looked_at is not None:
             found = [f"{looked_at} does not come with matsmith"]

@@ -14,6 +14,7 @@ import signal
 import struct
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -62,8 +63,6 @@ KILLED_BY = "the code was killed by signal"
 SIGKILLED = f"{KILLED_BY} SIGKILL"
 MAX_HEADER = 1 << 16
 AT_ONCE = 1 << 16  # bytes of an answer that are decoded in less time than another thread costs
-
-
 Placed = Sequence[tuple[Inputs, str]]
 
 
@@ -203,14 +202,13 @@ class Worker:
             message, caught, files, left = read_report(message)
         except ValueError:
             caught, files, left, message = (), (), (), b"?\n"  # no kind of outcome
-        outcome, value, payload, text = judge(reason, status, message)
-        if outcome is Outcome.TIMEOUT:
+        done = judge(reason, status, message)
+        text = done.error
+        if done.outcome is Outcome.TIMEOUT:
             wall = self._config.wall(timeout)
             text = f"{text} (timeout {timeout:g} s of processor time, {wall:g} s of wall time)"
-        return Execution(
-            outcome=outcome,
-            result=value,
-            payload=payload,
+        return replace(
+            done,
             stdout=stdout.decode(errors="replace"),
             stderr=stderr.decode(errors="replace"),
             error=text,
@@ -218,8 +216,8 @@ class Worker:
             tier=self._tier,
             cpu_seconds=cpu_seconds,
             caught=caught,
-            files=files if outcome is Outcome.OK else (),
-            left=left if outcome is Outcome.OK else (),
+            files=files if done.outcome is Outcome.OK else (),
+            left=left if done.outcome is Outcome.OK else (),
         )
 
 
@@ -230,16 +228,11 @@ _REASONS = {
     "output_flood": (Outcome.OUTPUT_FLOOD, "the code printed more than 16 MB and was killed"),
     "bad_result": (Outcome.BAD_RESULT, "the result is larger than 16 MB"),
 }
-_REPORTED = {
-    name.value: name
-    for name in (Outcome.EXCEPTION, Outcome.MEMORY, Outcome.EXIT, Outcome.BAD_RESULT)
-}
+_REPORTED = (Outcome.EXCEPTION, Outcome.MEMORY, Outcome.EXIT, Outcome.BAD_RESULT)
 
 
-def judge(
-    reason: str | None, status: int, message: bytes
-) -> tuple[Outcome, Any, str | None, str | None]:
-    """Outcome, value, payload and error text from what the kernel and the child said.
+def judge(reason: str | None, status: int, message: bytes) -> Execution:
+    """Outcome, result, payload and error from what the kernel and the child said.
 
     That is why the fork server ended the child, or ``None``; its wait status; and what it wrote as
     its result: untrusted bytes.
@@ -248,24 +241,24 @@ def judge(
         if reason not in _REASONS:
             raise WorkerError(f"an unknown reason {reason!r:.100}")
         outcome, text = _REASONS[reason]
-        return outcome, None, None, text
+        return Execution(outcome, error=text)
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         name = signal.Signals(number).name if number in set(signal.Signals) else str(number)
-        return Outcome.KILLED, None, None, f"{KILLED_BY} {name}"
+        return Execution(Outcome.KILLED, error=f"{KILLED_BY} {name}")
     if not message:
         text = f"the process ended with status {os.waitstatus_to_exitcode(status)}, no result"
-        return Outcome.NO_RESULT, None, None, text
+        return Execution(Outcome.NO_RESULT, error=text)
     kind, _, body = message.partition(b"\n")
     if kind == b"ok":
         try:
-            return Outcome.OK, decode(body), body.decode("utf-8"), None
+            return Execution(Outcome.OK, decode(body), body.decode("utf-8"))
         except WireError as error:
-            return Outcome.BAD_RESULT, None, None, f"the result cannot be read: {error}"
-    reported = _REPORTED.get(kind[:32].decode("ascii", "replace"))
+            return Execution(Outcome.BAD_RESULT, error=f"the result cannot be read: {error}")
+    reported = next((outcome for outcome in _REPORTED if outcome.encode() == kind), None)
     if reported is None:
-        return Outcome.BAD_RESULT, None, None, "the result cannot be read: unknown kind"
-    return reported, None, None, body[: 2 * KEEP].decode(errors="replace")
+        return Execution(Outcome.BAD_RESULT, error="the result cannot be read: unknown kind")
+    return Execution(reported, error=body[: 2 * KEEP].decode(errors="replace"))
 
 
 async def receive(channel: Channel) -> tuple[dict[str, Any], list[bytes]]:

@@ -10,7 +10,7 @@ import pytest
 
 from experiments.benchmarks.folder.benchmark import FolderBenchmark
 from experiments.benchmarks.question_format import QuestionError, data_files, question_folders
-from sandbox import environments
+from sandbox import libraries
 from sandbox.base import Mount, SandboxError
 from sandbox.exchange import INPUTS_LIMIT, Inputs, check_targets
 
@@ -54,7 +54,7 @@ def test_81_a_package_is_a_dotted_name(cache: Path, name: str) -> None:
     with pytest.raises(QuestionError, match="package"):
         benchmark(cache, package=name, overlay="packages")
     with pytest.raises(SandboxError, match="name"):
-        environments.overlay(name, folder=cache.parent / "questions-of-others/packages")
+        libraries.overlay(name, folder=cache.parent / "questions-of-others/packages")
     found = {path.name for path in cache.parent.iterdir()}
     assert found <= {"cache", "secret", "questions-of-others"}
 
@@ -63,7 +63,7 @@ def test_82_nobody_else_enters_the_cache(cache: Path) -> None:
     own = cache.parent / "questions-of-others/packages"
     before = os.umask(0)
     try:
-        made = Path(environments.overlay("private", folder=own))
+        made = Path(libraries.overlay("private", folder=own))
     finally:
         os.umask(before)
     assert made.is_relative_to(cache)

@@ -4,7 +4,7 @@ import pytest
 
 from docgen.__main__ import main
 from docgen.example_probe import use
-from sandbox.environments import write_overlay
+from sandbox.libraries import write_overlay
 from tests.docgen.conftest import sample, table, write_package
 from tests.docgen.models import local
 from tests.endpoint import Endpoint, status, text

@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from docgen.library import read_library
-from sandbox import environments, own
+from sandbox import environments, libraries, own
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
 from tests.abuse.conftest import BACKENDS, PROGRAMS, reason_to_skip
@@ -38,7 +38,7 @@ async def test_every_backend_shows_it_before_the_base(folder, backend):
     if backend != "unsafe" and (reason := reason_to_skip(backend)):
         pytest.skip(reason)
     warm = "import grove\ngrove.warm = True\n"
-    env = environments.overlay("grove", folder=folder, warmup=warm)
+    env = libraries.overlay("grove", folder=folder, warmup=warm)
     assert environments.warmup(env) == f"{environments.warmup('live')}\n{warm}"
     config = bare(backend, warmup=warm).model_copy(update={"env": env})  # without the base's own
     async with get_sandbox(config) as sandbox:
@@ -51,9 +51,9 @@ async def test_every_backend_shows_it_before_the_base(folder, backend):
 
 
 def test_readers_see_one_folder_with_the_versions_of_the_base(folder):
-    env = environments.overlay("grove", folder=folder)
+    env = libraries.overlay("grove", folder=folder)
     write(folder, {"grove/__pycache__/__init__.cpython-311.pyc": "of some other Python"})
-    assert environments.overlay("grove", folder=folder) == env
+    assert libraries.overlay("grove", folder=folder) == env
     own, *rest = environments.source_folders(env)
     assert rest == [environments.site_packages("live")]
     assert sorted(path.name for path in own.iterdir()) == ["grove", "json.py"]
@@ -64,7 +64,7 @@ def test_readers_see_one_folder_with_the_versions_of_the_base(folder):
     assert len(versions.pop(environments.OWN)) == 12
     assert versions == environments.installed_versions("live")
     write(folder, {"grove/more.py": "x = 1\n"})
-    changed = environments.overlay("grove", folder=folder)
+    changed = libraries.overlay("grove", folder=folder)
     assert changed != env
     versions = environments.installed_versions(changed)
     assert versions[environments.OWN] != environments.installed_versions(env)[environments.OWN]
@@ -72,12 +72,12 @@ def test_readers_see_one_folder_with_the_versions_of_the_base(folder):
 
 def test_mistakes_say_what_is_wrong(folder, tmp_path):
     with pytest.raises(SandboxError, match=r"no environment 'absent'.* or a path"):
-        environments.overlay("grove", base="absent", folder=folder)
+        libraries.overlay("grove", base="absent", folder=folder)
     with pytest.raises(SandboxError, match="matsmith environment"):
         environments.lock_file(str(tmp_path / "absent"))
     with pytest.raises(SandboxError, match="no package in there"):
-        environments.overlay("grove", folder=tmp_path / "nowhere")
-    env = environments.overlay("grove", folder=write(tmp_path / "numpy", {"numpy/__init__.py": ""}))
+        libraries.overlay("grove", folder=tmp_path / "nowhere")
+    env = libraries.overlay("grove", folder=write(tmp_path / "numpy", {"numpy/__init__.py": ""}))
     with pytest.raises(SandboxError, match="has a package of that name"):
         environments.build(env)
     assert not environments.folder(env).exists()
@@ -90,7 +90,7 @@ def test_mistakes_say_what_is_wrong(folder, tmp_path):
 def test_a_link_would_be_read_on_the_host_and_is_refused(folder, tmp_path, name):
     (folder / name).symlink_to(write(tmp_path / "elsewhere", {"private.py": "key = 1\n"}))
     with pytest.raises(SandboxError, match="no links"):
-        environments.overlay("grove", folder=folder)
+        libraries.overlay("grove", folder=folder)
     described = write(tmp_path / "described", {"overlay.json": '{"base": "live"}'})
     (described / "packages").symlink_to(folder)
     for reader in (environments.build, environments.own_packages):
@@ -106,7 +106,7 @@ async def test_hostile_files_run_in_the_sandbox_only(own_cache, tmp_path, monkey
     folder = write(tmp_path / "files", hostile_files(marker))
     write(folder, {"evil/nul.py": "\0", "evil/deep.py": "(" * 5000 + ")" * 5000})
     act = f"open({str(marker)!r}, 'a').close()"
-    env = environments.overlay(
+    env = libraries.overlay(
         "evil", base="small", folder=folder, warmup=f"try:\n    {act}\nexcept OSError:\n    pass\n"
     )
     config = SandboxConfig(backend="bubblewrap", env=env, workers=1)

@@ -23,7 +23,7 @@ from experiments.benchmarks.question_format import (
 from experiments.benchmarks.question_gold import ReferenceGold
 from experiments.samples import Sample
 from experiments.scorers.properties import PropertyScorer
-from sandbox import environments, libraries
+from sandbox import libraries
 
 _ROLE = (
     "You solve tasks in Python with the package {package}. Write one function that computes these "
@@ -59,7 +59,7 @@ class QuestionSet(BaseModel, extra="forbid", frozen=True):
                     f"{folder / MANIFEST}: overlay: {self.overlay}: code that is tested would see"
                     " the golds; put the packages into a folder of their own"
                 )
-            return environments.overlay(self.package, base=self.environment, folder=own)
+            return libraries.overlay(self.package, base=self.environment, folder=own)
         if "/" not in self.environment:
             learnt = {library.name: library.env for library in libraries.all_learnt()}
             return learnt.get(self.environment, self.environment)

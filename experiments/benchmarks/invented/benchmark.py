@@ -30,7 +30,7 @@ from experiments.scorers.base import FIRST_WRONG, Metric, Score, Tools
 from experiments.scorers.properties import PropertyScorer
 from indexes.corpus import building, replaced_folder
 from matsmith.core.progress import saying
-from sandbox import environments
+from sandbox import environments, libraries
 
 BASE = "live"
 #: What documents are read of, what answers import, and what no sandbox of an answer ever sees.
@@ -255,7 +255,7 @@ def make(knobs: Knobs, out: Path, say: Callable[[str], None] = lambda _: None) -
 
 
 def _overlay(package: str, folder: Path) -> str:
-    return environments.overlay(
+    return libraries.overlay(
         package, base=BASE, folder=folder / PACKAGE, documented=folder / DOCUMENTED
     )
 
