@@ -80,8 +80,7 @@ class Inputs:
 
 def signature(source: Path) -> object:
     """Changes when a file of a mount changes: names, sizes, times."""
-    paths = [source, *sorted(source.rglob("*"))] if source.is_dir() else [source]
-    stats = [(path, path.stat()) for path in paths if path.exists()]
+    stats = [(path, path.stat()) for path in (source, *sorted(source.rglob("*"))) if path.exists()]
     return tuple((str(path), stat.st_size, stat.st_mtime_ns) for path, stat in stats)
 
 
@@ -91,11 +90,8 @@ def check_targets(mounts: Sequence[Mount], *, collect: bool = False) -> list[str
     own = {"main.py", *([OUT] if collect else [])}
     for mount in mounts:
         path = PurePosixPath(mount.target)
-        plain = mount.target.isprintable()  # it stands in prompts and on terminals
-        if (
-            not plain or not path.parts or path.is_absolute() or ".." in path.parts
-            or path.parts[0] in own
-        ):  # fmt: skip
+        plain = mount.target.isprintable() and path.parts  # it stands in prompts and on terminals
+        if not plain or path.is_absolute() or ".." in path.parts or path.parts[0] in own:
             raise ValueError(
                 f"mount target {mount.target!r} must be relative, without '..' and signs that"
                 f" cannot be printed, and not {' or '.join(sorted(own))}"
@@ -126,10 +122,9 @@ def read_report(
     except RecursionError:
         raise ValueError("nested too deep") from None
     match report:
-        case {"caught": list(caught), "files": list(files), "left": list(left)} if (
-            len(caught) <= MAX_CAUGHT and len(files) <= OUT_FILES
-        ):
-            pass
+        case {"caught": list(caught), "files": list(files), "left": list(left)}:
+            if len(caught) > MAX_CAUGHT or len(files) > OUT_FILES:
+                raise ValueError("a report of too much")
         case _:
             raise ValueError("no report")
     written: list[Written] = []

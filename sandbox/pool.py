@@ -132,9 +132,7 @@ class PooledSandbox(Sandbox):
             if kept:
                 self._idle.append(worker)
             else:
-                last_words = await worker.close()
-                if last_words:
-                    log.debug("last output of a worker: %s", last_words)
+                log.debug("a worker ends: %s", await worker.close())
         return execution
 
     async def _start(self) -> Worker:
