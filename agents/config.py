@@ -11,9 +11,9 @@ import os
 import re
 import typing
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self, TypeGuard, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 from pydantic_core import PydanticUndefined
 
 from agents.base import Agent
@@ -22,7 +22,7 @@ from agents.models import ModelConfig
 from matsmith.core.command import HELP
 from matsmith.core.configuration import DEFAULTS, Conf, expand, merged, pairs
 from matsmith.core.errors import UsageError
-from matsmith.core.targets import checked, describe, load, parameters, unknown_key
+from matsmith.core.targets import checked, describe, is_model, load, parameters, unknown_key
 from retrieval.config import RetrievalConfig, own_source
 from sandbox.base import SandboxConfig
 
@@ -43,12 +43,15 @@ _NOT_KEYS = ("sandbox.backend", "sandbox.env")
 Config = TypeVar("Config", bound="RuntimeConfig")
 
 
-class Target(BaseModel):
-    """A group whose YAML names a class: ``_target_``, ``name`` and constructor arguments."""
-
-    model_config = ConfigDict(extra="allow", frozen=True, populate_by_name=True)
+class Named(BaseModel, extra="allow", frozen=True):
+    """A group that is checked where it is built (embedding)."""
 
     name: str
+
+
+class Target(Named, populate_by_name=True):
+    """A group whose YAML names a class: ``_target_``, ``name`` and constructor arguments."""
+
     target: str = Field(alias="_target_")
 
     @property
@@ -57,18 +60,8 @@ class Target(BaseModel):
         return dict(self.model_extra or {})
 
 
-class Named(BaseModel):
-    """A group that is checked where it is built (embedding)."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-    name: str
-
-
-class RuntimeConfig(BaseModel):
+class RuntimeConfig(BaseModel, extra="forbid", frozen=True):
     """Everything that a :class:`agents.runtime.Runtime` is made from."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     system: Target = Field(description="the architecture under test")
     retrieval: RetrievalConfig = Field(description="what the architecture may look up")
@@ -161,9 +154,9 @@ def _placed(
     return placed
 
 
-def default_model(environment: Mapping[str, str] = os.environ) -> str:
+def default_model() -> str:
     """``openai`` when there is a key or an endpoint for it, else ``recorded``."""
-    given = environment.get("OPENAI_API_KEY") or environment.get("OPENAI_BASE_URL")
+    given = os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL")
     return "openai" if given else "recorded"
 
 
@@ -205,7 +198,7 @@ def help_text(
         nested = field.annotation
         if key in defaults and key != "sandbox":
             continue
-        if _is_model(nested):
+        if is_model(nested):
             lines.append(f"  {key + '.*':<{_WIDTH}} {field.description}:")
             lines += [f"  {line}" for line in _fields(key, nested, base.get(key, {}))]
         else:
@@ -230,17 +223,13 @@ def choice_help(words: Sequence[str], kind: type[BaseModel]) -> str:
             continue
         annotation = kind.model_fields[group].annotation
         declared = next(
-            (k for k in (annotation, *typing.get_args(annotation)) if _is_model(k)), None
+            (k for k in (annotation, *typing.get_args(annotation)) if is_model(k)), None
         )
         if declared is None or declared.model_config.get("extra") == "allow":
             lines += [_line(f"{group}.{n}", about.get(n, ""), v) for n, v in content.items()]
         else:
             lines += _fields(group, declared, content, known=about)
     return "\n".join(lines)
-
-
-def _is_model(found: object) -> TypeGuard[type[BaseModel]]:
-    return inspect.isclass(found) and issubclass(found, BaseModel)
 
 
 def _described(target: Any) -> dict[str, str]:

@@ -166,7 +166,9 @@ async def critique(
     episode: Episode, documents: Sequence[Document], attempts: Sequence[Attempt], most: int = 1
 ) -> tuple[str, list[str]]:
     """Ask for feedback on the last attempt and for at most ``most`` search queries."""
-    messages = prompts.criticise(episode.question.prompt, documents, attempts, most)
+    shown = [prompts.render_documents(documents), *map(prompts.render_attempt, attempts)]
+    wanted = "critic" if most == 1 else "critic_several"
+    messages = prompts.ask_for(wanted, episode.question.prompt, *shown, most=most)
     feedback, queries = read_critique(await episode.ask("critique", messages))
     return feedback, queries[:most]
 

@@ -177,7 +177,8 @@ class Episode:
         if self.question.answer == CODE:
             return "answered" if await self.draft(messages) else "format_error"
         for number in range(self.question.tries):
-            again = [prompts.again(self.question)] if number else []
+            said = "A first reply held no answer in the form asked for."
+            again = [prompts.again(self.question, said)] if number else []
             self.reply = await self.ask("again" if number else "generate", [*messages, *again])
             if self.read():
                 return "answered"
@@ -260,11 +261,9 @@ class Episode:
         self,
         reason: StopReason,
         error: str | None = None,
-        *,
-        limit: tuple[str, float] | None = None,
-        needs: str | None = None,
+        **ended: Any,
     ) -> Trajectory:
-        """Close the episode with the answer as it stands."""
+        """Close the episode with the answer as it stands, and the limit or need that ended it."""
         answer = self.answer
         code = answer if isinstance(answer, Answer) else None
         return Trajectory(
@@ -282,8 +281,7 @@ class Episode:
             seconds=self.meter.seconds,
             error=error,
             fault=self.fault if answer is None else None,
-            limit=limit,
-            needs=needs,
+            **ended,
         )
 
 

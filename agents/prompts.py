@@ -21,7 +21,6 @@ from agents.answer_formats import CODE
 from agents.base import Image, Question
 from agents.models import Message
 from docgen.reading import spoken
-from retrieval.prompting import request, summary
 
 TEXTS: Mapping[str, str] = yaml.safe_load(
     Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
@@ -127,17 +126,9 @@ def with_tools(question: Question, tools: Sequence[str]) -> list[Message]:
     return [Message("system", "\n".join(told)), *request_answer(question)]
 
 
-def call_something(question: Question) -> Message:
-    """What a model is told that called no tool and gave no answer."""
-    if question.answer == CODE:
-        return Message("user", "That called no tool. Call one, or end with `answer`.")
-    return Message("user", f"That holds no answer. {question.answer.instruction}".strip())
-
-
-def again(question: Question) -> Message:
-    """What follows a request whose reply held no answer."""
-    told = f"A first reply held no answer in the form asked for. {question.answer.instruction}"
-    return Message("user", told.strip())
+def again(question: Question, said: str) -> Message:
+    """What follows a reply that held no answer, where ``said`` is what is said of it."""
+    return Message("user", f"{said} {question.answer.instruction}".strip())
 
 
 def generate(
@@ -187,26 +178,6 @@ def role(packages: Sequence[str]) -> Message:
 def ask_for(wanted: str, prompt: str, *shown: str, **filled: Any) -> list[Message]:
     """Messages about a question that ask for what the text of a name says, such as ``names``."""
     return _ask(_question(prompt), *shown, TEXTS[wanted].format(**filled))
-
-
-def criticise(
-    prompt: str, documents: Sequence[Document], attempts: Sequence[Attempt], most: int = 1
-) -> list[Message]:
-    """Messages that ask for feedback on the last attempt and for at most ``most`` queries."""
-    shown = [render_documents(documents), *map(render_attempt, attempts)]
-    return ask_for("critic" if most == 1 else "critic_several", prompt, *shown, most=most)
-
-
-def rerank(prompt: str, documents: Sequence[Document], most: int) -> list[Message]:
-    """Messages that ask for the numbers of the ``most`` useful documents, counted from 1."""
-    return _ask(request(prompt, documents, most))
-
-
-def names(prompt: str, documents: Sequence[Document], most: int) -> list[Message]:
-    """Messages that ask for the names that a solution calls."""
-    listed = "\n".join(summary(document) for document in documents)
-    shown = f"<candidates>\n{listed}\n</candidates>" if documents else ""
-    return ask_for("names", prompt, shown, most=most)
 
 
 def link(items: Sequence[tuple[str, str, Sequence[str]]]) -> list[Message]:

@@ -130,7 +130,7 @@ async def open_runtime(
 class Late:
     """A `Retriever` that is being made while the model thinks.
 
-    Who needs more than to search waits for `ready` (:func:`agents.toolbox.settled`).
+    Who needs more than to search waits for `ready` (:func:`agents.toolbox.box.settled`).
     """
 
     name = "late"

@@ -1,6 +1,6 @@
 """The tools as a server of the Model Context Protocol, over standard input and output.
 
-It offers what :class:`agents.toolbox.Toolbox` offers a model, with files for ``run``, and
+It offers what :class:`agents.toolbox.box.Toolbox` offers a model, with files for ``run``, and
 ``solve``. A mistake in a call and a part that is missing are results that say what to do. Standard
 output belongs to the protocol: everything else goes to standard error.
 """
@@ -27,8 +27,7 @@ from agents.assistant.answers import Event
 from agents.assistant.config import AssistantConfig, needs_model
 from agents.assistant.files import attach
 from agents.assistant.session import Assistant, open_assistant
-from agents.toolbox import DOCUMENTATION, Toolbox, settled
-from agents.toolbox.box import Code
+from agents.toolbox.box import DOCUMENTATION, Code, Toolbox, settled
 from agents.toolbox.texts import PAGE, Mistake, describe
 from matsmith.core.errors import ActionableError
 from matsmith.core.terminal import printable
@@ -74,7 +73,7 @@ class Served:
             return self._assistant
 
     async def ready(self) -> Any:
-        """The documents, for a toolbox that waits for them (:func:`agents.toolbox.settled`)."""
+        """The documents, for a toolbox that waits for them (:func:`agents.toolbox.box.settled`)."""
         return await settled((await self.assistant()).runtime.retriever)
 
     async def run(

@@ -86,7 +86,8 @@ def read_calls(text: str, tools: Tools) -> tuple[str, tuple[ToolCall, ...]]:
         value = _json(head)
         named = isinstance(value, dict) and {"name", "arguments"} <= value.keys()
         if language in _MARKS or (language in _UNMARKED and named and value["name"] in names):
-            return _before(whole, content), calls_of([_request(value, head, body)])
+            before = whole[: whole.index(content)].rpartition("```")[0].strip()
+            return before, calls_of([_request(value, head, body)])
     for content in tagged(said, "tool_call")[:1]:
         before = said.lower().partition("<tool_call>")[0]
         return said[: len(before)].strip(), calls_of([_request(_json(content), content, "")])
@@ -168,10 +169,6 @@ def _json(text: str) -> Any:
         return json.loads(text) if len(text) <= MAX_ARGUMENTS else None
     except (ValueError, RecursionError):
         return None
-
-
-def _before(said: str, content: str) -> str:
-    return said[: said.index(content)].rpartition("```")[0].strip()
 
 
 def _block(name: str, arguments: Mapping[str, Any]) -> str:

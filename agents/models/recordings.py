@@ -147,7 +147,9 @@ class Recorder:
         self, place: Place, messages: Sequence[Message], tools: Tools, sent: Sent | str
     ) -> None:
         """Keep what was sent, or why the endpoint found the prompt too long."""
-        reply = {"overflow": sent} if isinstance(sent, str) else sent.stored()
+        reply = (
+            {"overflow": sent} if isinstance(sent, str) else sent.model_dump(exclude_defaults=True)
+        )
         where = asdict(place)
         del where["text"]
         prompt = digests(place, messages, tools)
@@ -343,7 +345,7 @@ class ReplyCache:
     def put(self, key: str, sent: Sent) -> None:
         """Keep a reply; an older one under the same key is replaced."""
         with self._harmless():
-            reply = json.dumps(sent.stored())
+            reply = json.dumps(sent.model_dump(exclude_defaults=True))
             self._run("INSERT OR REPLACE INTO replies VALUES (?, ?)", key, reply)
 
     def close(self) -> None:

@@ -72,10 +72,6 @@ class Sent(BaseModel, extra="forbid", frozen=True):
     raw: dict[str, Any] | None = None
     logprobs: tuple[dict[str, float], ...] | None = None
 
-    def stored(self) -> dict[str, Any]:
-        """What is not empty."""
-        return self.model_dump(exclude_defaults=True)
-
 
 @dataclass(frozen=True)
 class Reply:

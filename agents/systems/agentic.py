@@ -18,8 +18,9 @@ from agents import prompts
 from agents.base import StopReason
 from agents.drafts import merge
 from agents.episode import Episode, Retrieving
+from agents.models import Message
 from docgen.reading import last_tagged
-from retrieval.prompting import read_order
+from retrieval.prompting import read_order, request, summary
 from sandbox.base import Outcome
 
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
@@ -75,8 +76,8 @@ class Agentic(Retrieving):
     async def _rerank(self, episode: Episode, documents: list[Document]) -> list[Document]:
         if len(documents) <= self.top:
             return documents
-        messages = prompts.rerank(episode.question.prompt, documents, self.top)
-        reply = await episode.ask("rerank", messages)
+        asked = Message("user", request(episode.question.prompt, documents, self.top))
+        reply = await episode.ask("rerank", [asked])
         chosen = read_order(reply, len(documents))[: self.top]
         if not chosen:
             episode.check(["rerank: no number could be read; the order of retrieval is kept"])
@@ -85,7 +86,10 @@ class Agentic(Retrieving):
 
     async def _names(self, episode: Episode, documents: Sequence[Document]) -> list[str]:
         """Names that the model asks for, each as the symbol table has it."""
-        messages = prompts.names(episode.question.prompt, documents, self.names)
+        listed = "\n".join(summary(document) for document in documents)
+        shown = f"<candidates>\n{listed}\n</candidates>" if documents else ""
+        prompt = episode.question.prompt
+        messages = prompts.ask_for("names", prompt, shown, most=self.names)
         reply = await episode.ask("names", messages)
         asked = read_names(reply)
         if not asked:
@@ -127,23 +131,18 @@ class Agentic(Retrieving):
             if str(document.metadata.get("id")) in asked
             and document.metadata.get("kind") in {"function", "method", "property"}
         ]
-        return await find_sources(episode, names[: self.sources])
-
-
-async def find_sources(episode: Episode, names: Sequence[str]) -> dict[str, str]:
-    """Source of the installed objects among ``names``; a failure is recorded."""
-    if not names:
-        return {}
-    probe = inspect.getsource(source_texts)
-    execution = await episode.run(
-        f"{probe}\n\ndef main():\n    return source_texts({list(names)!r})\n", "main"
-    )
-    if execution.outcome != Outcome.OK or not isinstance(execution.result, dict):
-        reason = " ".join((execution.error or "").split()[-40:])
-        told = f"the source of the libraries could not be read: {execution.outcome} {reason}"
-        episode.check([told])
-        return {}
-    return {str(name): str(text) for name, text in execution.result.items()}
+        if not (names := names[: self.sources]):
+            return {}
+        probe = inspect.getsource(source_texts)
+        execution = await episode.run(
+            f"{probe}\n\ndef main():\n    return source_texts({names!r})\n", "main"
+        )
+        if execution.outcome != Outcome.OK or not isinstance(execution.result, dict):
+            reason = " ".join((execution.error or "").split()[-40:])
+            told = f"the source of the libraries could not be read: {execution.outcome} {reason}"
+            episode.check([told])
+            return {}
+        return {str(name): str(text) for name, text in execution.result.items()}
 
 
 def source_texts(names: list[str], longest: int = 4000) -> dict[str, str]:

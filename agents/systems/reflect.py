@@ -36,8 +36,7 @@ from agents.drafts import (
 from agents.episode import Episode
 from agents.prompts import Attempt
 from agents.systems.agentic import read_lines
-from agents.toolbox import library_of
-from agents.toolbox.links import Input, small_links
+from agents.toolbox.links import Input, library_of, small_links
 from retrieval.scorers import properties
 
 ROUNDS = 4  # requests for what descriptions mean, before one draft

@@ -15,7 +15,7 @@ from agents.base import StopReason
 from agents.checks import SHOWN_CHARACTERS, cut
 from agents.episode import Episode, System
 from agents.models import Message, ToolCall
-from agents.toolbox import Toolbox
+from agents.toolbox.box import Toolbox
 
 MAX_CALLS = 16  # of one reply that are executed
 FEW = 3  # replies left, from which on the model is told so
@@ -67,7 +67,9 @@ class Tools(System):
                 if silent > 1:
                     return "format_error"
                 said = Message("assistant", reply.text.strip() or "(nothing)")
-                messages += [said, prompts.call_something(episode.question)]
+                silence = "That called no tool. Call one, or end with `answer`."
+                told = silence if code else "That holds no answer."
+                messages += [said, prompts.again(episode.question, told)]
                 continue
             silent = 0
             results = [await _result(episode, box, *item) for item in enumerate(reply.tool_calls)]

@@ -89,13 +89,13 @@ class Toolbox:
         self._retriever = retriever
         self._run = run
         taken = any(target.partition("/")[0] in {DOCS, f"{DOCS}.py"} for target in inputs)
-        self._readable = not taken and (_corpus(retriever) is not None or _is_late(retriever))
+        searches = _corpus(retriever) is not None or _is_late(retriever)
+        self._readable = searches and not taken
         self._said: set[str] = set()  # symbols that `resolve` has shown
         self.executed = 0  # number of executions
         self._runs: dict[tuple[str, str, tuple[str, ...]], str] = {}
         self.answered: Answer | None = None  # what was accepted
         self.succeeded: Answer | None = None  # the last code that returned some of the properties
-        searches = _corpus(retriever) is not None or _is_late(retriever)
         offered = [*searches * DOCUMENTATION, *(run is not None) * ("run",), *answers * ("answer",)]
         self.tools: Mapping[str, Tool] = {name: getattr(self, name) for name in offered}
 

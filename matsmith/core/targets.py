@@ -104,14 +104,15 @@ def declared_keys(kind: type[BaseModel], parent: str) -> list[str]:
     """Keys that ``kind`` declares in ``parent`` (``retrieval.evidence``); none for a class's."""
     model: object = kind
     for part in parent.split(".") if parent else ():
-        fields = model.model_fields if _is_model(model) else {}
+        fields = model.model_fields if is_model(model) else {}
         model = fields[part].annotation if part in fields else None
-    if not _is_model(model) or model.model_config.get("extra") == "allow":
+    if not is_model(model) or model.model_config.get("extra") == "allow":
         return []
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
-def _is_model(found: object) -> typing.TypeGuard[type[BaseModel]]:
+def is_model(found: object) -> typing.TypeGuard[type[BaseModel]]:
+    """Whether it is a class of pydantic's."""
     return inspect.isclass(found) and issubclass(found, BaseModel)
 
 

@@ -15,8 +15,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.toolbox import Toolbox
-from agents.toolbox.box import Run
+from agents.toolbox.box import Run, Toolbox
 from agents.toolbox.library import Documents
 from agents.toolbox.links import Links
 from agents.toolbox.texts import PAGE, Mistake, page_of
