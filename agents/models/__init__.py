@@ -1,11 +1,10 @@
 """Language models by configuration, with usage, cost, cache and bounded failure."""
 
-from agents.models.calls import Message, ToolCall, Tools
+from agents.models.calls import Message, ToolCall
 from agents.models.client import Chat, ModelClient, build_model
 from agents.models.config import ModelConfig, Price, find_price, read_config
 from agents.models.recordings import Place, Scene
 from agents.models.reply import (
-    CHARACTERS_PER_TOKEN,
     FAULTS,
     ContextError,
     Fault,
@@ -14,7 +13,6 @@ from agents.models.reply import (
 )
 
 __all__ = [
-    "CHARACTERS_PER_TOKEN",
     "FAULTS",
     "Chat",
     "ContextError",
@@ -28,7 +26,6 @@ __all__ = [
     "Reply",
     "Scene",
     "ToolCall",
-    "Tools",
     "build_model",
     "find_price",
     "read_config",

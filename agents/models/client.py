@@ -307,11 +307,9 @@ class Chat:
         self.meter.usage += Usage(
             calls=usage.calls, prompt_tokens=usage.tokens, cost_usd=usage.cost_usd
         )
-        said = Said(reply.text, reply.fault, reply.cached, cost_usd=usage.cost_usd)
-        if usage.estimated:
-            return said
-        asked, replied = usage.prompt_tokens, usage.completion_tokens
-        return replace(said, prompt_tokens=asked, completion_tokens=replied)
+        known = (usage.prompt_tokens, usage.completion_tokens)
+        asked, replied = (None, None) if usage.estimated else known
+        return Said(reply.text, reply.fault, reply.cached, asked, replied, usage.cost_usd)
 
 
 @asynccontextmanager

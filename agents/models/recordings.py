@@ -324,7 +324,7 @@ class ReplyCache:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._database: sqlite3.Connection | None = None
+        self._database = sqlite3.connect(":memory:")  # empty, where there can be no other
         self._warned = False
         with self._harmless():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -332,8 +332,7 @@ class ReplyCache:
             path.chmod(0o600)
             self._database = sqlite3.connect(path, timeout=30.0)
             self._database.execute("PRAGMA journal_mode=WAL")
-            self._database.execute(_SCHEMA)
-            self._database.commit()
+            self._run(_SCHEMA)
 
     def get(self, key: str) -> Sent | None:
         """What was kept under ``key``; ``None`` for nothing that can be read."""
@@ -350,12 +349,9 @@ class ReplyCache:
 
     def close(self) -> None:
         """Close the database."""
-        if self._database is not None:
-            self._database.close()
+        self._database.close()
 
     def _run(self, statement: str, *values: str) -> list[Any]:
-        if self._database is None:
-            return []
         with self._database:
             return self._database.execute(statement, values).fetchall()
 

@@ -97,17 +97,12 @@ class Tools(System):
 
 
 async def _result(episode: Episode, box: Toolbox, number: int, call: ToolCall) -> Message:
-    if box.answered is not None:
-        text = "not executed: the answer was given"
-    elif number >= MAX_CALLS:
-        text = f"not executed: at most {MAX_CALLS} calls in one reply"
-    else:
-        text = await _use(episode, box, call)
-    return Message("tool", text, call_id=call.id)
-
-
-async def _use(episode: Episode, box: Toolbox, call: ToolCall) -> str:
     """Make the model's call of a tool; arguments that cannot be read are told to it."""
+    if box.answered is not None:
+        return Message("tool", "not executed: the answer was given", call_id=call.id)
+    if number >= MAX_CALLS:
+        text = f"not executed: at most {MAX_CALLS} calls in one reply"
+        return Message("tool", text, call_id=call.id)
     started, executed = time.monotonic(), box.executed
     episode.begin(call.name, " ".join(str(value) for value in call.arguments.values())[:200])
     text = call.error or await box.call(call.name, call.arguments)
@@ -116,7 +111,7 @@ async def _use(episode: Episode, box: Toolbox, call: ToolCall) -> str:
         "tool", name=call.name, arguments=dict(call.arguments),
         result=cut(text, SHOWN_CHARACTERS), seconds=time.monotonic() - started, **ran,
     )  # fmt: skip
-    return text
+    return Message("tool", text, call_id=call.id)
 
 
 def _key(call: ToolCall) -> str:

@@ -17,24 +17,11 @@ from pydantic import Field, ValidationError
 
 from agents.answer import Answer, UnreadableError, named_answer
 from agents.toolbox import library as library_file
+from agents.toolbox import texts
 from agents.toolbox import watch as watch_file
 from agents.toolbox.library import Documents, Entry
 from agents.toolbox.links import Links, library_of, small_links
-from agents.toolbox.texts import (
-    PAGE,
-    Mistake,
-    Tool,
-    arguments_of,
-    definition,
-    describe,
-    described,
-    faults,
-    map_of,
-    names_of,
-    page_of,
-    parts_of,
-    shown,
-)  # fmt: skip
+from agents.toolbox.texts import PAGE, Mistake, Tool
 from retrieval.base import MAP, Retriever
 from sandbox.base import Execution, Mount, Outcome
 
@@ -103,7 +90,7 @@ class Toolbox:
         """The tools as OpenAI's API describes functions, which is what LangChain binds."""
         found = []
         for name, tool in self.tools.items():
-            about, parameters = described(tool)
+            about, parameters = texts.described(tool)
             if not self._readable:
                 about = "\n\n".join(p for p in about.split("\n\n") if f"`{DOCS}`" not in p)
             if name == "run" and "answer" not in self.tools:
@@ -121,9 +108,9 @@ class Toolbox:
         if tool is None:
             return f"error: no tool {name!r}; there are: {', '.join(self.tools)}"
         try:
-            checked = arguments_of(tool).model_validate(dict(arguments))
+            checked = texts.arguments_of(tool).model_validate(dict(arguments))
         except ValidationError as error:
-            return f"error: {name}: {faults(error)}"
+            return f"error: {name}: {texts.faults(error)}"
         try:
             return await tool(**dict(checked))
         except Mistake as mistake:
@@ -143,12 +130,12 @@ class Toolbox:
         for query in queries:
             hits = await retriever.search(query, k=HITS)
             found = [hit for hit in hits if hit.metadata.get("kind") != MAP]
-            lines = [shown(Entry(hit.page_content, hit.metadata).line) for hit in found[:k]]
+            lines = [texts.shown(Entry(hit.page_content, hit.metadata).line) for hit in found[:k]]
             rest = len(found) - len(lines)
             about = "at least " if len(found) == HITS else ""
             more = [f"({about}{rest} more; a larger k shows them)"] if rest else []
             parts.append(f"## {query}\n" + ("\n".join([*lines, *more]) or "nothing found"))
-        return page_of("\n\n".join(parts), page)
+        return texts.page_of("\n\n".join(parts), page)
 
     async def lookup(
         self,
@@ -169,13 +156,13 @@ class Toolbox:
             text = library.lookup(name, part)
             if text is None:
                 entry = library.find(name)
-                parts.append(self._missing(name) if entry is None else parts_of(entry, part))
+                parts.append(self._missing(name) if entry is None else texts.parts_of(entry, part))
             else:
                 found = True
                 parts.append(text.strip())
         if not found:
             raise Mistake("\n".join(parts))
-        return page_of("\n\n======\n".join(parts), page)
+        return texts.page_of("\n\n======\n".join(parts), page)
 
     async def resolve(
         self,
@@ -192,16 +179,16 @@ class Toolbox:
         links = await asyncio.to_thread(small_links, library)
         roots = [] if links is None else [links.meant(term) for term in terms]
         if links is not None and any(roots):
-            return page_of(self._needed(links, terms, roots), page, SMALL)
+            return texts.page_of(self._needed(links, terms, roots), page, SMALL)
         parts = []
         for term in terms:
             lines = await asyncio.to_thread(library.resolve, term)
-            defined = [definition(library, line) for line in lines[:DEFINITIONS]]
+            defined = [texts.definition(library, line) for line in lines[:DEFINITIONS]]
             rest = len(lines) - len(defined)
             more = [f"({rest} more definitions; say the term in more words)"] if rest else []
             found = "\n\n".join([*defined, *more]) or f"nothing defines it; {self._similar(term)}"
             parts.append(f"## {term}\n{found}")
-        return page_of("\n\n".join(parts), page)
+        return texts.page_of("\n\n".join(parts), page)
 
     def _needed(self, links: Links, terms: Sequence[str], roots: Sequence[str]) -> str:
         """What symbols need, without what was said before; what is known of open inputs."""
@@ -232,7 +219,9 @@ class Toolbox:
         lines = library.contents(package)
         if not lines:
             raise Mistake(self._missing(package))
-        return page_of(map_of(lines) if len(lines) <= TOLD else names_of(lines), page)
+        return texts.page_of(
+            texts.map_of(lines) if len(lines) <= TOLD else texts.names_of(lines), page
+        )
 
     async def run(
         self,
@@ -270,7 +259,7 @@ class Toolbox:
             del self._runs[next(iter(self._runs))]
         if answer:
             text = f"{self._end(code, entry)}\n{text}"
-        return page_of(text, page, OUTPUT)
+        return texts.page_of(text, page, OUTPUT)
 
     def _end(self, code: str, entry: str) -> str:
         """Take code that has just run as the answer; says why not."""
@@ -321,7 +310,7 @@ class Toolbox:
         if isinstance(result, Mapping) and (not self._wanted or set(self._wanted) & set(result)):
             with suppress(UnreadableError):
                 self.succeeded = named_answer(code, entry)
-        return describe(execution)
+        return texts.describe(execution)
 
     async def _documents(self) -> tuple[Documents, Retriever]:
         """The documents, and what searches them; made by now, or waited for."""
