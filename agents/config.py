@@ -202,7 +202,8 @@ def help_text(
             lines.append(f"  {key + '.*':<{_WIDTH}} {field.description}:")
             lines += [f"  {line}" for line in _fields(key, nested, base.get(key, {}))]
         else:
-            lines += _fields("", kind, base, only=key)
+            default = base.get(key, field.get_default(call_default_factory=True))
+            lines.append(_line(key, field.description or "", default))
     return "\n".join(lines)
 
 
@@ -252,14 +253,13 @@ def _fields(
     group: str,
     kind: type[BaseModel],
     values: Mapping[str, Any],
-    only: str | None = None,
     known: Mapping[str, str] = {},
 ) -> list[str]:
     about = {**known, **_described(kind)}
     lines = []
     for name, field in kind.model_fields.items():
-        key = f"{group}.{name}".lstrip(".")
-        if key not in _NOT_KEYS and only in (None, name):
+        key = f"{group}.{name}"
+        if key not in _NOT_KEYS:
             default = values.get(name, field.get_default(call_default_factory=True))
             lines.append(_line(key, field.description or about.get(name, ""), default))
     return lines

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from agents.models import Message, ModelClient, ModelError, build_model, read_config
 from matsmith.core.command import Command, Group
@@ -25,20 +25,9 @@ from matsmith.core.terminal import printable
 LIMIT = 120.0
 ONE_REQUEST = 60.0
 
-_ABOUT = """\
-Asks an endpoint a few short questions (two minutes at most) and prints what works and the settings
-to use. Exit code 0: matsmith can use it; 1: it cannot.
 
-examples:
-  matsmith endpoint model=openai model.name=gpt-4o-mini
-  matsmith endpoint model=openai model.name=qwen3 model.base_url=http://localhost:11434/v1
-  matsmith endpoint model=anthropic model.name=claude-sonnet-4-5"""
-
-
-class Options(BaseModel):
+class Options(BaseModel, extra="forbid", frozen=True):
     """Arguments of ``matsmith endpoint``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: Group = Field(
         Group("openai"), description="configuration of conf/model; its keys by model.KEY=VALUE"
@@ -121,7 +110,7 @@ async def _action(options: Options) -> int:
     return 0 if usable else 1
 
 
-main = Command("matsmith endpoint", _ABOUT, Options, _action, (ValueError,))
+main = Command("matsmith endpoint", _DATA["about"], Options, _action, (ValueError,))
 
 
 if __name__ == "__main__":

@@ -119,7 +119,8 @@ class Drafts:
                 if not self.tried and self.number >= self._unreadable:
                     return None
                 continue
-            if self._known(answer):
+            known = [d for d in self.tried if d.findings and same_code(d.answer.code, answer.code)]
+            if self._distinct and known:
                 self._choose()
                 self.reason = "repeated"
                 return None
@@ -149,11 +150,6 @@ class Drafts:
         self._episode.check(findings)
         quality, clear = fulfilled(execution, formats), concrete(execution, formats)
         return Draft(answer, execution, tuple(findings), quality, clear)
-
-    def _known(self, answer: Answer) -> bool:
-        return self._distinct and any(
-            draft.findings and same_code(draft.answer.code, answer.code) for draft in self.tried
-        )
 
     def _choose(self) -> None:
         chosen = self.tried[-1]

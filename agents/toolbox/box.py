@@ -89,8 +89,8 @@ class Toolbox:
     def schemas(self) -> list[dict[str, Any]]:
         """The tools as OpenAI's API describes functions, which is what LangChain binds."""
         found = []
-        for name, tool in self.tools.items():
-            about, parameters = texts.described(tool)
+        for name in self.tools:
+            about, parameters = texts.described(getattr(Toolbox, name))
             if not self._readable:
                 about = "\n\n".join(p for p in about.split("\n\n") if f"`{DOCS}`" not in p)
             if name == "run" and "answer" not in self.tools:
@@ -108,7 +108,8 @@ class Toolbox:
         if tool is None:
             return f"error: no tool {name!r}; there are: {', '.join(self.tools)}"
         try:
-            checked = texts.arguments_of(tool).model_validate(dict(arguments))
+            model = texts.arguments_of(getattr(Toolbox, name))
+            checked = model.model_validate(dict(arguments))
         except ValidationError as error:
             return f"error: {name}: {texts.faults(error)}"
         try:

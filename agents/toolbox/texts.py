@@ -45,18 +45,14 @@ def described(tool: Tool) -> tuple[str, dict[str, Any]]:
     return inspect.getdoc(tool) or "", schema
 
 
-def arguments_of(tool: Tool) -> type[BaseModel]:
-    """The arguments of a tool as a model, from its signature."""
-    return _arguments(getattr(tool, "__func__", tool))
-
-
 @lru_cache(maxsize=64)
-def _arguments(function: Any) -> type[BaseModel]:
-    parameters = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+def arguments_of(tool: Tool) -> type[BaseModel]:
+    """The arguments of a tool, a function of a class, as a model."""
+    parameters = list(inspect.signature(tool, eval_str=True).parameters.values())[1:]
     fields: dict[str, Any] = {
         p.name: (p.annotation, ... if p.default is p.empty else p.default) for p in parameters
     }
-    return create_model(function.__name__, __config__=ConfigDict(extra="forbid"), **fields)
+    return create_model(tool.__name__, __config__=ConfigDict(extra="forbid"), **fields)
 
 
 def faults(error: ValidationError) -> str:
