@@ -33,21 +33,20 @@ Content = Literal["written", "facts", "examples", "prose", "all"]
 
 def render_facts(symbol: Symbol) -> str:
     """The facts of a symbol, one per line; the layout is fixed in ``docs/architecture.md``."""
-    lines = [symbol.qualname, f"kind: {symbol.kind}"]
-    if symbol.import_path != symbol.qualname and symbol.kind in {"class", "function", "constant"}:
-        parent, _, name = symbol.import_path.rpartition(".")
-        lines.append(f"import: from {parent} import {name}")
-    if symbol.modifiers:
-        lines.append(f"modifiers: {', '.join(symbol.modifiers)}")
-    if symbol.signature:
-        lines.append(f"signature: {symbol.signature}")
-    if symbol.value:
-        lines.append(f"value: {symbol.value}")
-    if symbol.bases:
-        bases = (base.rpartition(".")[2] if "(" not in base else base for base in symbol.bases)
-        lines.append(f"bases: {', '.join(bases)}")
-    if symbol.raises:
-        lines.append(f"raises: {', '.join(symbol.raises)}")
+    parent, _, name = symbol.import_path.rpartition(".")
+    moved = symbol.import_path != symbol.qualname
+    imported = moved and symbol.kind in {"class", "function", "constant"}
+    bases = (base.rpartition(".")[2] if "(" not in base else base for base in symbol.bases)
+    told = {
+        "kind": symbol.kind,
+        "import": f"from {parent} import {name}" if imported else "",
+        "modifiers": ", ".join(symbol.modifiers),
+        "signature": symbol.signature,
+        "value": symbol.value,
+        "bases": ", ".join(bases),
+        "raises": ", ".join(symbol.raises),
+    }
+    lines = [symbol.qualname, *(f"{key}: {text}" for key, text in told.items() if text)]
     if symbol.members:
         lines.append("members:")
         shown = [f"  {_member(member)}" for member in symbol.members]

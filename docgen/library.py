@@ -27,7 +27,7 @@ from docgen.signatures import (
     function_signature,
     value_type,
 )
-from docgen.sources import SourceFile, distribution_versions, read_sources, sources_digest
+from docgen.sources import SourceFile, distribution_versions, read_sources
 from docgen.symbols import Library, Member, Symbol
 
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})
@@ -49,7 +49,6 @@ def build_library(sources: Sequence[SourceFile]) -> Library:
         aliases={a: q for a, q in sorted(aliases.items()) if q in symbols and a not in symbols},
         versions=distribution_versions(sources),
         unreadable=unreadable,
-        digest=sources_digest(sources),
     )
 
 

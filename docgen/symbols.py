@@ -123,8 +123,6 @@ class Library:
         Distribution -> version.
     unreadable
         Source files that are not valid Python -> reason.
-    digest
-        SHA-256 over every source file that was read.
     helpers
         In :meth:`public`, the private symbols that were left out.
     """
@@ -133,7 +131,6 @@ class Library:
     aliases: Mapping[str, str]
     versions: Mapping[str, str | None]
     unreadable: Mapping[str, str] = field(default_factory=dict)
-    digest: str = ""
     helpers: Mapping[str, Symbol] = field(default_factory=dict)
 
     def callers(self) -> dict[str, list[str]]:

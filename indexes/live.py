@@ -273,7 +273,10 @@ def _documents(
         facts = _facts(symbol, home, paths, resolve)
         documents.append(_document(facts, _text(symbol)))
     failed = [page for page in pages if page.error is not None]
-    documents += [_unimportable(page, modules[page.module]) for page in failed]
+    for page in failed:
+        module = LiveSymbol(qualname=page.module, kind="module")
+        said = f"This module cannot be imported in this environment: {page.error}"
+        documents.append(_document(_facts(module, modules[page.module], {}, resolve), said))
     problems = [problem for page in pages for problem in page.problems]
     if problems:
         _log.warning("%d objects raise when inspected: %s, ...", len(problems), problems[0])
@@ -332,14 +335,6 @@ def _document(symbol: Symbol, text: str) -> Document:
         page_content=render_document(render_facts(symbol), text),
         metadata={**symbol_metadata(symbol, "live", text), "writer": None},
     )
-
-
-def _unimportable(page: Page, module: _Module) -> Document:
-    symbol = Symbol(
-        page.module, "module", "", "", "", module.package, module.version, module.path, 0, 0,
-        import_path=page.module,
-    )  # fmt: skip
-    return _document(symbol, f"This module cannot be imported in this environment: {page.error}")
 
 
 def _aliases(pages: Sequence[Page], found: Mapping[str, LiveSymbol]) -> dict[str, str]:

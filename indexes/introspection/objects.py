@@ -11,7 +11,7 @@ import typing
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .places import class_lines, class_source, function_lines, names_of, path_of
+from .places import class_text, function_lines, names_of, path_of
 
 TEXT = 20_000  # characters of a docstring
 SUMMARY = 400  # characters of a member's summary
@@ -183,7 +183,7 @@ def attributes(cls: type, bases: Iterable[type]) -> list[dict[str, str]]:
         texts = {name: annotation_text(hint) for name, hint in hints.items()}
         for name, value in values.items():
             texts.setdefault(name, "" if value is None else type(value).__name__)
-        for name in re.findall(r"\bself\.([A-Za-z]\w*)\s*(?::[^=\n]+)?=[^=]", class_source(base)):
+        for name in re.findall(r"\bself\.([A-Za-z]\w*)\s*(?::[^=\n]+)?=[^=]", class_text(base)[1]):
             texts.setdefault(name, "")
         origin = "" if base is cls else base.__name__
         for name, text in texts.items():
@@ -197,5 +197,5 @@ def attributes(cls: type, bases: Iterable[type]) -> list[dict[str, str]]:
 def first_line(found: Any) -> int:
     """Line of a definition, 0 when unknown."""
     if isinstance(found, type):
-        return class_lines(found)[0]
+        return class_text(found)[0]
     return function_lines(getter_of(found) or getattr(found, "__func__", found))[0]

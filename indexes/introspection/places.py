@@ -10,7 +10,7 @@ import linecache
 import re
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -25,15 +25,9 @@ def function_lines(function: Any) -> list[int]:
     return [code.co_firstlineno, last]
 
 
-def class_lines(cls: type) -> list[int]:
-    """First and last line, zeros when unknown."""
-    start, text = _class_text(cls.__module__, cls.__name__)
-    return [start, start + text.count("\n") - 1] if start else [0, 0]
-
-
-def class_source(cls: type) -> str:
-    """Text of a class, empty when there is none."""
-    return _class_text(cls.__module__, cls.__name__)[1]
+def class_text(cls: type) -> tuple[int, str]:
+    """First line and text of a class, 0 and empty when unknown."""
+    return _class_text(cls.__module__, cls.__name__)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -86,25 +80,14 @@ def _distributions() -> Mapping[str, list[str]]:
     return importlib.metadata.packages_distributions()
 
 
-def text_of(found: Any, name: str) -> str:
-    """An attribute that should be text, empty when it is not."""
-    value = value_of(found, name)
-    return value if isinstance(value, str) else ""
-
-
 def names_of(found: Any) -> list[str]:
-    """What ``dir`` lists."""
-    return [str(n) for n in _quietly(lambda: dir(found), [])]
+    """What ``dir`` lists, nothing when the library raises."""
+    with contextlib.suppress(Exception):
+        return list(map(str, dir(found)))
+    return []
 
 
 def value_of(found: Any, name: str) -> Any:
     """An attribute, ``None`` when there is none or the library raises."""
-    return _quietly(lambda: getattr(found, name), None)
-
-
-def _quietly(read: Callable[[], Any], otherwise: Any) -> Any:
-    """What ``read`` returns; ``otherwise`` when the library raises."""
-    try:
-        return read()
-    except Exception:  # noqa: BLE001 -- lazy names of a library may raise anything
-        return otherwise
+    with contextlib.suppress(Exception):  # lazy names of a library may raise anything
+        return getattr(found, name)

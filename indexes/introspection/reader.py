@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import hashlib
 import importlib
 import inspect
@@ -30,14 +31,13 @@ from .objects import (
     signature,
 )
 from .places import (
-    class_lines,
+    class_text,
     distribution,
     function_lines,
     lines_of,
     names_of,
     path_of,
     reachable,
-    text_of,
     value_of,
 )
 
@@ -104,7 +104,6 @@ class Reader:
         self.exports: dict[str, str] = {}
         self.origins: dict[str, list[str]] = {}  # of the classes of other libraries
         self.problems: list[str] = []
-        self._imported: set[str] | None = None
 
     def read(self) -> None:
         """Describe the module and everything that is defined in it."""
@@ -148,23 +147,24 @@ class Reader:
     def _home(self, attribute: str, found: Any) -> str | None:
         """Qualified name of what a name of this module stands for."""
         here = f"{self.module.__name__}.{attribute}"
-        module, name = text_of(found, "__module__"), text_of(found, "__qualname__")
+        module, name = value_of(found, "__module__"), value_of(found, "__qualname__")
         if module == self.module.__name__ and name == attribute:
             return here
-        if module and name and reachable(module, name) is found:
+        if isinstance(module, str) and isinstance(name, str) and reachable(module, name) is found:
             return f"{module}.{name}"
         # made at run time, or by a decorator that hides where: it belongs where it is bound
-        return None if attribute in self._imports() else here
+        return None if attribute in self._imports else here
 
+    @functools.cached_property
     def _imports(self) -> set[str]:
         """Names that the module's import statements bind."""
-        if self._imported is None:
-            self._imported = set()
-            with contextlib.suppress(SyntaxError, ValueError):
-                for node in ast.walk(ast.parse("".join(lines_of(self.module.__name__)))):
-                    if isinstance(node, ast.Import | ast.ImportFrom):
-                        self._imported |= {a.asname or a.name for a in node.names}
-        return self._imported
+        with contextlib.suppress(SyntaxError, ValueError):
+            tree = ast.parse("".join(lines_of(self.module.__name__)))
+            nodes = (
+                node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)
+            )
+            return {item.asname or item.name for node in nodes for item in node.names}
+        return set()
 
     def _class(self, qualname: str, cls: type) -> dict[str, str]:
         """Describe a class, its own members, and the classes of others that it inherits from.
@@ -191,6 +191,7 @@ class Reader:
         known = {member["name"] for member in members}
         bases = [base for base in cls.__mro__ if base is cls or self._ours(base)]
         members += [m for m in attributes(cls, bases) if m["name"] not in known]
+        start, source = class_text(cls)
         text = docstring(cls)
         init = vars(cls).get("__init__")
         if init is not None and (said := docstring(init)) and said != text:
@@ -204,7 +205,7 @@ class Reader:
             "class",
             signature=row["signature"],
             docstring=text[:TEXT],
-            lines=class_lines(cls),
+            lines=[start, max(0, start + source.count("\n") - 1)],
             modifiers=[word for word, on in modifiers.items() if on],
             bases=[path_of(base) for base in cls.__bases__ if base is not object],
             types=annotated(getattr(cls, "__init__", None), parameters=True),
