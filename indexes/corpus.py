@@ -23,6 +23,8 @@ from pydantic import TypeAdapter
 _log = logging.getLogger(__name__)
 
 _DOCUMENTS, _MANIFEST, _STAMP = "documents.jsonl", "manifest.json", "stamp.json"
+#: What the folder of a corpus is not named by.
+_STALE = (("sources_digest", "source files changed"), ("code", "code changed"))
 _RELATIONS = re.compile(r"^## Relations\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 
 
@@ -75,19 +77,6 @@ class Manifest:
     examples: Mapping[str, int] = field(default_factory=dict)
     code: str = field(default_factory=code_digest)
 
-    def same_recipe(self, other: Manifest) -> list[str]:
-        """What differs, in words; empty when ``other`` describes the same documents."""
-        reasons: list[str] = []
-        for package in sorted({*self.versions, *other.versions}):
-            old, new = self.versions.get(package), other.versions.get(package)
-            if old != new:
-                reasons.append(f"{package} {old or 'absent'} -> {new or 'absent'}")
-        if not reasons and self.sources_digest != other.sources_digest:
-            reasons.append("source files changed")
-        names = ("source", "packages", "writer", "settings", "code")
-        reasons += [f"{n} changed" for n in names if getattr(self, n) != getattr(other, n)]
-        return reasons
-
 
 @dataclass(frozen=True)
 class Corpus:
@@ -125,7 +114,7 @@ def read_corpus(cache: Path, wanted: Manifest) -> Corpus | None:
     try:
         about = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
         stored = TypeAdapter(Manifest).validate_python(about["manifest"])
-        if reasons := stored.same_recipe(wanted):
+        if reasons := [why for key, why in _STALE if getattr(stored, key) != getattr(wanted, key)]:
             _log.warning("corpus %s is out of date (%s): rebuilding it", folder, "; ".join(reasons))
             return None
         payload = (folder / _DOCUMENTS).read_bytes()

@@ -58,36 +58,30 @@ async def dense_index(corpus: Corpus, embedding: Embedding, *, show_progress: bo
     ids = [str(document.metadata["id"]) for document in corpus.documents]
     async with index_folder(corpus, name, _FORMAT, embedding=name) as (folder, _, begin):
         begin()
-        await _fill(folder, corpus, ids, embedding, show_progress=show_progress)
+        collection = _client(folder).get_or_create_collection(
+            _COLLECTION, embedding_function=None, configuration={"hnsw": {"space": "cosine"}}
+        )
+        present = set(collection.get(include=[])["ids"])
+        texts = indexed_texts(corpus)
+        missing = [i for i, name in enumerate(ids) if name not in present]
+        shown = show_progress and bool(missing)
+        with meter("Embedding documents", len(missing), show=shown) as done:
+            for start in range(0, len(missing), _BATCH):
+                batch = missing[start : start + _BATCH]
+                try:
+                    vectors = await embedding.embed([texts[i][:_CHARACTERS] for i in batch])
+                except Exception as error:
+                    raise RetrievalError(
+                        f"embedding documents failed: {error}; {len(ids) - len(missing) + start} "
+                        f"of {len(ids)} are kept; the same command resumes"
+                    ) from error
+                collection.upsert(
+                    ids=[ids[i] for i in batch],
+                    embeddings=np.asarray(vectors, dtype=np.float32),
+                    documents=[ids[i] for i in batch],  # the texts stay in the corpus
+                )
+                done.advance(len(batch))
     return DenseIndex(folder, ids, embedding)
-
-
-async def _fill(
-    folder: Path, corpus: Corpus, ids: Sequence[str], embedding: Embedding, *, show_progress: bool
-) -> None:
-    """Add what the collection does not hold yet."""
-    collection = _client(folder).get_or_create_collection(
-        _COLLECTION, embedding_function=None, configuration={"hnsw": {"space": "cosine"}}
-    )
-    present = set(collection.get(include=[])["ids"])
-    texts = indexed_texts(corpus)
-    missing = [i for i, name in enumerate(ids) if name not in present]
-    with meter("Embedding documents", len(missing), show=show_progress and bool(missing)) as done:
-        for start in range(0, len(missing), _BATCH):
-            batch = missing[start : start + _BATCH]
-            try:
-                vectors = await embedding.embed([texts[i][:_CHARACTERS] for i in batch])
-            except Exception as error:
-                raise RetrievalError(
-                    f"embedding documents failed: {error}; {len(ids) - len(missing) + start} of "
-                    f"{len(ids)} are kept; the same command resumes"
-                ) from error
-            collection.upsert(
-                ids=[ids[i] for i in batch],
-                embeddings=np.asarray(vectors, dtype=np.float32),
-                documents=[ids[i] for i in batch],  # the texts stay in the corpus
-            )
-            done.advance(len(batch))
 
 
 def _client(folder: Path) -> Any:

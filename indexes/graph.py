@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from langchain_core.documents import Document
@@ -51,24 +51,18 @@ class ByteTokenizer:
         return b"".join(parts).decode("utf-8", errors="replace")
 
 
-class Found(NamedTuple):
-    """Symbols found as entities, as ends of relations, as sources of text chunks; best first."""
-
-    entities: tuple[str, ...]
-    related: tuple[str, ...]
-    chunks: tuple[str, ...]
-
-
 class GraphIndex:
     """LightRAG over the documents of a corpus."""
 
     def __init__(self, rag: LightRAG, corpus: Corpus) -> None:
         self._rag = rag
-        self._names = {str(d.metadata["qualname"]) for d in corpus.documents}
+        self._place = {str(d.metadata["qualname"]): i for i, d in enumerate(corpus.documents)}
 
-    async def query(self, query: str, mode: GraphMode, depth: int) -> Found:
+    async def query(self, query: str, mode: GraphMode, depth: int) -> list[list[int]]:
         """Ask the graph; no answer is generated.
 
+        Positions of documents found as entities, as ends of relations and as chunks of text, each
+        best first.
         The keywords that LightRAG would ask a model for are the identifiers of the query (low
         level) and the query itself (high level). Whatever fails is a `RetrievalError`.
         """
@@ -90,18 +84,16 @@ class GraphIndex:
             raise RetrievalError(f"the graph query failed: {error}") from error
         data = answer.get("data") or {}
         relations = data.get("relationships", [])
-        return Found(
-            self._symbols(entity["entity_name"] for entity in data.get("entities", [])),
-            self._symbols(r[end] for r in relations for end in ("src_id", "tgt_id")),
-            self._symbols(c["content"].partition("\n")[0] for c in data.get("chunks", [])),
+        names = (
+            [entity["entity_name"] for entity in data.get("entities", [])],
+            [r[end] for r in relations for end in ("src_id", "tgt_id")],
+            [c["content"].partition("\n")[0] for c in data.get("chunks", [])],
         )
+        return [[self._place[n] for n in dict.fromkeys(f) if n in self._place] for f in names]
 
     async def close(self) -> None:
         """Write and release the storages."""
         await self._rag.finalize_storages()
-
-    def _symbols(self, found: Iterable[str]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for name in found if name in self._names))
 
 
 async def graph_index(corpus: Corpus, embedding: Embedding) -> GraphIndex:

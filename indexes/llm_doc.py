@@ -35,6 +35,11 @@ from indexes import RetrievalError
 from indexes.corpus import Corpus, Made, Manifest, stored_together
 
 _log = logging.getLogger(__name__)
+#: What a document carries of a symbol as it is.
+_FACTS = (
+    "qualname", "kind", "path", "package", "version", "import_path", "signature", "modifiers",
+    "raises", "bases", "calls", "types", "returns",
+)  # fmt: skip
 _LISTED = 5  # names that a message shows
 
 
@@ -148,23 +153,12 @@ def _document(symbol: Symbol, text: Text) -> Document:
 
 def symbol_metadata(symbol: Symbol, corpus: str, text: str) -> dict[str, Any]:
     """What a document carries beside its text; see :class:`retrieval.base.Retriever`."""
+    facts = {name: getattr(symbol, name) for name in _FACTS}
     return {
         "id": f"{corpus}:{symbol.qualname}",
-        "qualname": symbol.qualname,
-        "kind": symbol.kind,
-        "path": symbol.path,
-        "lines": [symbol.first_line, symbol.last_line],
-        "package": symbol.package,
-        "version": symbol.version,
         "corpus": corpus,
-        "import_path": symbol.import_path,
-        "signature": symbol.signature,
-        "modifiers": list(symbol.modifiers),
-        "raises": list(symbol.raises),
-        "bases": list(symbol.bases),
-        "calls": list(symbol.calls),
-        "types": list(symbol.types),
-        "returns": symbol.returns,
+        "lines": [symbol.first_line, symbol.last_line],
+        **{name: list(fact) if isinstance(fact, tuple) else fact for name, fact in facts.items()},
         "members": [member.qualname for member in symbol.members],
         **structure(text),
     }

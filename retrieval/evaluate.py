@@ -148,9 +148,7 @@ async def measure(
     return row, by_k[min(options.k)]
 
 
-async def table(
-    name: str, asked: Sequence[Query], source: GoldSource, options: Options
-) -> list[Recalled]:
+async def table(asked: Sequence[Query], source: GoldSource, options: Options) -> list[Recalled]:
     """All retrievers on one set of questions; last, what lists the names that stand in them."""
     searches: dict[str, Search] = {}
     for choice in options.retrieval.names:
@@ -162,7 +160,7 @@ async def table(
     rows: list[Recalled] = []
     reference: list[float] = []
     for choice, search in searches.items():
-        row, first = await measure(name, choice, search, asked, options)
+        row, first = await measure(source.name, choice, search, asked, options)
         rows.append(replace(row, difference=paired(first, reference)) if rows else row)
         reference = reference or first
     return rows
@@ -225,7 +223,7 @@ async def _evaluate(options: Options) -> int:
     measured: list[Recalled] = []
     for source in sources_of(options):
         asked = queries(source, options.kinds)
-        rows = await table(source.name, asked, source, options)
+        rows = await table(asked, source, options)
         print(f"\n{source.name}: {len(asked)} questions\n\n{markdown(rows)}", flush=True)
         measured += rows
         if options.write is not None:
@@ -243,10 +241,8 @@ async def _index(options: Choice) -> int:
         if isinstance(retriever, CorpusRetriever):
             corpus = retriever.corpus
             versions = ", ".join(f"{p} {v}" for p, v in corpus.manifest.versions.items() if v)
-            took = (
-                f"{len(corpus.documents)} documents of {versions}: {time.monotonic() - start:.1f} s"
-            )
-            print(f"{name}: {took}\n  {corpus.folder}")
+            made, seconds = f"{len(corpus.documents)} documents", time.monotonic() - start
+            print(f"{name}: {made} of {versions}: {seconds:.1f} s\n  {corpus.folder}")
     return 0
 
 

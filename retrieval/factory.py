@@ -7,6 +7,7 @@ import inspect
 import json
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -167,9 +168,9 @@ async def _own_corpus(
     """The documents that a user's own function makes, stored under their content."""
     make, _ = own_source({"source": "class", "path": settings.path})
     try:
-        made = settings.params if not inspect.isclass(make) else {}
-        source: Any = make(**settings.params) if inspect.isclass(make) else make
-        documents: list[Document] = list(source(packages, folder, **made))
+        given = settings.params
+        source: Any = make(**given) if inspect.isclass(make) else partial(make, **given)
+        documents: list[Document] = list(source(packages, folder))
     except (ImportError, LookupError, AttributeError, ValueError, OSError, TypeError) as error:
         raise RetrievalError(f"retrieval.path={settings.path}: {error}") from error
     if not documents:

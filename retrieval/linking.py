@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 
 from langchain_core.documents import Document
 
@@ -55,8 +56,7 @@ class Linker:
         wanted = name.strip().removesuffix("()")
         if wanted.count(".") > MAX_PARTS:
             return None
-        exact = self._exact(wanted)
-        if exact is not None:
+        if (exact := self._exact(wanted)) is not None:
             return exact
         candidates = self._candidates(wanted)
         return candidates.pop() if len(candidates) == 1 else None
@@ -103,8 +103,7 @@ class Linker:
 
 
 def _parents(qualname: str) -> Iterator[str]:
-    parts = qualname.split(".")
-    yield from (".".join(parts[:end]) for end in range(1, len(parts)))
+    return accumulate(qualname.split(".")[:-1], "{}.{}".format)
 
 
 def covered(document: Document) -> list[str]:

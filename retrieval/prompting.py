@@ -143,13 +143,8 @@ def _cut(content: str, room: int) -> str:
 def request(question: str, documents: Sequence[Document], most: int) -> str:
     """The text that asks for the numbers of the ``most`` useful documents, counted from 1."""
     listed = "\n".join(f"{n}. {summary(document)}" for n, document in enumerate(documents, 1))
-    return "\n\n".join(
-        [
-            f"<question>\n{question.strip()}\n</question>",
-            f"<candidates>\n{listed}\n</candidates>",
-            TASK.format(most=most),
-        ]
-    )
+    given = f"<question>\n{question.strip()}\n</question>"
+    return f"{given}\n\n<candidates>\n{listed}\n</candidates>\n\n{TASK.format(most=most)}"
 
 
 def read_order(reply: str, count: int) -> list[int]:

@@ -32,17 +32,13 @@ Ranker = Callable[[str, int], Awaitable[Ranking]]
 
 def graph_scorer(index: GraphIndex, mode: GraphMode, documents: Sequence[Document]) -> Scorer:
     """Reciprocal ranks of what a graph returns, fused: entities, ends of relations and chunks."""
-    place = {str(d.metadata["qualname"]): i for i, d in enumerate(documents)}
-
-    def falling(names: Sequence[str]) -> Scores:
-        found = np.zeros(len(place), dtype=np.float32)
-        for rank, name in enumerate(names, start=1):
-            found[place[name]] = 1 / rank
-        return found
 
     async def scores(query: str) -> Scores:
         found = await index.query(query, mode, _GRAPH_DEPTH)
-        return fuse([falling(names) for names in (found.entities, found.related, found.chunks)])
+        scorings = np.zeros((len(found), len(documents)), dtype=np.float32)
+        for row, positions in zip(scorings, found, strict=True):
+            row[positions] = 1 / np.arange(1, len(positions) + 1)
+        return fuse(scorings)
 
     return scores
 

@@ -212,8 +212,10 @@ async def test_a_graph_answers_in_every_mode_and_is_built_once(corpus, cache, ca
     wall = {"brickwork.wall.Wall", VOLUME}
     for mode in ("local", "global", "hybrid", "mix", "naive"):
         found = await index.query("volume of a brickwork.wall.Wall in courses", mode, 10)
-        assert wall & set((found.chunks if mode == "naive" else found.entities)[:3])
-        assert bool(found.related) is (mode != "naive")
+        entities, related, chunks = found
+        first = (chunks if mode == "naive" else entities)[:3]
+        assert wall & {corpus.documents[i].metadata["qualname"] for i in first}
+        assert bool(related) is (mode != "naive")
     await index.close()
     (stamp,) = stamps(cache)
     built = stamp.stat().st_mtime_ns

@@ -1,4 +1,4 @@
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.documents import Document
 
@@ -79,6 +79,7 @@ def test_what_short_documents_leave_goes_to_long_ones():
     assert shorten([LONG], "q", None) == [LONG]
 
 
+@settings(deadline=None)  # a busy machine
 @given(st.lists(st.integers(0, 5000), max_size=12), st.integers(200, 3000))
 def test_the_average_is_kept(lengths, characters):
     documents = [Document(page_content="word " * (n // 5), metadata={}) for n in lengths]
