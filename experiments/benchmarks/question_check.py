@@ -19,8 +19,8 @@ from experiments.benchmarks.question_format import (
     QuestionError,
     TaskSpec,
     data_files,
+    read_file,
     read_gold,
-    read_spec,
 )
 from experiments.scorers.properties import not_runnable
 from sandbox.base import Execution, Mount, Outcome, SandboxConfig
@@ -76,7 +76,7 @@ class Checker:
     async def check(self, folder: Path, *, write: bool = False) -> Report:
         """Check one question, and with ``write`` store the gold if nothing was found."""
         try:
-            spec = read_spec(folder)
+            spec = read_file(folder / "task.yaml", TaskSpec)
             source = (folder / "reference.py").read_text(encoding="utf-8")
         except (QuestionError, OSError) as error:
             return Report(folder.name, (str(error),), 0)

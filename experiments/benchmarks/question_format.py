@@ -137,11 +137,6 @@ def _stay_below(root: Path, paths: Iterable[Path]) -> None:
             raise QuestionError(f"{path}: is a link out of {root}; copy the file instead")
 
 
-def read_spec(folder: Path) -> TaskSpec:
-    """Read and validate ``task.yaml``; see `read_file`."""
-    return read_file(folder / "task.yaml", TaskSpec)
-
-
 def read_file(path: Path, form: type[Form]) -> Form:
     """A YAML file as ``form``; a `QuestionError` names every wrong key or value."""
     try:
@@ -238,7 +233,7 @@ def read_tasks(
         lost = root.with_name("rejected.jsonl")
         why = f" (see {lost})" if lost.exists() else ""
         raise QuestionError(f"{root}: no folder with a task.yaml in it{why}")
-    specs = {folder: read_spec(folder) for folder in folders}
+    specs = {folder: read_file(folder / "task.yaml", TaskSpec) for folder in folders}
     common = level or ("scaffold" if all(spec.scaffold for spec in specs.values()) else "goal")
     samples = (_sample(folder, spec, common, role) for folder, spec in specs.items())
     return [

@@ -12,9 +12,10 @@ from experiments.benchmarks.live.benchmark import LiveBenchmark
 from experiments.benchmarks.question_format import (
     QUESTIONS,
     QuestionError,
+    TaskSpec,
     build_prompt,
     question_folders,
-    read_spec,
+    read_file,
 )
 from sandbox import bubblewrap
 
@@ -66,7 +67,7 @@ def test_a_task_carries_prompt_gold_labels_and_input_files(tmp_path):
 
 
 def test_the_levels_share_everything_but_their_text(tmp_path):
-    spec = read_spec(write_question(tmp_path))
+    spec = read_file(write_question(tmp_path) / "task.yaml", TaskSpec)
     scaffold, goal = build_prompt(spec, "scaffold"), build_prompt(spec, "goal")
     line = "- `cell_volume`: Volume of the primitive cell in cubic angstroms. Format: `float`."
     assert line in scaffold
@@ -113,7 +114,8 @@ def test_every_committed_question_loads_and_only_its_data_are_shown():
         assert set(labelled) <= {"same", "signature", "absent", "unknown"}
         names.append(tasks["elastic_tensor_fit"].labels["names_given"])
     assert names[0] != names[1]
-    for spec in map(read_spec, question_folders()):
+    for folder in question_folders():
+        spec = read_file(folder / "task.yaml", TaskSpec)
         assert 2 <= len(spec.properties) <= 8
         assert min(len(spec.scaffold), len(spec.goal)) >= 40
         assert set(spec.model_extra or {}) <= {"calls", "names_given", "api"}

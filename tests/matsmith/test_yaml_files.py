@@ -3,7 +3,7 @@
 import pytest
 
 from experiments.benchmarks.folder.benchmark import MANIFEST, read_manifest
-from experiments.benchmarks.question_format import QuestionError, read_spec
+from experiments.benchmarks.question_format import QuestionError, TaskSpec, read_file
 from matsmith.core.configuration import load, read_yaml
 from matsmith.core.errors import UsageError
 
@@ -19,7 +19,7 @@ HOSTILE = {
     "size": ("a: " + "x" * (5 << 20), "larger than 4 MB"),
 }
 LOADERS = {
-    "spec": lambda path: read_spec(path.parent),
+    "spec": lambda path: read_file(path, TaskSpec),
     "manifest": lambda path: read_manifest(path.parent),
     "configuration": load,
 }

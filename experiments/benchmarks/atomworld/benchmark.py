@@ -12,7 +12,7 @@ from agents.base import Question, Trajectory
 from agents.drawing import structure_svg
 from experiments.benchmarks.atomworld.actions import ACTIONS, FRAME, Target, Wording, act, parse
 from experiments.benchmarks.atomworld.crystal import Crystal, read_cif
-from experiments.benchmarks.atomworld.family import DATA, POINTS, Asked, Family, ask, read
+from experiments.benchmarks.atomworld.family import CIF, DATA, POINTS, Asked, Family, ask, read
 from experiments.benchmarks.atomworld.generate import Item, generate
 from experiments.benchmarks.release import ReleaseError, entries, find
 from experiments.samples import Sample, data_of, kept
@@ -81,7 +81,8 @@ class AtomWorldBenchmark:
         ]
 
     def _asked(self, asked: Asked) -> Sample:
-        points = asked.form is POINTS
+        points = asked.family == "pointworld"
+        form = POINTS if points else CIF
         way = "direct" if points and self.arm == "file" else self.arm.partition("_")[0]
         wanted = DATA[asked.family]["wanted"] + (", as text" * (way == "tool" and not points))
         parts = [asked.task, TEXTS["ways"][way].format(wanted=wanted)]
@@ -90,7 +91,7 @@ class AtomWorldBenchmark:
             holds = f"The file `{FILE}` holds it." if beside else f"<cif>\n{asked.file}</cif>"
             parts.insert(1, holds)
         return Sample(
-            self._question(asked.name, "\n\n".join(parts), asked.task, asked.file, asked.form),
+            self._question(asked.name, "\n\n".join(parts), asked.task, asked.file, form),
             environment="live", labels=asked.labels,
             target={"rule": DATA[asked.family]["rule"], "given": asked.given},
             reference=asked.right,

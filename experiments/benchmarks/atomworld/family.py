@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from pymatgen.core import Lattice
 
-from agents.answer_formats import AnswerFormat, Block, Json
+from agents.answer_formats import Block, Json
 from experiments.benchmarks.atomworld.actions import rotation
 from experiments.benchmarks.atomworld.crystal import PROTOTYPES, Array, Crystal
 from experiments.benchmarks.atomworld.generate import AXES, COMMON, structure
@@ -52,11 +52,6 @@ class Asked:
     labels: Mapping[str, str]
     file: str | None = None
     right: Any = None
-
-    @property
-    def form(self) -> AnswerFormat:
-        """Of the answer."""
-        return POINTS if self.family == "pointworld" else CIF
 
 
 def ask(family: Family, seed: int, items: int) -> list[Asked]:

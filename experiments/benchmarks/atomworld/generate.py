@@ -187,7 +187,12 @@ def _parameters(draw: random.Random, action: str, crystal: Crystal) -> dict[str,
     if not others:
         return None
     if action == "rotate_around":
-        return _rotation(draw, crystal, index)
+        near = np.sort(np.delete(crystal.images(index)[1], index))
+        radius = round(max(draw.uniform(1.0, 4.0), float(near[0]) + 0.1), 4)
+        if (np.abs(near - radius) < 0.01).any():
+            return None
+        angle = round(draw.uniform(45.0, 315.0), 4)
+        return {"radius": radius, "index": index, "angle": angle, "axis": list(draw.choice(AXES))}
     other = draw.choice(others)
     length = float(np.linalg.norm(crystal.positions[other] - crystal.positions[index]))
     pair = {"index1": index, "index2": other}
@@ -198,13 +203,3 @@ def _parameters(draw: random.Random, action: str, crystal: Crystal) -> dict[str,
     ratio = draw.uniform(0.1, 0.9)
     distance = round(ratio * length, 2)
     return {"symbol": draw.choice(COMMON), **pair, "distance": distance, "ratio": ratio}
-
-
-def _rotation(draw: random.Random, crystal: Crystal, index: int) -> dict[str, Any] | None:
-    _, distances = crystal.images(index)
-    near = np.sort(np.delete(distances, index))
-    radius = round(max(draw.uniform(1.0, 4.0), float(near[0]) + 0.1), 4)
-    if (np.abs(near - radius) < 0.01).any():
-        return None
-    angle = round(draw.uniform(45.0, 315.0), 4)
-    return {"radius": radius, "index": index, "angle": angle, "axis": list(draw.choice(AXES))}

@@ -163,7 +163,13 @@ class CurieScorer:
         wrong = _WRONG.get(last_fault(trajectory)) or (None if text.strip() else "no_answer")
         if wrong is not None:
             text = ""
-        said = await _compared(tools, target, text)
+        rule: tuple[Any, ...] = ("judge_sequence", target["gold"], text)
+        if target["form"] != "fasta":
+            rule = ("judge", text, *(target[n] for n in ("form", "clean", "record", "task")))
+        said: Mapping[str, Any] | None = {"error": "no_answer", "status": "error"}
+        if text:
+            said = await grade(tools, GRADER, *rule, timeout=TIMEOUT)
+        said = {"error": "too_expensive", "status": "error"} if said is None else said
         unreadable = "unreadable" if said.get("status") == "error" else None
         wrong = wrong or said.get("error") or unreadable
         values, missed = _measured(target, said), ""
@@ -210,18 +216,6 @@ def last_fault(trajectory: Trajectory) -> str:
     """What was wrong with the last reply, also where something could be read from it."""
     replies = [step.detail for step in trajectory.steps if step.kind == "model"]
     return str(trajectory.fault or (replies[-1].get("fault") if replies else "") or "")
-
-
-async def _compared(tools: Tools, target: Mapping[str, Any], text: str) -> Mapping[str, Any]:
-    """What the grader in the sandbox says of an answer."""
-    if not text:
-        return {"error": "no_answer", "status": "error"}
-    if target["form"] == "fasta":
-        rule: tuple[Any, ...] = ("judge_sequence", target["gold"], text)
-    else:
-        rule = ("judge", text, target["form"], target["clean"], target["record"], target["task"])
-    said = await grade(tools, GRADER, *rule, timeout=TIMEOUT)
-    return {"error": "too_expensive", "status": "error"} if said is None else dict(said)
 
 
 def _measured(target: Mapping[str, Any], said: Mapping[str, Any]) -> Values:

@@ -154,8 +154,6 @@ def offset(gold: Box, found: Box) -> float | None:
 #: Of an answer, as a judge sees it: entries, and characters of one.
 MAX_ENTRIES, MAX_CHARACTERS = 200, 4000
 
-_SHAPE = {"matches": [{"index": 0, "fields": {}}]}
-
 
 @dataclass(frozen=True)
 class Pair:
@@ -239,7 +237,7 @@ async def judged(
         verdict = await judge.ask_json(
             PROMPTS["pairs"].format(rule=rule, gold=json.dumps(gold, ensure_ascii=False, indent=1)),
             listed,
-            shape=_SHAPE,
+            shape={"matches": [{"index": 0, "fields": {}}]},
             sample=f"{sample}:llmsim:{number}",
             valid=lambda said: _valid(said, len(found)),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import string
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -61,22 +62,18 @@ def compound(rng: Rng, prototypes: Sequence[str] = tuple(PROTOTYPES)) -> Compoun
     return Compound(prototype, formula, round(near * float(rng.uniform(0.95, 1.05)), 3))
 
 
-def poscar_text(matrix: Any, species: Sequence[str], fractions: Any) -> str:
-    """A POSCAR; sites are sorted by species, in the order of their first site."""
-    kinds = list(dict.fromkeys(species))
-    counts = [list(species).count(kind) for kind in kinds]
-    at = np.asarray(fractions)
-    rows = [at[i] for kind in kinds for i, one in enumerate(species) if one == kind]
-    lines = ["crystal", "1.0", *(" ".join(f"{x:.9f}" for x in vector) for vector in matrix),
-             " ".join(kinds), " ".join(map(str, counts)), "Direct",
-             *(" ".join(f"{x:.9f}" for x in row) for row in rows)]  # fmt: skip
-    return "\n".join(lines) + "\n"
-
-
 def poscar_of(structure: Structure) -> str:
-    """The POSCAR of a structure of elements."""
+    """The POSCAR of a structure of elements; species stand in the order of their first site."""
     symbols = [site.specie.symbol for site in structure]
-    return poscar_text(structure.lattice.matrix, symbols, structure.frac_coords)
+    counts = Counter(symbols)
+    rows = [at for kind in counts for one, at in zip(symbols, structure.frac_coords, strict=True)
+            if one == kind]  # fmt: skip
+    cell, sites = (
+        [" ".join(f"{x:.9f}" for x in vector) for vector in some]
+        for some in (structure.lattice.matrix, rows)
+    )
+    head = [" ".join(counts), " ".join(map(str, counts.values())), "Direct"]
+    return "\n".join(["crystal", "1.0", *cell, *head, *sites]) + "\n"
 
 
 def _gold(structure: Structure) -> dict[str, Any]:
@@ -267,7 +264,7 @@ def k_points(rng: Rng) -> Drawn:
     crystal = compound(rng).cell()
     stretched = np.diag([1.0, 1.0, round(float(rng.uniform(1.05, 1.3)), 3)])
     matrix = crystal.lattice.matrix @ stretched
-    text = poscar_text(matrix, [site.specie.symbol for site in crystal], crystal.frac_coords)
+    text = poscar_of(Structure(matrix, crystal.species, crystal.frac_coords))
     n, m = (int(x) for x in rng.integers(3, 9, size=2))
     cell = (matrix, crystal.frac_coords, crystal.atomic_numbers)
     mapping, _ = spglib.get_ir_reciprocal_mesh([n, n, m], cell, is_shift=[0, 0, 0], symprec=1e-4)

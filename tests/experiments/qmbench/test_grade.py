@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pymatgen.core import Structure
 from scipy.spatial.transform import Rotation
 
 from agents.answer_formats import Choices
 from experiments.benchmarks.qmbench import grade
 from experiments.benchmarks.qmbench.benchmark import Stated, choice_share
-from experiments.benchmarks.qmbench.crystals import Compound, poscar_of, poscar_text, slab, vacancy
+from experiments.benchmarks.qmbench.crystals import Compound, poscar_of, slab, vacancy
 from experiments.samples import data_of
 from experiments.scorers.quantities import ReadingError, read_number, within
 
@@ -38,7 +39,7 @@ def verdict(gold, answer):
 
 
 def text_of(crystal):
-    return poscar_text(crystal.matrix, crystal.species, crystal.fractions)
+    return poscar_of(Structure(crystal.matrix, crystal.species, crystal.fractions))
 
 
 @published
@@ -92,7 +93,7 @@ def changed(text, *, scale=(1, 1, 1), gamma=0.0, moved=0.0, repeat=False):
         half = fractions / [2, 1, 1]
         fractions = np.concatenate([half, half + np.array([0.5, 0, 0])])
         species += species
-    return poscar_text(matrix, species, fractions)
+    return poscar_of(Structure(matrix, species, fractions))
 
 
 @pytest.mark.parametrize("name", ["rutile", "slab"])
