@@ -21,6 +21,7 @@ from agents.assistant import Answer, Event, Session, open_assistant, read_config
 from agents.assistant import Assistant as Parts
 from agents.assistant.config import needs_model, packages
 from agents.assistant.files import attach
+from agents.assistant.session import Listen
 from agents.base import Usage
 from matsmith.core.errors import UsageError
 from retrieval.base import Retriever as Finder
@@ -35,7 +36,6 @@ if TYPE_CHECKING:  # slow to import
 T = TypeVar("T")
 Made = TypeVar("Made")
 Files = Sequence[str | Path]
-Listen = Callable[[Event], None]
 
 
 @cache

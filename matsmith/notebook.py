@@ -7,6 +7,7 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,7 @@ class Cells:
             if self.assistant is None or (settings and settings != self.assistant.settings):
                 if self.assistant is not None:
                     self.assistant.close()
-                self.assistant = Assistant(*settings, say=_say)
+                self.assistant = Assistant(*settings, say=partial(print, file=sys.stderr))
             return self.assistant.ask(cell.strip(), files=files, timeout=timeout, listen=_tell)
         except (UsageError, ValueError) as error:
             print(f"error: {error}", file=sys.stderr)
@@ -73,10 +74,6 @@ def _plain(value: Any) -> Any:
         if hasattr(value, method):
             return getattr(value, method)()
     return value
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr)
 
 
 def _tell(event: Event) -> None:

@@ -9,6 +9,7 @@ import signal
 import stat
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -146,17 +147,13 @@ def _piped() -> bytes:
     return sys.stdin.buffer.read() if stat.S_ISFIFO(mode) or stat.S_ISREG(mode) else b""
 
 
-def _command(name: str, begin: Callable[[Sequence[str]], Any]) -> Callable[[Sequence[str]], int]:
-    """A command that begins so; it returns the exit code."""
-
-    def command(arguments: Sequence[str]) -> int:
-        if not asks_help(arguments):
-            return guarded(lambda: begin(arguments))
-        if "all" in arguments:
-            return tell(help_text(AssistantConfig, [USAGE[name]], root="assistant"))
-        return tell(f"{USAGE[name]}\n\n{USAGE['settings']}")
-
-    return command
+def _command(name: str, begin: Callable[[Sequence[str]], Any], arguments: Sequence[str]) -> int:
+    """A command that begins so; returns the exit code."""
+    if not asks_help(arguments):
+        return guarded(lambda: begin(arguments))
+    if "all" in arguments:
+        return tell(help_text(AssistantConfig, [USAGE[name]], root="assistant"))
+    return tell(f"{USAGE[name]}\n\n{USAGE['settings']}")
 
 
 def _ask(arguments: Sequence[str]) -> Any:
@@ -183,4 +180,6 @@ def _serve(arguments: Sequence[str]) -> Any:
     return page(config, asked.resume, port=asked.port, opens=asked.open)
 
 
-ask, mcp, serve = _command("ask", _ask), _command("mcp", _mcp), _command("serve", _serve)
+ask = partial(_command, "ask", _ask)
+mcp = partial(_command, "mcp", _mcp)
+serve = partial(_command, "serve", _serve)

@@ -238,7 +238,12 @@ class Session:
                 answer = await asyncio.to_thread(results.completed, answer, ran, looked, said)
             if answer.kind != "failed":
                 return answer
-            attempts.append(_failed(answer, len(attempts) + 1))
+            ended = ending(answer.outcome, answer.error or answer.text)
+            returned = "" if answer.error else answer.returned or "nothing that has a value"
+            attempts.append(prompts.Attempt(
+                len(attempts) + 1, answer.code or "", ended, traceback=answer.error,
+                printed=answer.printed[:TOLD], returned=returned,
+            ))  # fmt: skip
             if len(attempts) == TRIES:
                 return replace(answer, tried=(*answer.tried, attempts[-1].outcome))
             begin("again", attempts[-1].outcome)
@@ -257,14 +262,6 @@ def _retold(turn: Answer) -> str:
     }
     code = (turn.code or "")[:TOLD]
     return prompts.free_turn(turn.question, turn.said[:TOLD], code, ended[turn.kind][:TOLD])
-
-
-def _failed(answer: Answer, number: int) -> prompts.Attempt:
-    ended = ending(answer.outcome, answer.error or answer.text)
-    return prompts.Attempt(
-        number, answer.code or "", ended, traceback=answer.error, printed=answer.printed[:TOLD],
-        returned="" if answer.error else answer.returned or "nothing that has a value",
-    )  # fmt: skip
 
 
 def _spent(steps: Sequence[Step]) -> Usage:

@@ -143,12 +143,9 @@ def _records(value: Any) -> list[list[str]] | None:
     flat = all(not isinstance(item, dict | list) for record in value for item in record.values())
     if not flat or not 0 < len(names) <= COLUMNS:
         return None
-    cells = ([_cell(record.get(name)) for name in names] for record in value[:ROWS])
-    return [names, *cells]
-
-
-def _cell(value: Any) -> str:
-    return "" if value is None else _digits(value) or str(value)
+    cells = [[record.get(name, "") for name in names] for record in value[:ROWS]]
+    shown = [["" if c is None else _digits(c) or str(c) for c in row] for row in cells]
+    return [names, *shown]
 
 
 def behind(answer: Answer) -> str:
@@ -202,8 +199,6 @@ def print_answer(answer: Answer, console: Console, folder: Path | None = None) -
 
 
 WEB = Path(__file__).parent / "web"
-
-
 _PAGES = Environment(loader=FileSystemLoader(WEB), autoescape=True, undefined=StrictUndefined)
 _PAGES.globals |= {"json": json.dumps, "pieces": pieces}
 

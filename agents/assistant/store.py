@@ -23,13 +23,11 @@ from matsmith.core.errors import UsageError
 from matsmith.core.terminal import printable
 from sandbox.base import Written
 
-FORMAT = 1
-
 
 class _Turn(BaseModel):
     model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
 
-    matsmith_session: int = FORMAT
+    matsmith_session: int = 1  # the format
     answer: Answer
 
 
