@@ -8,7 +8,6 @@ matsmith`` gives ``%%ask``.
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,5 +32,9 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is used: ``matsmith.core`` lies below every package."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    part = "notebook" if name == "load_ipython_extension" else "library"
-    return getattr(import_module(f"matsmith.{part}"), name)
+    part: Any
+    if name == "load_ipython_extension":
+        from matsmith import notebook as part  # noqa: PLC0415
+    else:
+        from matsmith import library as part  # noqa: PLC0415
+    return getattr(part, name)

@@ -102,14 +102,13 @@ def _vasprun(name: str) -> dict[str, Any]:
     run = Vasprun(name, parse_dos=False, parse_eigen=False, parse_potcar_file=False,
                   exception_on_bad_xml=False)  # fmt: skip
     energy, sites = float(run.final_energy), len(run.final_structure)
-    said = [
-        f"VASP run of {run.final_structure.composition.formula}",
-        f"{len(run.ionic_steps)} ionic steps",
-        f"final energy {energy:.6f} eV",
-        f"converged: {run.converged}",
-    ]
+    formula, steps = run.final_structure.composition.formula, len(run.ionic_steps)
+    said = (
+        f"VASP run of {formula}, {steps} ionic steps, "
+        f"final energy {energy:.6f} eV, converged: {run.converged}"
+    )
     facts = {"energy": energy, "energy_per_atom": energy / sites}
-    return {"kind": "vasprun", "summary": ", ".join(said), "facts": facts}
+    return {"kind": "vasprun", "summary": said, "facts": facts}
 
 
 def _table(name: str) -> dict[str, Any]:

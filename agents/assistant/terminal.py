@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -42,7 +41,15 @@ class Terminal:
         known = attach(session.files, list(files))
         question, paths = mentioned(text, known)
         self.seed += again
-        with watching(self.progress) as listen:
+        with saying("", self.progress) as say:
+            say("beginning")
+
+            def listen(event: Event) -> None:  # what has ended is a line, what goes on a spinner
+                if event.done:
+                    self.progress.print(f"[dim]{safe(event.text)}[/dim]", highlight=False)
+                else:
+                    say(event.text)
+
             answer = await session.ask(
                 question, files=[*known.values(), *paths], timeout=self.timeout, listen=listen,
                 seed=self.seed if again else 0,
@@ -53,21 +60,6 @@ class Terminal:
         else:
             print_answer(answer, self.output, folder)
         return answer
-
-
-@contextlib.contextmanager
-def watching(console: Console) -> Iterator[Callable[[Event], None]]:
-    """Tell what happens: what has ended as a line, what goes on with a spinner and its time."""
-    with saying("", console) as say:
-        say("beginning")
-
-        def listen(event: Event) -> None:
-            if event.done:
-                console.print(f"[dim]{safe(event.text)}[/dim]", highlight=False)
-            else:
-                say(event.text)
-
-        yield listen
 
 
 def exit_code(answer: Answer | None) -> int:

@@ -60,4 +60,11 @@ def _action(options: Options) -> int:
     return 0
 
 
-main = Command("matsmith report", str(__doc__), Options, _action, errors=(OSError,))
+def _written(options: Options) -> int:
+    try:
+        return _action(options)
+    except OSError as error:
+        raise UsageError(str(error)) from error
+
+
+main = Command("matsmith report", str(__doc__), Options, _written)

@@ -73,23 +73,19 @@ Commas = BeforeValidator(_listed)
 
 @dataclass(frozen=True)
 class Command(Generic[Options]):
-    """What a command takes and does; ``action`` returns the exit code.
-
-    The text of ``errors``, as that of `ActionableError`, tells the user what to do.
-    """
+    """What a command takes and does; ``action`` returns the exit code."""
 
     program: str
     description: str
     options: type[Options]
     action: Callable[[Options], int | Coroutine[Any, Any, int]]
-    errors: tuple[type[Exception], ...] = ()
 
     def __call__(self, arguments: Sequence[str] | None = None) -> int:
         """Run it; returns the exit code."""
         given = list(sys.argv[1:] if arguments is None else arguments)
         if asks_help(given):
             return tell(self.help())
-        return guarded(lambda: self.action(read_options(given, self.options)), self.errors)
+        return guarded(lambda: self.action(read_options(given, self.options)))
 
     def help(self) -> str:
         """What ``--help`` shows."""
@@ -122,12 +118,8 @@ def run_one_of(
     return refuse(f"{said}: {listed}")
 
 
-def guarded(
-    action: Callable[[], int | Coroutine[Any, Any, int]],
-    errors: tuple[type[Exception], ...] = (),
-) -> int:
+def guarded(action: Callable[[], int | Coroutine[Any, Any, int]]) -> int:
     """Do something and return its exit code; a user's mistake becomes one line."""
-    mistakes: tuple[type[Exception], ...] = (ActionableError, *errors)
     with _terminable() as ended:
         try:
             done = action()
@@ -135,10 +127,10 @@ def guarded(
             sys.stdout.flush()
         except BrokenPipeError:
             return _unread()
-        except mistakes as error:
+        except ActionableError as error:
             return refuse(error)
         except ExceptionGroup as group:
-            if group.split(mistakes)[1] is not None:
+            if group.split(ActionableError)[1] is not None:
                 raise
             return refuse(_first(group))
         except (KeyboardInterrupt, asyncio.CancelledError):

@@ -153,7 +153,6 @@ class Page:
             Route("/api/history", self._history),
             Route("/api/events", self._events),
             Route("/api/ask", self._ask, methods=["POST"]),
-            Route("/api/cancel", self._cancel, methods=["POST"]),
             Route("/api/{change:str}", self._change, methods=["POST"]),
             Route("/api/files/{turn}/{name:path}", self._file),
         ]
@@ -221,14 +220,13 @@ class Page:
             raise HTTPException(404, "nothing is being worked on")
         return StreamingResponse(self.working.follow(), media_type="text/event-stream")
 
-    async def _cancel(self, _: Request) -> Response:
-        self.session.cancel("stopped")
-        return JSONResponse({})
-
     async def _change(self, request: Request) -> Response:
-        """Undo, drop an input, or open another conversation."""
+        """Cancel, undo, drop an input, or open another conversation."""
         change = request.path_params["change"]
         name = (await _read(request, Change)).name
+        if change == "cancel":
+            self.session.cancel("stopped")
+            return JSONResponse({})
         if self.session.busy:
             raise HTTPException(409, "a question is being worked on")
         match change:
