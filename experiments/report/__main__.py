@@ -60,11 +60,4 @@ def _action(options: Options) -> int:
     return 0
 
 
-def _written(options: Options) -> int:
-    try:
-        return _action(options)
-    except OSError as error:
-        raise UsageError(str(error)) from error
-
-
-main = Command("matsmith report", str(__doc__), Options, _written)
+main = Command("matsmith report", str(__doc__), Options, _action, errors=(OSError,))

@@ -73,19 +73,23 @@ Commas = BeforeValidator(_listed)
 
 @dataclass(frozen=True)
 class Command(Generic[Options]):
-    """What a command takes and does; ``action`` returns the exit code."""
+    """What a command takes and does; ``action`` returns the exit code.
+
+    The text of ``errors``, as that of `ActionableError`, tells the user what to do.
+    """
 
     program: str
     description: str
     options: type[Options]
     action: Callable[[Options], int | Coroutine[Any, Any, int]]
+    errors: tuple[type[Exception], ...] = ()
 
     def __call__(self, arguments: Sequence[str] | None = None) -> int:
         """Run it; returns the exit code."""
         given = list(sys.argv[1:] if arguments is None else arguments)
         if asks_help(given):
             return tell(self.help())
-        return guarded(lambda: self.action(read_options(given, self.options)))
+        return guarded(lambda: self.action(read_options(given, self.options)), self.errors)
 
     def help(self) -> str:
         """What ``--help`` shows."""
@@ -118,8 +122,12 @@ def run_one_of(
     return refuse(f"{said}: {listed}")
 
 
-def guarded(action: Callable[[], int | Coroutine[Any, Any, int]]) -> int:
+def guarded(
+    action: Callable[[], int | Coroutine[Any, Any, int]],
+    errors: tuple[type[Exception], ...] = (),
+) -> int:
     """Do something and return its exit code; a user's mistake becomes one line."""
+    mistakes: tuple[type[Exception], ...] = (ActionableError, *errors)
     with _terminable() as ended:
         try:
             done = action()
@@ -127,10 +135,10 @@ def guarded(action: Callable[[], int | Coroutine[Any, Any, int]]) -> int:
             sys.stdout.flush()
         except BrokenPipeError:
             return _unread()
-        except ActionableError as error:
+        except mistakes as error:
             return refuse(error)
         except ExceptionGroup as group:
-            if group.split(ActionableError)[1] is not None:
+            if group.split(mistakes)[1] is not None:
                 raise
             return refuse(_first(group))
         except (KeyboardInterrupt, asyncio.CancelledError):
