@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from experiments.benchmarks.folder.__main__ import main
-from experiments.benchmarks.folder.benchmark import FolderBenchmark
+from experiments.benchmarks.folder.benchmark import FolderBenchmark, main
 from experiments.benchmarks.live.benchmark import LiveBenchmark
 from experiments.benchmarks.question_format import (
     QUESTIONS,

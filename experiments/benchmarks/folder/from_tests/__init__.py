@@ -1,6 +1,5 @@
 """Turns the unit tests of a library into question, properties and verification, by execution.
 
-The way of the data: `collect` (tests and assertions by ``ast``, each test as a plain program) ->
-`texts` (instrumented) -> `values` (what the run recorded) -> `texts` (properties, reference,
-scaffold) -> `__main__` (gates, folders, report).
+`docgen.programs` makes each test a plain program, `parts` has what its question is made of, and
+`__main__` runs it, proves the question and writes it.
 """
