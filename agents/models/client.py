@@ -32,8 +32,11 @@ from matsmith.core.targets import load
 #: Takes the body of a request for a chat completion, and returns the completion as JSON-able data.
 Send = Callable[[dict[str, Any]], Awaitable[Any]]
 
-#: Keys of the configuration that change what a model answers to the same messages.
-IDENTITY = {"provider", "name", "base_url", "key", "temperature", "max_tokens", "path", "options"}
+#: Keys of the configuration that do not change what a model answers to the same messages.
+NOT_IDENTITY = {
+    "timeout", "max_retries", "price", "cache", "documents", "document_characters", "record",
+    "recordings", "strict", "tools", "context_tokens", "images",
+}  # fmt: skip
 
 #: The names of the limit on a reply among endpoints, of which the first is tried first.
 NEW, OLD = "max_completion_tokens", "max_tokens"
@@ -142,7 +145,7 @@ class ModelClient:
                 raise ContextError(played)
             return self._priced(replace(read(played, messages, tools), changed=changed))
         # How tools are offered changes what the model reads.
-        identity = self.config.model_dump(include=IDENTITY | ({"tools"} if tools else set()))
+        identity = self.config.model_dump(exclude=NOT_IDENTITY - ({"tools"} if tools else set()))
         identity |= {"logprobs": logprobs} if logprobs else {}
         key = request_key(identity, messages, sample, tools)
         sent = self.cache.get(key) if self.cache is not None else None
