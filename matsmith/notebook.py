@@ -7,7 +7,6 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +45,7 @@ class Cells:
             if self.assistant is None or (settings and settings != self.assistant.settings):
                 if self.assistant is not None:
                     self.assistant.close()
-                self.assistant = Assistant(*settings, say=partial(print, file=sys.stderr))
+                self.assistant = Assistant(*settings, say=lambda text: print(text, file=sys.stderr))
             return self.assistant.ask(cell.strip(), files=files, timeout=timeout, listen=_tell)
         except (UsageError, ValueError) as error:
             print(f"error: {error}", file=sys.stderr)

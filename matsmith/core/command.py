@@ -191,7 +191,8 @@ def _terminable() -> Iterator[list[int]]:
         yield came
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            if handler is not None:  # Python can set back only what it knows
+                signal.signal(number, handler)
 
 
 def _unread() -> int:
