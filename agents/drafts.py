@@ -119,8 +119,8 @@ class Drafts:
                 if not self.tried and self.number >= self._unreadable:
                     return None
                 continue
-            known = [d for d in self.tried if d.findings and same_code(d.answer.code, answer.code)]
-            if self._distinct and known:
+            known = (d.answer.code for d in self.tried if d.findings and self._distinct)
+            if any(same_code(code, answer.code) for code in known):
                 self._choose()
                 self.reason = "repeated"
                 return None

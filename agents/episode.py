@@ -257,12 +257,7 @@ class Episode:
         if self.context.on_step is not None:
             self.context.on_step(self.question, Step("begin", {"kind": kind, "about": about}))
 
-    def finish(
-        self,
-        reason: StopReason,
-        error: str | None = None,
-        **ended: Any,
-    ) -> Trajectory:
+    def finish(self, reason: StopReason, error: str | None = None, **ended: Any) -> Trajectory:
         """Close the episode with the answer as it stands, and the limit or need that ended it."""
         answer = self.answer
         code = answer if isinstance(answer, Answer) else None
