@@ -93,14 +93,16 @@ class SymbolRanker:
         if evidence.packages:
             scores = self._with_packages(scores, query)
         if evidence.members:
-            scores = self._with_members(scores)
+            best = np.zeros_like(scores)
+            np.maximum.at(best, self._owner, scores[self._own])
+            scores = scores + evidence.members * best
         scores = np.where(self._functions, (1 + evidence.functions) * scores, scores)
         named = _positions(self._linker.named(query), self._position)
         if evidence.types:
             scores = self._with_types(scores, named)
         if evidence.links and named:
-            best = float(scores.max()) or 1.0  # a query of names only matches nothing else
-            scores[named] += evidence.links * best
+            # a query of names only matches nothing else
+            scores[named] += evidence.links * (float(scores.max()) or 1.0)
         return self._without_repetition(top(scores, depth))
 
     def _with_packages(self, scores: Scores, query: str) -> Scores:
@@ -110,11 +112,6 @@ class SymbolRanker:
             rarity = np.log(len(scores) / max(1, len(positions)))
             result[positions] *= 1 + self._evidence.packages * rarity
         return result
-
-    def _with_members(self, scores: Scores) -> Scores:
-        best = np.zeros_like(scores)
-        np.maximum.at(best, self._owner, scores[self._own])
-        return scores + self._evidence.members * best
 
     def _with_types(self, scores: Scores, named: Sequence[int]) -> Scores:
         result = scores.copy()

@@ -71,6 +71,8 @@ def act(action: str, crystal: Crystal, given: Mapping[str, Any], target: Target)
             fractions = ((crystal.fractions[None] + shifts[:, None]) / counts).reshape(-1, 3)
             cell = (*(np.array(crystal.cell[:3]) * counts).tolist(), *crystal.cell[3:])
             return Crystal(cell, crystal.species * len(shifts), fractions)
+        case unknown:
+            raise ValueError(f"no action {unknown}")
     return Crystal(crystal.cell, tuple(species), crystal.fractions)
 
 
