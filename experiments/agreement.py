@@ -176,7 +176,7 @@ def _action(options: Options) -> int:
     console, lines = Console(), []
     for (one, first), (other, second) in combinations(judges, 2):
         for found in compare(first, second):
-            numbers = (_shown(found.spearman), f"{found.mae:.3f}", _shown(found.kappa))
+            numbers = (_decimals(found.spearman), f"{found.mae:.3f}", _decimals(found.kappa))
             lines.append([f"{one}\n{other}", found.name, str(found.count), *numbers])
         for both in pairs(first, second).values() if options.marks else ():
             for key, a, b in both:
@@ -189,7 +189,7 @@ def _action(options: Options) -> int:
     return 0
 
 
-def _shown(value: float | None) -> str:
+def _decimals(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 

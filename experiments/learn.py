@@ -128,18 +128,18 @@ async def learn(options: Options, say: Callable[[str], None]) -> tuple[Learnt, L
     return found, library
 
 
-def _what(given: str) -> tuple[Path | None, str]:
+def _what(source: str) -> tuple[Path | None, str]:
     """The project's folder, if it is one, and the name of the distribution."""
-    path = Path(given).expanduser()
+    path = Path(source).expanduser()
     if (path / "pyproject.toml").is_file():
         return path, own.described(path)[0]
-    if path.exists() or "/" in given:
+    if path.exists() or "/" in source:
         raise UsageError(
-            f"{given}: no pyproject.toml there; give a project's folder or a distribution's name"
+            f"{source}: no pyproject.toml there; give a project's folder or a distribution's name"
         )
-    found = _REQUIREMENT.fullmatch(given.strip())
+    found = _REQUIREMENT.fullmatch(source.strip())
     if found is None:
-        raise UsageError(f"{given}: neither a folder nor a distribution such as ase==3.23.0")
+        raise UsageError(f"{source}: neither a folder nor a distribution such as ase==3.23.0")
     return None, found[1]
 
 
@@ -166,10 +166,10 @@ def _compiled(packages: Sequence[str], folder: Path) -> list[str]:
     return [f"compiled modules: {', '.join(names)}"] if found else []
 
 
-def _tests(given: str | None, project: Path | None) -> Path | None:
+def _tests(folder: str | None, project: Path | None) -> Path | None:
     """Unit tests to make questions of, where there are any."""
-    if given is not None:
-        return Path(given).expanduser().resolve()
+    if folder is not None:
+        return Path(folder).expanduser().resolve()
     places = [project / name for name in _TESTS] if project is not None else []
     return next((place for place in places if place.is_dir() and test_files(place)), None)
 
@@ -238,8 +238,8 @@ async def _refresh(named: Named) -> int:
     if one.digest and not one.changed:
         print(f"{one.name}: nothing has changed")
         return 0
-    given = one.model_dump(include={"name", "base", "build", "tests"})
-    return await _learn(Options.model_validate({"library": one.source, **given}))
+    settings = one.model_dump(include={"name", "base", "build", "tests"})
+    return await _learn(Options.model_validate({"library": one.source, **settings}))
 
 
 def _forget(named: Named) -> int:

@@ -27,17 +27,17 @@ _FILE = "answers="
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Command line; see ``--help``. Exit codes are those of ``experiments.run``."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if asks_help(given):
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if asks_help(words):
         return tell(str(__doc__))
-    return guarded(lambda: run_all([_config(given)]))
+    return guarded(lambda: run_all([_config(words)]))
 
 
-def _config(given: Sequence[str]) -> RunConfig:
-    files = [argument.removeprefix(_FILE) for argument in given if argument.startswith(_FILE)]
+def _config(words: Sequence[str]) -> RunConfig:
+    files = [argument.removeprefix(_FILE) for argument in words if argument.startswith(_FILE)]
     if len(files) != 1 or not files[0]:
         raise UsageError("answers=FILE: name one file of answers, or one run folder")
-    rest = [argument for argument in given if not argument.startswith(_FILE)]
+    rest = [argument for argument in words if not argument.startswith(_FILE)]
     return recorded_config(Path(files[0]), rest)
 
 

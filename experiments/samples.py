@@ -117,7 +117,7 @@ def json_entries(file: Path | zipfile.Path) -> Iterator[tuple[str, Any]]:
         raise ValueError(f"{file}:{place}: is no JSON ({error.msg})") from error
 
 
-def kept(benchmark: str, data: bytes, suffix: str) -> Path:
+def cached_file(benchmark: str, data: bytes, suffix: str) -> Path:
     """An input file on the host, in the cache of a benchmark, named by its content."""
     digest = hashlib.sha256(data).hexdigest()[:16]
     path = cache_folder() / "questions" / benchmark / f"{digest}{suffix}"

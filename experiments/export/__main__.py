@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from experiments.export.turns import Told, Turn, made, tokens
+from experiments.export.turns import Exported, Turn, made, tokens
 from experiments.report.runs import Run, load_runs
 from experiments.run.store import trajectory_path, write_json, write_text
 from experiments.scorers.base import Metric
@@ -39,7 +39,7 @@ def inspect_log(run: Run, out: Path) -> Sequence[Path]:
     """Write one log of inspect_ai (version 2, as JSON); returns where."""
     summary, when = run.summary, made(run).isoformat()
     used, key = tokens(summary), summary["config_hash"]
-    samples = [_sample(run, Told(run, row)) for row in run.rows]
+    samples = [_sample(run, Exported(run, row)) for row in run.rows]
     results = [
         {
             "name": metric["name"], "scorer": metric["name"],
@@ -79,41 +79,41 @@ def inspect_log(run: Run, out: Path) -> Sequence[Path]:
     return [path]
 
 
-def _sample(run: Run, told: Told) -> dict[str, Any]:
-    row = told.row
-    conversation = [message for turn in told.turns for message in _messages(turn)]
+def _sample(run: Run, exported: Exported) -> dict[str, Any]:
+    row = exported.row
+    conversation = [message for turn in exported.turns for message in _messages(turn)]
     last = next(m for m in reversed(conversation) if m["role"] == "assistant")
     why = "\n".join(f"{name}: {reason}" for name, reason in row.reasons.items()) or None
     stopped = _STOPPED.get(str(row.stop_reason), "unknown")
     sample: dict[str, Any] = {
         "id": row.question_id,
         "epoch": list(run.summary["seeds"]).index(row.seed) + 1,
-        "input": told.prompt,
+        "input": exported.prompt,
         "target": "",
         "messages": conversation,
         "output": {
             "model": run.model, "choices": [{"message": last, "stop_reason": stopped}],
-            "usage": told.tokens or None,
+            "usage": exported.tokens or None,
         },
         "scores": {
-            name: {"value": value, "answer": told.answer, "explanation": why}
-            for name, value in told.scores.items()
+            name: {"value": value, "answer": exported.answer, "explanation": why}
+            for name, value in exported.scores.items()
         },
         "metadata": {**row.labels, "passed": row.passed, "outcome": row.outcome},
-        "model_usage": {run.model: told.tokens} if told.tokens else {},
+        "model_usage": {run.model: exported.tokens} if exported.tokens else {},
         "total_time": row.seconds,
     }  # fmt: skip
     if row.infra:
-        said = row.error or str(row.stop_reason)
-        sample["error"] = {"message": said, "traceback": said, "traceback_ansi": said}
+        reason = row.error or str(row.stop_reason)
+        sample["error"] = {"message": reason, "traceback": reason, "traceback_ansi": reason}
     return sample
 
 
 def _messages(turn: Turn) -> list[dict[str, Any]]:
     message: dict[str, Any] = {"role": turn.role, "content": turn.text}
     if turn.reasoning:
-        said = [{"type": "reasoning", "reasoning": turn.reasoning}]
-        message["content"] = [*said, {"type": "text", "text": turn.text}]
+        thoughts = [{"type": "reasoning", "reasoning": turn.reasoning}]
+        message["content"] = [*thoughts, {"type": "text", "text": turn.text}]
     if turn.calls:
         message["tool_calls"] = [
             {"id": call.id, "function": call.name, "arguments": dict(call.arguments)}
@@ -134,13 +134,13 @@ def trajectories(run: Run, out: Path) -> Sequence[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     for row in run.rows:
         paths.append(folder / trajectory_path(run.folder, row.question_id, row.seed).name)
-        write_json(paths[-1], _trajectory(run, Told(run, row)))
+        write_json(paths[-1], _trajectory(run, Exported(run, row)))
     return paths
 
 
-def _trajectory(run: Run, told: Told) -> dict[str, Any]:
-    row, summary = told.row, run.summary
-    steps = [_step(number, turn) for number, turn in enumerate(told.turns, 1)]
+def _trajectory(run: Run, exported: Exported) -> dict[str, Any]:
+    row, summary = exported.row, run.summary
+    steps = [_step(number, turn) for number, turn in enumerate(exported.turns, 1)]
     return {
         "schema_version": ATIF,
         "session_id": summary["config_hash"],
@@ -151,8 +151,8 @@ def _trajectory(run: Run, told: Told) -> dict[str, Any]:
         },
         "steps": steps,
         "final_metrics": {
-            **_metrics(told.usage, "total_"), "total_steps": len(steps),
-            "extra": {"scores": told.scores, "passed": row.passed, "outcome": row.outcome},
+            **_metrics(exported.usage, "total_"), "total_steps": len(steps),
+            "extra": {"scores": exported.scores, "passed": row.passed, "outcome": row.outcome},
         },
         "extra": {"question": row.question_id, "seed": row.seed, "labels": row.labels},
     }  # fmt: skip
@@ -180,8 +180,8 @@ def _step(number: int, turn: Turn) -> dict[str, Any]:
 
 
 def _metrics(usage: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    kept = ("prompt_tokens", "completion_tokens", "cost_usd")
-    return {f"{prefix}{name}": usage[name] for name in kept if usage[name] is not None}
+    counts = ("prompt_tokens", "completion_tokens", "cost_usd")
+    return {f"{prefix}{name}": usage[name] for name in counts if usage[name] is not None}
 
 
 def every_eval_ever(run: Run, out: Path) -> Sequence[Path]:
@@ -201,7 +201,7 @@ def every_eval_ever(run: Run, out: Path) -> Sequence[Path]:
         "schema_version": SCHEMA, "evaluation_id": identity, "model_id": f"{developer}/{name}",
         "evaluation_name": benchmark,
     }  # fmt: skip
-    rows = [about | told for row in run.scored for told in _records(Told(run, row))]
+    rows = [about | record for row in run.scored for record in _records(Exported(run, row))]
     text = "".join(f"{json.dumps(row, default=repr)}\n" for row in rows)
     plain = {
         "schema_version": SCHEMA,
@@ -269,8 +269,8 @@ def _result(run: Run, metric: Metric, score: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _records(told: Told) -> Iterator[dict[str, Any]]:
-    row, turns = told.row, told.turns
+def _records(exported: Exported) -> Iterator[dict[str, Any]]:
+    row, turns = exported.row, exported.turns
     replies = [number for number, turn in enumerate(turns) if turn.role == "assistant"]
     agentic = len(replies) > 1 or any(turn.calls or turn.seen for turn in turns)
     messages = [
@@ -287,24 +287,25 @@ def _records(told: Told) -> Iterator[dict[str, Any]]:
         }
         for number, turn in enumerate(turns)
     ]  # fmt: skip
-    for name, score in told.scores.items():
+    for name, score in exported.scores.items():
         yield {
             "evaluation_result_id": name,
             "sample_id": f"{row.question_id}/{row.seed}",
             "interaction_type": "agentic" if agentic else "single_turn",
-            "input": {"raw": told.prompt, "reference": []},
+            "input": {"raw": exported.prompt, "reference": []},
             "output": None if agentic else {"raw": [turns[-1].text]},
             "messages": messages if agentic else None,
             "answer_attribution": [{
                 "turn_idx": replies[-1] if agentic else 0,
                 "source": f"messages[{replies[-1]}].content" if agentic else "output.raw",
-                "extracted_value": told.answer, "extraction_method": "custom", "is_terminal": True,
+                "extracted_value": exported.answer, "extraction_method": "custom",
+                "is_terminal": True,
             }],
             "evaluation": {
                 "score": score, "is_correct": row.all_correct, "num_turns": len(turns),
                 "tool_calls_count": sum(len(turn.calls) for turn in turns),
             },
-            "token_usage": told.tokens or None,
+            "token_usage": exported.tokens or None,
             "performance": {"latency_ms": 1000 * row.seconds},
             "error": row.error, "metadata": dict(row.labels),
         }  # fmt: skip

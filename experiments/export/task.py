@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from inspect_ai import Task
 
 
-class Given(Baseline):
-    """Replies with what somebody else has said."""
+class Fixed(Baseline):
+    """Replies with a text of somebody else."""
 
-    said = ""
+    text = ""
 
     def reply(self, sample: Sample) -> str:  # noqa: ARG002 -- whatever was asked
         """See `Baseline`."""
-        return self.said
+        return self.text
 
 
 async def grade(config: RunConfig, sample: Sample, reply: str) -> dict[str, float]:
@@ -34,8 +34,8 @@ async def grade(config: RunConfig, sample: Sample, reply: str) -> dict[str, floa
     plan = Plan(config, "", benchmark, [sample.environment], lambda *_: None, warm=False)
     async with open_answerer(plan, open_models(config)) as answerer:
         runtime = answerer.runtimes[sample.environment]
-        agent = Given(runtime.agent.context)  # type: ignore[attr-defined]
-        agent.said = reply
+        agent = Fixed(runtime.agent.context)  # type: ignore[attr-defined]
+        agent.text = reply
         runtimes = {sample.environment: replace(runtime, agent=agent)}
         row = (await replace(answerer, runtimes=runtimes).answer(Job(sample, 0))).row
     if not row.scored:

@@ -45,20 +45,20 @@ def turns(trajectory: Mapping[str, Any]) -> list[Turn]:
                 Call(f"call_{len(found)}_{number}", call["name"], call["arguments"])
                 for number, call in enumerate(step.get("calls", ()))
             ]
-            said = str(step.get("reply") or "")
-            found.append(Turn("assistant", said, calls, step.get("usage"), step.get("reasoning")))
+            text = str(step.get("reply") or "")
+            found.append(Turn("assistant", text, calls, step.get("usage"), step.get("reasoning")))
         elif step["kind"] == "tool":
             open_ = [call for call in found[-1].calls if call.result is None] if found else []
             for call in [call for call in open_ if call.name == step["name"]][:1]:
                 call.result = str(step["result"])
         elif step["kind"] in {"execute", "retrieve"} and found:
-            kept = {k: v for k, v in step.items() if k not in {"kind", "hits", "code"} and v}
+            detail = {k: v for k, v in step.items() if k not in {"kind", "hits", "code"} and v}
             hits = [hit["id"] for hit in step.get("hits", ())]
-            about = {step["kind"]: kept | ({"hits": hits} if hits else {})}
+            about = {step["kind"]: detail | ({"hits": hits} if hits else {})}
             found[-1].seen.append(json.dumps(about, default=repr))
     if not any(turn.role == "assistant" for turn in found):  # of a system without a model
-        said = str(trajectory["answer"] or "")
-        found += [Turn("user", trajectory["question"]["prompt"]), Turn("assistant", said)]
+        text = str(trajectory["answer"] or "")
+        found += [Turn("user", trajectory["question"]["prompt"]), Turn("assistant", text)]
     return found
 
 
@@ -74,15 +74,15 @@ def _asked(step: Mapping[str, Any]) -> Iterator[Turn]:
 
 
 def tokens(counts: Mapping[str, Any]) -> dict[str, int]:
-    """Tokens asked, said and together; nothing where they are unknown."""
-    asked, said = counts["prompt_tokens"], counts["completion_tokens"]
-    if asked is None or said is None:
+    """Tokens of prompts, of replies and together; nothing where they are unknown."""
+    prompts, replies = counts["prompt_tokens"], counts["completion_tokens"]
+    if prompts is None or replies is None:
         return {}
-    return {"input_tokens": asked, "output_tokens": said, "total_tokens": asked + said}
+    return {"input_tokens": prompts, "output_tokens": replies, "total_tokens": prompts + replies}
 
 
-class Told:
-    """An answer of a run as every format tells it.
+class Exported:
+    """An answer of a run as every format writes it.
 
     ``scores`` are what it got of each metric, out of one, where that is known.
     """

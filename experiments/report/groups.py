@@ -69,7 +69,7 @@ def _measured(
     return sum(one.passed for one in tallies) / total if total else None, share
 
 
-def _shown(run: Run, metric: Metric, *, limits: bool) -> str:
+def _cell(run: Run, metric: Metric, *, limits: bool) -> str:
     mean, share = _measured(run, metric, limits=limits)
     if share or mean is None:
         return percent(share)
@@ -84,7 +84,7 @@ def breakdown(runs: Sequence[Run], label: str) -> Table:
     metrics, limits = metrics_of(runs), label in grouped_by(runs)
     lines = [
         [f"{name}: {run.label}" if len(runs) > 1 else name, *_counts(run),
-         *(_shown(run, metric, limits=limits) for metric in metrics)]
+         *(_cell(run, metric, limits=limits) for metric in metrics)]
         for name, run in groups_of(runs, label)
     ]  # fmt: skip
     return filled([label, "answers", "clusters", *map(heading_of, metrics)], lines)

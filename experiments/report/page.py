@@ -196,8 +196,8 @@ def _question(
                 )
                 prompt = prompt or str(trajectory["question"]["prompt"])
             except _DAMAGE as error:
-                said = f"the trajectory of this answer is damaged: {error!r}"
-                html = fill_in(trajectory=None, figures={}, page=None, error=said)
+                damage = f"the trajectory of this answer is damaged: {error!r}"
+                html = fill_in(trajectory=None, figures={}, page=None, error=damage)
             area = area or row.labels.get("area", "")
             kind = _kind(row)
             passed = f"{row.passed_count}/{row.parts}"

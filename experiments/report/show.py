@@ -40,7 +40,7 @@ def _call(call: Mapping[str, Any]) -> str:
     return f"{call.get('name')}({', '.join(call.get('arguments') or ())})"
 
 
-def _given(arguments: Mapping[str, Any] | None) -> str:
+def _arguments(arguments: Mapping[str, Any] | None) -> str:
     """Arguments of a tool, but for code."""
     plain = (arguments or {}).items()
     return ", ".join(f"{name}={value!r}" for name, value in plain if name != "code")
@@ -61,7 +61,7 @@ def _long_text(text: object) -> str:
 
 TEMPLATES = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined)
 TEMPLATES.filters |= {
-    "call": _call, "given": _given, "hit": _hit, "long_text": _long_text, "money": money,
+    "call": _call, "arguments": _arguments, "hit": _hit, "long_text": _long_text, "money": money,
     "number": number, "rest": _rest,
 }  # fmt: skip
 TEMPLATES.tests["contains"] = contains
@@ -102,14 +102,14 @@ def _find(run: Path, question: str, seed: int) -> dict[str, Any]:
 def describe(trajectory: Mapping[str, Any], *, limit: int | None = None) -> str:
     """A trajectory as text, in the order in which things happened; control signs are visible."""
 
-    def shown(value: object) -> str:
+    def cut(value: object) -> str:
         text = printable(value)
         if limit is not None and len(text) > limit:
             text = text[:limit] + f" ... ({len(text) - limit} more characters; full=true)"
         return text
 
     environment = TEMPLATES.overlay(autoescape=False)
-    environment.filters = {**TEMPLATES.filters, "shown": shown}
+    environment.filters = {**TEMPLATES.filters, "cut": cut}
     return environment.get_template("show.txt.j2").render(trajectory)
 
 

@@ -96,7 +96,9 @@ def heading_of(metric: Metric) -> str:
 
 def _columns(runs: Sequence[Run]) -> dict[str, Callable[[Run], str]]:
     """Headings, and what they say of a run; a column is a line here."""
-    metrics = {heading_of(metric): partial(shown, metric=metric) for metric in metrics_of(runs)}
+    metrics = {
+        heading_of(metric): partial(metric_cell, metric=metric) for metric in metrics_of(runs)
+    }
     return {
         **{key: partial(_chosen, key=key) for run in runs for each in run.values for key in each},
         "system": lambda run: str(run.summary["system"]),
@@ -125,13 +127,13 @@ def leaderboard(runs: Sequence[Run]) -> Table:
     are left out.
     """
     columns = _columns(runs)
-    return filled(list(columns), [[told(run) for told in columns.values()] for run in runs])
+    return filled(list(columns), [[cell(run) for cell in columns.values()] for run in runs])
 
 
 def filled(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> Table:
     """A table without the columns that hold nothing but dashes."""
-    kept = [n for n in range(len(headings)) if {line[n] for line in lines} != {"-"}]
-    return [headings[n] for n in kept], [[line[n] for n in kept] for line in lines]
+    full = [n for n in range(len(headings)) if {line[n] for line in lines} != {"-"}]
+    return [headings[n] for n in full], [[line[n] for n in full] for line in lines]
 
 
 def _chosen(run: Run, key: str) -> str:
@@ -148,7 +150,7 @@ def _tokens(run: Run) -> str:
     return f"{number(run.summary['tokens'])}{about}"
 
 
-def shown(run: Run, metric: Metric) -> str:
+def metric_cell(run: Run, metric: Metric) -> str:
     """A metric of a run with its interval and what it is out of; a dash where it has none."""
     entry = next((e for e in run.summary["metrics"] if e["name"] == metric.name), None)
     if entry is None or not entry["total"]:
@@ -250,12 +252,12 @@ def passes(run: Run) -> str:
     """pass@k and pass^k, in percent, from the seeds of each question; empty for one seed."""
     tried = Counter(row.question_id for row in run.scored)
     right = Counter(row.question_id for row in run.scored if row.all_correct)
-    said = []
+    rates = []
     for k in range(1, max(tried.values(), default=0) + 1):
         counts = [(right[name], count) for name, count in tried.items() if count >= k]
         one, every = (100 * fmean(of(k, *count) for count in counts) for of in (pass_at, pass_all))
-        said.append(f"pass@{k} {one:.1f}, pass^{k} {every:.1f}")
-    return "; ".join(said) if len(said) > 1 else ""
+        rates.append(f"pass@{k} {one:.1f}, pass^{k} {every:.1f}")
+    return "; ".join(rates) if len(rates) > 1 else ""
 
 
 def print_table(folders: Sequence[Path], console: Console) -> None:
@@ -267,7 +269,7 @@ def print_table(folders: Sequence[Path], console: Console) -> None:
         summary = run.summary
         cells.append([
             f"{summary['system']} + {summary['retrieval']}\n{run.model}",
-            *(shown(run, metric) for metric in metrics),
+            *(metric_cell(run, metric) for metric in metrics),
             f"{number(summary['calls'])}\n{number(summary['tokens'])}"
             + ("\nestimated" if summary["tokens_estimated"] else ""),
             f"{money(summary['cost_usd'])}\n{summary['seconds']:.0f}",
@@ -318,8 +320,8 @@ def _remarks(run: Run) -> Iterator[str]:
     wrong = Counter(next(iter(row.reasons.values()), "") for row in run.scored if row.reasons)
     for reason, count in wrong.most_common(1):
         if count > max(1, len(run.scored) / 2):
-            said = re.sub(r"(?:^|(?<=: ))None$", "the value is None", reason[:_REASON])
-            yield f"{run.label}: {count} of {len(run.scored)} answers fail alike: {said}"
+            common = re.sub(r"(?:^|(?<=: ))None$", "the value is None", reason[:_REASON])
+            yield f"{run.label}: {count} of {len(run.scored)} answers fail alike: {common}"
     if (missing := _without_verdict(run)) != "0":
         yield f"{run.label}: without verdict and not counted: {missing}"
     if failed := [row for row in run.rows if row.infra and row.error]:

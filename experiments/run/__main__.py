@@ -26,12 +26,12 @@ _HELP = Path(__file__).with_name("help.md").read_text(encoding="utf-8")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Command line; the exit code is 0 where everything has a verdict (docs/running.md)."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    flags = {"-m", "--multirun", "--cfg", *HELP} & set(given)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    flags = {"-m", "--multirun", "--cfg", *HELP} & set(words)
     if flags & HELP:
-        return guarded(lambda: tell(configuration.choice_help(given, RunConfig) or help_text()))
-    words = [argument for argument in given if argument not in flags]
-    return guarded(lambda: _run(words, flags))
+        return guarded(lambda: tell(configuration.choice_help(words, RunConfig) or help_text()))
+    overrides = [word for word in words if word not in flags]
+    return guarded(lambda: _run(overrides, flags))
 
 
 def _run(words: Sequence[str], flags: set[str]) -> int:

@@ -117,9 +117,9 @@ class Answerer:
         try:
             return record(self.plan, job, trajectory, score, judge)
         except Exception as error:  # noqa: BLE001 -- see above
-            told = f"the record failed: {without_data(error)}"
-            bare = replace(broken(job, told), usage=trajectory.usage, seconds=trajectory.seconds)
-            return record(self.plan, job, bare, Score("infra", error=told), judge)
+            reason = f"the record failed: {without_data(error)}"
+            bare = replace(broken(job, reason), usage=trajectory.usage, seconds=trajectory.seconds)
+            return record(self.plan, job, bare, Score("infra", error=reason), judge)
 
     async def _score(self, job: Job, trajectory: Trajectory, judge: Judge | None) -> Score:
         """The verdict; what a judge said and spent stays with ``judge``.
@@ -149,12 +149,12 @@ def record(
     parts = len(plan.benchmark.scorer.parts(job.sample))
     sample, verdicts = job.sample, judge.verdicts if judge else ()
     if sample.private:
-        (sample, trajectory, score), verdicts = veiled(sample, trajectory, score), ()
+        (sample, trajectory, score), verdicts = redact(sample, trajectory, score), ()
     counted = replace(trajectory, steps=steps)
     row = make_row(plan.config_hash, sample, counted, score, parts=parts, judge=spent)
-    kept = make_trajectory(sample, trajectory, score, verdicts)
+    whole = make_trajectory(sample, trajectory, score, verdicts)
     # Encoded here, so that an answer that cannot be costs only its own record, and once.
-    text = json.dumps(kept, indent=1, default=repr) + "\n"
+    text = json.dumps(whole, indent=1, default=repr) + "\n"
     return Answered(row, text, make_figures(score))
 
 
@@ -246,8 +246,8 @@ def make_row(
         outcome=score.outcome,
         values=dict(score.values),
         passed=None if score.passed is None else dict(score.passed),
-        reasons={name: _told(reason) for name, reason in score.reasons.items()},
-        artefacts={name: _told(text) for name, text in score.artefacts.items()},
+        reasons={name: _clipped(reason) for name, reason in score.reasons.items()},
+        artefacts={name: _clipped(text) for name, text in score.artefacts.items()},
         **{name: getattr(trajectory, name) for name in _ENDED},
         **{name: None if usage.unmetered else getattr(usage, name) for name in counts},
         tokens_estimated=usage.estimated,
@@ -256,7 +256,7 @@ def make_row(
         seconds=round(trajectory.seconds, 3),
         sandbox_seconds=round(trajectory.sandbox_seconds + final_seconds, 3),
         tier=tiers[-1] or None if tiers else None,
-        error=_told(error) if (error := score.error or trajectory.error) else None,
+        error=_clipped(error) if (error := score.error or trajectory.error) else None,
         reply_faults=Counter(s.detail["fault"] for s in trajectory.steps if "fault" in s.detail),
         judge_calls=judge.calls,
         judge_tokens=judge.tokens,
@@ -265,7 +265,7 @@ def make_row(
     )
 
 
-def _told(text: str) -> str:
+def _clipped(text: str) -> str:
     """What a row can hold of any text: not without end, and no halves of characters."""
     whole = text.encode("utf-8", "backslashreplace").decode()
     return whole if len(whole) <= TOLD else f"{whole[: TOLD // 2]} ... {whole[-TOLD // 2 :]}"
@@ -287,7 +287,7 @@ _NO_FIGURE = (
 )
 
 
-def veiled(
+def redact(
     sample: Sample, trajectory: Trajectory, score: Score
 ) -> tuple[Sample, Trajectory, Score]:
     """What may be kept of a private question: verdicts and counts, and a digest of its text."""

@@ -42,23 +42,23 @@ if TYPE_CHECKING:  # an optional extra
 LOOK = 1.0
 
 
-class CrewError(Exception):
+class ExecutorError(Exception):
     """Nobody is left to answer questions; the message says what happened."""
 
 
 @dataclass(frozen=True)
-class Team:
-    """Those who answer the questions of one run; the first and the last may raise `CrewError`.
+class Executor:
+    """Those who answer the questions of one run; the first and the last may raise `ExecutorError`.
 
-    ``place`` waits until somebody is free, ``leave`` gives the place back.
+    ``acquire`` waits until somebody is free; ``release`` frees the place.
     """
 
-    place: Callable[[], Awaitable[object]]
-    leave: Callable[[], None]
+    acquire: Callable[[], Awaitable[object]]
+    release: Callable[[], None]
     answer: Callable[[Job], Awaitable[Answered]]
 
 
-class Here:
+class LocalLauncher:
     """Answers in this process."""
 
     _models: Models
@@ -68,26 +68,24 @@ class Here:
         self._models = open_models(config)
 
     @asynccontextmanager
-    async def team(self, plan: Plan, store: Store) -> AsyncIterator[Team]:
+    async def executor(self, plan: Plan, store: Store) -> AsyncIterator[Executor]:
         """Those who answer the questions of a run that was checked."""
         free = asyncio.Semaphore(plan.config.concurrency)
         remember = partial(store.remember_spent, plan.config.writer)
         async with open_answerer(plan, self._models, remember) as answerer:
             store.remember_packages(answerer.packages)
-            yield Team(free.acquire, free.release, answerer.answer)
+            yield Executor(free.acquire, free.release, answerer.answer)
 
 
 @asynccontextmanager
-async def open_crew(
-    configs: Sequence[RunConfig], console: Console
-) -> AsyncIterator[Here | Workers]:
+async def open_launcher(configs: Sequence[RunConfig], console: Console) -> AsyncIterator[Launcher]:
     """Those who answer the questions of runs, as ``launcher`` says."""
-    launchers = {config.launcher for config in configs}
+    launchers = {run.launcher for run in configs}
     if len(launchers) > 1:
         raise UsageError("launcher: the runs of a sweep share one; choose it once")
-    (launcher,) = launchers
-    if launcher.name == "local":
-        yield Here()
+    (config,) = launchers
+    if config.name == "local":
+        yield LocalLauncher()
         return
     try:
         import distributed  # noqa: F401, PLC0415 - an optional extra
@@ -97,12 +95,12 @@ async def open_crew(
             "to install it: uv pip install 'matsmith[cluster]'"
         ) from error
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # said in our own words below
-    threads = max(config.concurrency for config in configs)
-    async with _cluster(launcher, threads) as client:
-        workers = Workers(client, launcher, console)
-        watching = asyncio.create_task(workers.watch())
+    threads = max(run.concurrency for run in configs)
+    async with _cluster(config, threads) as client:
+        launcher = DaskLauncher(client, config, console)
+        watching = asyncio.create_task(launcher.watch())
         try:
-            yield workers
+            yield launcher
         finally:
             watching.cancel()
             with suppress(asyncio.CancelledError):
@@ -110,16 +108,16 @@ async def open_crew(
 
 
 @asynccontextmanager
-async def _cluster(launcher: LauncherConfig, threads: int) -> AsyncIterator[Client]:
+async def _cluster(config: LauncherConfig, threads: int) -> AsyncIterator[Client]:
     """A client of the cluster that the launcher describes; ended with it when it is ours."""
     from distributed import Client, LocalCluster  # noqa: PLC0415 - an optional extra
 
-    if launcher.address is not None:
+    if config.address is not None:
         try:
-            client = await Client(launcher.address, asynchronous=True, timeout=10)  # type: ignore[no-untyped-call]
+            client = await Client(config.address, asynchronous=True, timeout=10)  # type: ignore[no-untyped-call]
         except (OSError, ValueError) as error:
             raise UsageError(
-                f"launcher.address={launcher.address}: no scheduler answers ({error}); start one "
+                f"launcher.address={config.address}: no scheduler answers ({error}); start one "
                 "with `dask scheduler`, see docs/cluster.md"
             ) from error
         try:
@@ -128,7 +126,7 @@ async def _cluster(launcher: LauncherConfig, threads: int) -> AsyncIterator[Clie
             await client.close()
         return
     cluster = LocalCluster(  # type: ignore[no-untyped-call]
-        n_workers=launcher.workers,
+        n_workers=config.workers,
         threads_per_worker=threads,
         processes=True,
         memory_limit=0,  # what needs memory runs in the sandbox, which has limits of its own
@@ -141,7 +139,7 @@ async def _cluster(launcher: LauncherConfig, threads: int) -> AsyncIterator[Clie
 
 
 @dataclass
-class Workers:
+class DaskLauncher:
     """The workers of a cluster.
 
     ``threads`` are, by address of those that take work, how many questions each answers at once;
@@ -149,7 +147,7 @@ class Workers:
     """
 
     client: Client
-    launcher: LauncherConfig
+    config: LauncherConfig
     console: Console
     threads: dict[str, int] = field(default_factory=dict)
     unfit: dict[str, str] = field(default_factory=dict)
@@ -159,7 +157,7 @@ class Workers:
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def check(self, config: RunConfig) -> None:
-        """See `Here`."""
+        """See `LocalLauncher`."""
         if config.writer != "facts":
             raise UsageError(
                 f"writer={config.writer}: documentation is written by one process, not by many; "
@@ -170,8 +168,8 @@ class Workers:
                 raise UsageError(f"{role}.record: traffic is recorded with launcher=local only")
 
     @asynccontextmanager
-    async def team(self, plan: Plan, store: Store) -> AsyncIterator[Team]:
-        """See `Here`."""
+    async def executor(self, plan: Plan, store: Store) -> AsyncIterator[Executor]:
+        """See `LocalLauncher`."""
         same = {"seeds": (0,), "ids": (), "limit": None, "out": None}  # who is asked what: per task
         plain = plan.config.model_copy(update=same).plain()
         asked = {
@@ -181,7 +179,7 @@ class Workers:
             "environments": list(plan.environments),
             "warm": plan.warm,
         }
-        yield Team(self._place, self._leave, partial(self._answer, plan, store, asked))
+        yield Executor(self._acquire, self._release, partial(self._answer, plan, store, asked))
 
     async def watch(self) -> None:
         """Look which workers there are, for as long as this runs."""
@@ -200,26 +198,26 @@ class Workers:
             elif known and not self.threads and now - self._seen > 10 * LOOK:
                 reasons = sorted(set(self.unfit.values()))
                 self.gone = f"no worker can take work: {'; '.join(reasons)}"
-            elif now - self._seen > self.launcher.patience:
-                self.gone = f"no worker for {self.launcher.patience:.0f} s (launcher.patience)"
+            elif now - self._seen > self.config.patience:
+                self.gone = f"no worker for {self.config.patience:.0f} s (launcher.patience)"
             else:  # the next run of a sweep may find one
                 self.gone = None
             self._changed.set()
             await asyncio.sleep(LOOK)
 
-    async def _place(self) -> None:
+    async def _acquire(self) -> None:
         while self._taken >= sum(self.threads.values()):
             await self._change()
         self._taken += 1
 
-    def _leave(self) -> None:
+    def _release(self) -> None:
         self._taken -= 1
         self._changed.set()
 
     async def _change(self) -> None:
-        """Wait for something to happen; raises `CrewError` when nobody is left."""
+        """Wait for something to happen; raises `ExecutorError` when nobody is left."""
         if self.gone is not None:
-            raise CrewError(self.gone)
+            raise ExecutorError(self.gone)
         self._changed.clear()
         await self._changed.wait()
 
@@ -228,8 +226,8 @@ class Workers:
         if worker not in self.unfit:
             self.unfit[worker] = reason
             self.threads.pop(worker, None)
-            said = f"worker {worker} takes no work: {printable(reason)}"
-            self.console.print(said, style="yellow", markup=False, highlight=False, soft_wrap=True)
+            line = f"worker {worker} takes no work: {printable(reason)}"
+            self.console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)
 
     async def _answer(
         self, plan: Plan, store: Store, asked: Mapping[str, Any], job: Job
@@ -245,14 +243,14 @@ class Workers:
             try:
                 future = self.client.submit(answer, asked, workers=allowed, pure=False)
                 result = await self._wait(future, allowed)
-            except CrewError:
+            except ExecutorError:
                 raise
             except Exception as error:  # noqa: BLE001 - of Dask, of a worker: never of an answer
-                said = f"no worker could answer: {type(error).__name__}: {error}"
-                return record(plan, job, broken(job, said), Score("infra", error=said))
+                reason = f"no worker could answer: {type(error).__name__}: {error}"
+                return record(plan, job, broken(job, reason), Score("infra", error=reason))
             if result is None:
                 if self.gone is not None:
-                    raise CrewError(self.gone)
+                    raise ExecutorError(self.gone)
                 continue
             if "unfit" not in result:
                 try:
@@ -282,3 +280,6 @@ class Workers:
         finally:
             waiting.cancel()
             future.release()  # type: ignore[no-untyped-call]
+
+
+Launcher = LocalLauncher | DaskLauncher

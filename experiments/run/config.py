@@ -139,7 +139,7 @@ def read_runs(
 ) -> list[tuple[dict[str, str], RunConfig]]:
     """The runs that a command line asks for, each with the values that were chosen for it."""
     conf, runs = overrides(words, several=several)
-    return [(given, validate(compose(given, conf=conf))) for given in runs]
+    return [(chosen, validate(compose(chosen, conf=conf))) for chosen in runs]
 
 
 def read_run(words: Sequence[str]) -> RunConfig:

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from agents.config import load_system
 from agents.models import find_price
 from agents.models.recordings import SHIPPED, read_exchanges
 from experiments.run.answering import Answered, Job, Plan
-from experiments.run.cluster import CrewError, Here, Team, Workers, open_crew
+from experiments.run.cluster import Executor, ExecutorError, Launcher, LocalLauncher, open_launcher
 from experiments.run.config import RunConfig
 from experiments.run.rows import Row
 from experiments.run.setup import (
@@ -52,10 +52,10 @@ async def execute_all(configs: Sequence[RunConfig], console: Console) -> list[Pa
     Returns the folder of each, or why it could not start or end; that of a single run is raised.
     """
     ended: list[Path | Exception] = []
-    async with open_crew(configs, console) as crew:
+    async with open_launcher(configs, console) as launcher:
         for config in configs:
             try:
-                ended.append(await execute(config, console, crew))
+                ended.append(await execute(config, console, launcher))
             except Exception as error:
                 if len(configs) == 1:
                     raise
@@ -63,7 +63,7 @@ async def execute_all(configs: Sequence[RunConfig], console: Console) -> list[Pa
     return ended
 
 
-async def execute(config: RunConfig, console: Console, crew: Here | Workers | None = None) -> Path:
+async def execute(config: RunConfig, console: Console, launcher: Launcher | None = None) -> Path:
     """Run whatever is not finished yet, and write the summary; returns the run folder."""
     benchmark = build_benchmark(config)
     all_samples = load_samples(benchmark, config)
@@ -74,8 +74,8 @@ async def execute(config: RunConfig, console: Console, crew: Here | Workers | No
         config_hash = config.hash(samples_digest(all_samples))
     except OSError as error:
         raise UsageError(f"benchmark={config.benchmark.name}: {error}") from error
-    crew = crew or Here()
-    crew.check(config)
+    launcher = launcher or LocalLauncher()
+    launcher.check(config)
     declared = load_system(config).llm
     llm = config.model.provider != "none" if declared is None else declared
     folder = run_folder(config, config_hash)
@@ -118,16 +118,15 @@ async def execute(config: RunConfig, console: Console, crew: Here | Workers | No
             meter,
             warm=any(sample.question.answer == CODE for sample in samples),
         )
-        shown = counting(config.system.name, total, done=total - len(jobs), console=console)
+        bar = counting(config.system.name, total, done=total - len(jobs), console=console)
         try:
-            async with AsyncExitStack() as stack:
-                began = time.monotonic()
-                team = await stack.enter_async_context(crew.team(plan, store)) if jobs else None
+            began = time.monotonic()
+            async with launcher.executor(plan, store) if jobs else nullcontext() as executor:
                 ready = time.monotonic()
-                with shown as progress:
-                    if team is not None:
+                with bar as progress:
+                    if executor is not None:
                         foretell = None if foretold else partial(console.print, highlight=False)
-                        work = Work(plan, store, team, progress, foretell)
+                        work = Work(plan, store, executor, progress, foretell)
                         stopped = await work.through(jobs)
                 prepared, answered = ready - began, time.monotonic() - ready
                 console.print(
@@ -169,7 +168,7 @@ class Work:
 
     plan: Plan
     store: Store
-    team: Team
+    executor: Executor
     progress: Progressing
     foretell: Callable[[str], None] | None = None
     left: int = 0
@@ -186,12 +185,12 @@ class Work:
         async with asyncio.TaskGroup() as group:
             while waiting and self._stopped() is None:
                 try:
-                    await self.team.place()
-                except CrewError as error:
+                    await self.executor.acquire()
+                except ExecutorError as error:
                     self.gone = str(error)
                     break
                 if self._stopped() is not None:  # by what was answered meanwhile
-                    self.team.leave()
+                    self.executor.release()
                     break
                 group.create_task(self._do(waiting.popleft()))
         return self._stopped() if waiting else self.gone
@@ -206,11 +205,11 @@ class Work:
 
     async def _do(self, job: Job) -> None:
         try:
-            self._keep(job, await self.team.answer(job))
-        except CrewError as error:
+            self._keep(job, await self.executor.answer(job))
+        except ExecutorError as error:
             self.gone = str(error)
         finally:
-            self.team.leave()
+            self.executor.release()
 
     def _keep(self, job: Job, answered: Answered) -> None:
         """Store an answer, count it and show it."""
@@ -257,8 +256,8 @@ def from_recordings(config: RunConfig, left: int) -> str | None:
     if not known:
         return None
     answers = len({(each.question, each.seed) for each in known})
-    asked, said = (sum(each.reply["usage"][n] for each in known) / answers for n in (0, 1))
-    dollars = left * (asked * price.prompt + said * price.completion) / 1e6
+    prompts, replies = (sum(each.reply["usage"][n] for each in known) / answers for n in (0, 1))
+    dollars = left * (prompts * price.prompt + replies * price.completion) / 1e6
     return (
         f"about {dollars:.2g} dollars for {left} answers, from the tokens of {answers} recorded "
         f"ones of {known[0].model}; minutes follow after the first {FIRST}"

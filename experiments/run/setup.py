@@ -37,8 +37,8 @@ def _telling(config: RunConfig) -> Iterator[None]:
         frames = traceback.extract_tb(error.__traceback__)
         home = inspect.getsourcefile(load(config.benchmark.target, key="benchmark._target_"))
         where = ([frame for frame in frames if frame.filename == home] or frames)[-1]
-        said = f"{type(error).__name__}: {error}"
-        raise UsageError(f"{name}: {where.filename}:{where.lineno}: {said}") from error
+        fault = f"{type(error).__name__}: {error}"
+        raise UsageError(f"{name}: {where.filename}:{where.lineno}: {fault}") from error
     except (ValueError, OSError) as error:
         raise UsageError(f"{name}: {error}") from error
 
@@ -66,11 +66,11 @@ def load_samples(benchmark: Benchmark, config: RunConfig) -> list[Sample]:
 
 def scorer_digest(scorer: Scorer) -> str:
     """Digest of a scorer's source and parameters, functions among them by their own source."""
-    told = sorted((name, value) for name, value in vars(scorer).items())
-    functions = [getattr(value, "func", value) for _, value in told if callable(value)]
+    settings = sorted((name, value) for name, value in vars(scorer).items())
+    functions = [getattr(value, "func", value) for _, value in settings if callable(value)]
     modules = filter(None, map(inspect.getmodule, (type(scorer), *functions)))
     sources = {inspect.getsource(module) for module in modules}
-    parameters = [(name, str(value)) for name, value in told]
+    parameters = [(name, str(value)) for name, value in settings]
     text = re.sub(r" at 0x[0-9a-f]+", "", f"{sorted(sources)}{parameters}")  # another each time
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -102,8 +102,8 @@ class Store:
                 f"out={self.folder}: contains a run with another configuration ({changed}); "
                 "choose another folder with out=DIR"
             )
-        kept = ("packages", "spent", "scorers")
-        self._description |= {name: theirs[name] for name in kept if name in theirs}
+        notes = ("packages", "spent", "scorers")
+        self._description |= {name: theirs[name] for name in notes if name in theirs}
         self._note()
 
     def _note(self) -> None:

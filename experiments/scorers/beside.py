@@ -17,11 +17,11 @@ _LINE, _LETTER = 16, 7.3
 
 def pictures(question: Question) -> dict[str, str]:
     """Title to picture: what the question shows."""
-    shown = [part for part in question.attachments if isinstance(part, Image)]
+    images = [part for part in question.attachments if isinstance(part, Image)]
     return {
-        f"picture {number}" if len(shown) > 1 else "picture":
+        f"picture {number}" if len(images) > 1 else "picture":
             f"data:image/png;base64,{b64encode(picture.data).decode()}"
-        for number, picture in enumerate(shown, 1) if picture.mime == "image/png"
+        for number, picture in enumerate(images, 1) if picture.mime == "image/png"
     }  # fmt: skip
 
 
@@ -45,10 +45,10 @@ def beside(
     body: list[str] = []
     y = _LINE
     colours = {True: _RIGHT, False: _WRONG, None: _INK}
-    shown = [(heads, _INK), *((row, colours[ok]) for row, ok in zip(rows, right, strict=True))]
-    for number, (texts, colour) in enumerate(shown):
+    table = [(heads, _INK), *((row, colours[ok]) for row, ok in zip(rows, right, strict=True))]
+    for number, (texts, colour) in enumerate(table):
         if number > MAX_ROWS or sum(map(len, body)) > MAX_SIZE:
-            left = f"and {len(shown) - number} more"
+            left = f"and {len(table) - number} more"
             body.append(f'<text x="8" y="{y}" fill="{_INK}">{left}</text>')
             break
         cells = [_wrapped(text, width) for text, width in zip(texts, widths, strict=False)]

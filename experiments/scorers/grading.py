@@ -31,7 +31,7 @@ TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
-class Given:
+class Found:
     """The value that an answer gives, or the reason why there is none.
 
     JSON-able from a reply, any value that the sandbox hands back where the answer is code.
@@ -49,19 +49,19 @@ class Given:
         return "no_answer" if self.value is None else "ok"
 
 
-async def given(sample: Sample, trajectory: Trajectory, tools: Tools) -> Given:
+async def find_value(sample: Sample, trajectory: Trajectory, tools: Tools) -> Found:
     """Read the value of an answer: from its reply, or from the dict that its code returns."""
     if sample.question.answer != CODE:
         reason = _silent(trajectory) if trajectory.value is None else None
-        return Given(trajectory.value, reason)
+        return Found(trajectory.value, reason)
     if trajectory.code is None or trajectory.entry is None:
-        return Given(None, _silent(trajectory))
+        return Found(None, _silent(trajectory))
     execution = await tools.run(sample, trajectory.code, trajectory.entry)
     fault = not_runnable(execution)
     value = execution.result.get("answer") if fault is None else None
     if fault is None and value is None:
         fault = "the returned dict has nothing under 'answer'"
-    return Given(value, fault, execution)
+    return Found(value, fault, execution)
 
 
 def _silent(trajectory: Trajectory) -> str | None:
@@ -169,12 +169,12 @@ class ChoiceScorer:
         """See :class:`experiments.scorers.base.Scorer`."""
         right = trajectory.value == sample.target
         strict = right and trajectory.format_status == "strict"
-        given = "-" if trajectory.value is None else str(trajectory.value)
-        reason = "the reply names no letter" if given == "-" else f"the letter is {given}"
+        letter = "-" if trajectory.value is None else str(trajectory.value)
+        reason = "the reply names no letter" if letter == "-" else f"the letter is {letter}"
         return Score(
-            outcome="ok" if given != "-" else "no_answer",
+            outcome="ok" if letter != "-" else "no_answer",
             values={"strict": float(strict), "lenient": float(right)},
             passed={"letter": right},
             reasons={} if right else {"letter": reason},
-            artefacts={"given": given, "right": str(sample.target)},
+            artefacts={"given": letter, "right": str(sample.target)},
         )

@@ -88,8 +88,8 @@ class Judge:
             instruction, judged, sample, str.strip, reminder=_SILENT, logprobs=logprobs
         )
         tokens = None if reply.logprobs is None else [dict(each) for each in reply.logprobs]
-        said = {"text": reply.text, "logprobs": tokens} if tokens else reply.text
-        self._keep(sample, instruction, judged, reply.text, said if text else None)
+        value = {"text": reply.text, "logprobs": tokens} if tokens else reply.text
+        self._keep(sample, instruction, judged, reply.text, value if text else None)
         return reply
 
     async def ask_json(

@@ -315,12 +315,12 @@ def read_unit(text: str) -> Unit:
     return tuple(part for _, part in _tokens(text))
 
 
-def convert(value: Fraction, given: Unit, wanted: Unit) -> Fraction:
+def convert(value: Fraction, unit: Unit, wanted: Unit) -> Fraction:
     """A value in another unit; energies also per mole and as wave numbers."""
     registry = _registry()
     first, second = (
-        math.prod((registry.Unit(name) ** power for name, power in unit), start=registry.Unit(""))
-        for unit in (given, wanted)
+        math.prod((registry.Unit(name) ** power for name, power in each), start=registry.Unit(""))
+        for each in (unit, wanted)
     )
     quantity = registry.Quantity(value, first)
     energy, mole, wave = (registry.Unit(u).dimensionality for u in ("J", "J/mol", "1/m"))

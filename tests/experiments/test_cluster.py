@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 from experiments.run.__main__ import main
-from experiments.run.cluster import Workers
+from experiments.run.cluster import DaskLauncher
 from experiments.run.config import LauncherConfig
 from experiments.run.loop import execute_all
 from experiments.run.rows import read_rows
@@ -165,7 +165,7 @@ async def test_a_worker_that_cannot_answer_says_so_and_takes_no_work(configure, 
 
 
 async def test_what_only_one_process_can_do_is_refused_in_one_line(configure, tmp_path):
-    workers = Workers(None, LauncherConfig(name="dask"), Console(file=io.StringIO()))
+    workers = DaskLauncher(None, LauncherConfig(name="dask"), Console(file=io.StringIO()))
     with pytest.raises(UsageError, match=r"writer=model: .*python -m docgen"):
         workers.check(configure(writer="model"))
     record = {"provider": "none", "name": "none", "record": str(tmp_path / "r.jsonl")}

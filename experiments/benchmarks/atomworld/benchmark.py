@@ -15,9 +15,9 @@ from experiments.benchmarks.atomworld.crystal import Crystal, read_cif
 from experiments.benchmarks.atomworld.family import CIF, DATA, POINTS, Asked, Family, ask, read
 from experiments.benchmarks.atomworld.generate import Item, generate
 from experiments.benchmarks.release import ReleaseError, entries, find
-from experiments.samples import Sample, data_of, kept
+from experiments.samples import Sample, cached_file, data_of
 from experiments.scorers.base import Metric, Score, Tools, read_metrics
-from experiments.scorers.grading import given, grade
+from experiments.scorers.grading import find_value, grade
 
 FILE = "structure.cif"
 RESULT = File("result.cif")
@@ -102,7 +102,7 @@ class AtomWorldBenchmark:
     ) -> Question:
         if self.arm == "direct":
             return Question(name, prompt, search=search, answer=form)
-        mounts = {FILE: str(kept("atomworld", cif.encode(), ".cif"))} if cif else {}
+        mounts = {FILE: str(cached_file("atomworld", cif.encode(), ".cif"))} if cif else {}
         if self.arm == "file":
             form = form if form is POINTS else RESULT
             return Question(name, prompt, mounts=mounts, search=search, answer=form)
@@ -175,7 +175,7 @@ class StructureScorer:
 
     async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:
         """See :class:`experiments.scorers.base.Scorer`."""
-        answer = await given(sample, trajectory, tools)
+        answer = await find_value(sample, trajectory, tools)
         reply = trajectory.answer
         if not isinstance(sample.question.answer, Block):
             reply = f"<cif>{answer.value}</cif>" if isinstance(answer.value, str) else ""

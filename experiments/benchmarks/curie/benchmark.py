@@ -20,10 +20,10 @@ from experiments.benchmarks.curie import archive, marks
 from experiments.benchmarks.curie.archive import Paper, Task, Variant
 from experiments.benchmarks.curie.marks import PROMPTS
 from experiments.benchmarks.release import ReleaseError
-from experiments.samples import Sample, kept
+from experiments.samples import Sample, cached_file
 from experiments.scorers.base import Metric, Score, Tools, read_metrics
 from experiments.scorers.beside import MAX_LINES, beside
-from experiments.scorers.grading import given, grade
+from experiments.scorers.grading import find_value, grade
 from experiments.scorers.judge import Judge
 
 PAPER, PICTURE = "paper.txt", "map.png"
@@ -89,9 +89,9 @@ class CurieBenchmark:
         prompt, files, text = task.ask, {}, Document(PAPER, paper.text)
         shown = (text,) if self.arm == "direct" or (self.arm != "tool" and paper.image) else ()
         if self.arm == "tool":
-            files[PAPER] = str(kept("curie", paper.text.encode(), ".txt"))
+            files[PAPER] = str(cached_file("curie", paper.text.encode(), ".txt"))
             if paper.image:
-                files[PICTURE] = str(kept("curie", paper.image.data, ".png"))
+                files[PICTURE] = str(cached_file("curie", paper.image.data, ".png"))
             what = "the paper" if not paper.image else f"the caption of the map in `{PICTURE}`"
             prompt = PROMPTS["tool"].format(file=PAPER, what=what, ask=task.ask)
         elif self.prompts == "published":
@@ -157,7 +157,7 @@ class CurieScorer:
 
     async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:
         """See :class:`experiments.scorers.base.Scorer`."""
-        answer = await given(sample, trajectory, tools)
+        answer = await find_value(sample, trajectory, tools)
         target = sample.target
         text = as_text(answer.value)
         wrong = _WRONG.get(last_fault(trajectory)) or (None if text.strip() else "no_answer")

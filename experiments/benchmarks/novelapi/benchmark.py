@@ -21,7 +21,7 @@ from experiments.benchmarks.own import Task
 from experiments.benchmarks.release import ReleaseError, entries
 from experiments.samples import Sample
 from experiments.scorers.base import PARTS, Metric, Score, Tools
-from experiments.scorers.grading import given
+from experiments.scorers.grading import find_value
 from experiments.scorers.properties import ANSWERS_FAULT
 from sandbox.base import Outcome, SandboxError
 
@@ -108,7 +108,7 @@ class NovelApiScorer:
 
     async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:
         """See :class:`experiments.scorers.base.Scorer`."""
-        answer = await given(sample, trajectory, tools)
+        answer = await find_value(sample, trajectory, tools)
         if answer.value is None:
             return _failed("no_answer", answer.reason or "the reply holds no Python")
         if tools.sandbox is None:

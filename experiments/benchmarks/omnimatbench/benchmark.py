@@ -18,7 +18,7 @@ from agents.base import Document, Image, Question
 from experiments.benchmarks.omnimatbench.scorer import OmniMatScorer, Prose, Split
 from experiments.benchmarks.omnimatbench.slots import Slots, empty, flat, read
 from experiments.benchmarks.release import ReleaseError, entries, find, listed, picture
-from experiments.samples import Sample, data_of, kept
+from experiments.samples import Sample, cached_file, data_of
 
 SAMPLES = Path(__file__).with_name("samples")
 MAX_IMAGE = 20_000_000  # bytes
@@ -245,5 +245,5 @@ def _files(images: Sequence[Image]) -> dict[str, str]:
     for number, image in enumerate(images, 1):
         ending = f".{image.mime.rpartition('/')[2]}"
         name = f"picture{number if len(images) > 1 else ''}{ending}"
-        files[name] = str(kept("omnimatbench", image.data, ending))
+        files[name] = str(cached_file("omnimatbench", image.data, ending))
     return files

@@ -13,7 +13,7 @@ from experiments.benchmarks.omnimatbench import slots
 from experiments.samples import Sample, data_of
 from experiments.scorers.base import Metric, Score, Tools, read_metrics
 from experiments.scorers.beside import beside, pictures
-from experiments.scorers.grading import given, grade
+from experiments.scorers.grading import find_value, grade
 from experiments.scorers.judge import Point, numbers
 
 Split = Literal["cal", "qa", "all"]
@@ -59,7 +59,7 @@ async def _slots(
     sample: Sample, trajectory: Trajectory, tools: Tools, names: Sequence[str]
 ) -> Score:
     golds = slots.flat(sample.target["slots"])
-    answer = await given(sample, trajectory, tools)
+    answer = await find_value(sample, trajectory, tools)
     answers, raw = ([] if answer.value is None else slots.flat(answer.value, repaired=repaired)
                     for repaired in (True, False))  # fmt: skip
     padded = len(answers) > len(golds)
@@ -127,7 +127,7 @@ async def prose(
 ) -> Score:
     """Judge a prose answer; one that is none has 0, without asking anybody."""
     points = sample.target["points"]
-    answer = await given(sample, trajectory, tools)
+    answer = await find_value(sample, trajectory, tools)
     text = answer.value if isinstance(answer.value, str) else ""
     if not text.strip():
         return _score(sample, names, answer.outcome, 0.0, [(0.0, "")] * len(points))

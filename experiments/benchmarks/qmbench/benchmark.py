@@ -31,10 +31,10 @@ from experiments.benchmarks.qmbench.problem import (
     read_folder,
 )
 from experiments.benchmarks.release import picture
-from experiments.samples import Sample, data_of, kept
+from experiments.samples import Sample, cached_file, data_of
 from experiments.scorers.base import Metric, Score, Tools, read_metrics
 from experiments.scorers.beside import pictures
-from experiments.scorers.grading import given, grade
+from experiments.scorers.grading import find_value, grade
 from experiments.scorers.judge import Point, numbers
 from experiments.scorers.quantities import ReadingError, read_number, within
 
@@ -119,7 +119,7 @@ class QMBenchmark:
                 prompt += f" The picture is also a file: {', '.join(images)}."
             kind = "float" if problem.type == "number" else "str"
             mounts = {
-                name: str(kept("qmbench", image.data, Path(name).suffix))
+                name: str(cached_file("qmbench", image.data, Path(name).suffix))
                 for name, image in images.items()
             }
             question = Question(
@@ -202,7 +202,7 @@ class ProblemScorer:
     async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:
         """See :class:`experiments.scorers.base.Scorer`."""
         problem = problem_of(sample)
-        answer = await given(sample, trajectory, tools)
+        answer = await find_value(sample, trajectory, tools)
         verdict = await self._verdict(problem, answer.value, tools)
         answered = answer.value is not None
         passed = None  # nobody judged it: unknown, not wrong
