@@ -32,15 +32,6 @@ def test_a_configuration_names_its_own_class_and_no_other_code(file):
         assert target.startswith(_HOMES[file.parent.name])
 
 
-@pytest.mark.parametrize("one", ["live.benchmark", "invented.benchmark", "folder", "mattools"])
-def test_no_benchmark_brings_another_with_it(one):
-    others = [name for name in ("live", "invented", "folder", "mattools") if name not in one]
-    code = f"import sys, experiments.benchmarks.{one}\nfor name in {others}:\n"
-    code += "    if 'experiments.benchmarks.' + name in sys.modules: print(name)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == ""
-
-
 def _texts(content, key=""):
     if isinstance(content, dict):
         return [pair for name, value in content.items() for pair in _texts(value, str(name))]
@@ -98,3 +89,39 @@ def _imports():
 def test_no_modules_import_each_other_in_a_circle():
     circles = [c for c in nx.strongly_connected_components(_imports()) if len(c) > 1]
     assert [sorted(circle) for circle in circles] == []
+
+
+TOUCHED = """
+import sys, threading
+from pathlib import Path
+from experiments.run import __main__ as run
+from experiments.run.loop import Work
+
+def call(frame, event, _):
+    if event == "call" and frame.f_code.co_flags & 2:  # of functions: no module, no class body
+        seen.add(frame.f_code.co_filename)
+
+async def do(self, job):
+    seen.clear()
+    await answer(self, job)
+    ours.update(seen)
+
+seen, ours, answer, Work._do = set(), set(), Work._do, do
+threading.setprofile(call), sys.setprofile(call)
+run.main(["system=rag", "benchmark=live", "limit=1", "concurrency=1", "out={out}"])
+found = [Path(name) for name in ours if Path(name).is_relative_to({root!r})]
+print("touched:", *(f.relative_to({root!r}) for f in found if "site-packages" not in f.parts))
+"""
+
+
+@pytest.mark.long
+def test_a_question_passes_through_few_files_and_the_docs_name_each(tmp_path):
+    """From where it is handed out until its line is stored, in this process."""
+    code = TOUCHED.format(out=tmp_path, root=str(ROOT))
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    files = done.stdout.rpartition("touched: ")[2].split()
+    assert 20 < len(files) <= 40, done.stdout
+    table = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert [file for file in files if f"`{file}`" not in table] == []
