@@ -12,6 +12,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -36,11 +37,9 @@ def run_folder(config: RunConfig, config_hash: str) -> Path:
     """Where the run is kept: the same configuration always gives the same folder."""
     if config.out is not None:
         return config.out
-    parts = [config.benchmark.name, config.system.name, config.retrieval.name, config.model.name]
-    if config.name:
-        parts.insert(0, config.name)
-    safe = "-".join(parts).replace("/", "_").replace("\\", "_")
-    return Path("runs") / f"{safe}-{config_hash[:8]}"
+    chosen = (config, config.benchmark, config.system, config.retrieval, config.model)
+    names = [re.sub(r"[^\w.+=@-]+", "_", each.name).strip("_") for each in chosen if each.name]
+    return Path("runs") / "-".join([*names, config_hash[:8]])
 
 
 class Store:

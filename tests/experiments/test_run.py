@@ -103,6 +103,8 @@ def test_the_folder_follows_from_the_configuration(configure):
     config = configure(out=None)
     digest = config.hash("tasks")
     assert run_folder(config, digest).name == f"tiny-scripted-none-none-{digest[:8]}"
+    odd = configure(out=None, model={"provider": "none", "name": "org/model (recorded)"})
+    assert run_folder(odd, "x").name == "tiny-scripted-none-org_model_recorded-x"
     same = {"concurrency": 9, "seeds": 3, "launcher": {"name": "dask", "workers": 9}}
     slow = {"provider": "none", "name": "none", "timeout": 3}
     assert configure(out=None, model=slow, **same).hash("tasks") == digest
