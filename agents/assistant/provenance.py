@@ -17,7 +17,7 @@ from typing import Any, TypeGuard
 
 import yaml
 
-from agents.assistant.answers import Answer, Trace, Value
+from agents.assistant.answers import Trace, Value
 from sandbox.exchange import valid
 
 LISTED = 12  # literals in a note
@@ -62,16 +62,20 @@ def _squeeze(text: str) -> str:
     return "".join(filter(str.isalnum, text.lower()))
 
 
-def literals(code: str, names: Collection[str]) -> list[tuple[object, int]]:
+def parsed(code: str) -> ast.Module:
+    """The code, empty where it cannot be read: for a newer Python, or nested too deep."""
+    try:
+        return ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Module([], [])
+
+
+def literals(tree: ast.Module, names: Collection[str]) -> list[tuple[object, int]]:
     """Numbers and short texts of the code that can be data, with their lines.
 
     Left out are keys, units and messages, what counts or rounds, small factors and powers of ten
     in arithmetic, indices, and ``names``, the keys of the returned dict.
     """
-    try:
-        tree = ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError):
-        return []
     found: list[tuple[object, int]] = []
     waiting: list[ast.AST] = [tree]
     while waiting:
@@ -95,7 +99,7 @@ def _data(node: ast.AST) -> Iterator[ast.AST]:
         return
     if isinstance(node, ast.keyword) and node.arg in RULES["looks"]:
         return
-    if isinstance(node, ast.Assign) and any("unit" in ast.unparse(one) for one in node.targets):
+    if isinstance(node, ast.Assign) and any("unit" in _text(one) for one in node.targets):
         return
     if isinstance(node, ast.Dict):
         pairs = zip(node.keys, node.values, strict=True)
@@ -111,6 +115,14 @@ def _data(node: ast.AST) -> Iterator[ast.AST]:
                 yield child
         elif not (isinstance(child, ast.Constant) and child.value in (0, 1)):
             yield child
+
+
+def _text(node: ast.AST) -> str:
+    """The code of a node, empty where it is nested too deep."""
+    try:
+        return ast.unparse(node)
+    except RecursionError:
+        return ""
 
 
 def _called(node: ast.Call) -> str:
@@ -307,21 +319,21 @@ _QUANTITY = RULES["quantity"]
 _STRUCTURE = re.compile(r"\b(I?Structure|Molecule)\b|get_\w*structure|final_structure")
 
 
-def other_sites(answer: Answer, facts: Facts) -> Iterator[str]:
+def other_sites(question: str, tree: ast.Module, facts: Facts) -> Iterator[str]:
     """Sites that the code takes by their number although the question is about other elements."""
     having = [(file, known) for file, known in facts.items() if "species" in known]
-    if len(having) != 1 or answer.code is None:
+    if len(having) != 1:
         return
     ((file, known),) = having
     species, names = list(map(str, known["species"])), dict(known.get("names") or {})
     asked = {
         symbol for symbol in names
-        if re.search(rf"(?<![A-Za-z]){symbol}(?![a-z0-9.]|[A-Z])", answer.question)
-        or str(names[symbol]).lower() in answer.question.lower()
+        if re.search(rf"(?<![A-Za-z]){symbol}(?![a-z0-9.]|[A-Z])", question)
+        or str(names[symbol]).lower() in question.lower()
     }  # fmt: skip
-    for line, numbers in _sites(ast.parse(answer.code)):
+    for line, numbers in _sites(tree):
         at = {n: species[n] for n in numbers if -len(species) <= n < len(species)}
-        if any(re.search(rf"(?<![\w.]){n}(?![\w.])(?!{_QUANTITY})", answer.question) for n in at):
+        if any(re.search(rf"(?<![\w.]){n}(?![\w.])(?!{_QUANTITY})", question) for n in at):
             continue  # the question itself counts sites
         others = {n: element for n, element in at.items() if element not in asked}
         if len(at) > 1 and len(asked) == len(at) and set(at.values()) != asked:
@@ -337,16 +349,16 @@ def _sites(tree: ast.AST) -> Iterator[tuple[int, list[int]]]:
         target.id
         for node in ast.walk(tree) if isinstance(node, ast.Assign)
         for target in node.targets
-        if isinstance(target, ast.Name) and _STRUCTURE.search(ast.unparse(node.value))
+        if isinstance(target, ast.Name) and _STRUCTURE.search(_text(node.value))
     }  # fmt: skip
     nodes = [n for n in ast.walk(tree) if isinstance(n, ast.Call | ast.Subscript)]
     for node in sorted(nodes, key=lambda node: (node.lineno, node.col_offset)):
         if isinstance(node, ast.Subscript):
-            base = ast.unparse(node.value)
+            base = _text(node.value)
             if base in named or _EACH_SITE.fullmatch(base.rpartition(".")[2]):
                 yield node.lineno, _whole(node.slice)
             continue
-        name = ast.unparse(node.func).rpartition(".")[2]
+        name = _text(node.func).rpartition(".")[2]
         if _BY_SITE.fullmatch(name):
             yield node.lineno, [n for each in node.args[:4] for n in _whole(each)]
         if _CHANGES.search(name):
@@ -354,31 +366,32 @@ def _sites(tree: ast.AST) -> Iterator[tuple[int, list[int]]]:
 
 
 def _whole(node: ast.AST) -> list[int]:
-    if isinstance(node, ast.List | ast.Tuple):
-        return [n for each in node.elts for n in _whole(each)]
-    try:
-        value = ast.literal_eval(node)
-    except ValueError:
-        return []
-    return [value] if type(value) is int else []
+    """The whole numbers that a node writes out."""
+    match node:
+        case ast.List(elts=items) | ast.Tuple(elts=items):
+            return [n for each in items for n in _whole(each)]
+        case ast.Constant(value=value) if type(value) is int:
+            return [value]
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=value)) if type(value) is int:
+            return [-value]
+    return []
 
 
 _ASKED = re.compile(rf"(?<![\w.,-])(\d+\.?\d*){_QUANTITY}")
 _RADIATION = re.compile(RULES["radiation"], re.IGNORECASE)
 
 
-def unheeded(answer: Answer, trace: Trace) -> Iterator[str]:
+def unheeded(question: str, tree: ast.Module, trace: Trace) -> Iterator[str]:
     """Quantities and radiations that the question names and the code does not."""
-    constants = [n.value for n in ast.walk(ast.parse(str(answer.code)))
-                 if isinstance(n, ast.Constant)]  # fmt: skip
+    constants = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
     numbers = [abs(c) for c in constants if _is_number(c)]
     texts = " ".join(c for c in constants if isinstance(c, str))
-    for text, unit in _ASKED.findall(answer.question):
+    for text, unit in _ASKED.findall(question):
         asked = float(text)
         forms = {asked * 10.0**n for n in (0, -2, -10, -9, -3, 3, -12, 9)}
         forms |= {1 + asked / 100, 1 - asked / 100, asked + 273.15}
         if text not in texts and not any(math.isclose(n, f) for n in numbers for f in forms):
             yield f"the question says {text} {unit}, the code does not"
-    for element in _RADIATION.findall(answer.question):
+    for element in _RADIATION.findall(question):
         if f"{element}K" not in texts and any("XRDCalculator" in name for name in trace.library):
             yield f"the question says {element} K-alpha, the code does not"

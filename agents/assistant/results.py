@@ -100,7 +100,8 @@ def completed(answer: Answer, ran: tuple[Execution, Trace], looked: Looked, said
     needs = items.pop(NEEDS) if isinstance(items.get(NEEDS), str) else ""
     inputs = {file.name: Path(file.path) for file in looked.files}
     given = provenance.Given(said, inputs)
-    found = provenance.literals(str(answer.code), items.keys())
+    tree = provenance.parsed(str(answer.code))
+    found = provenance.literals(tree, items.keys())
     own = provenance.assumed(found, given)
     values = tuple(
         Value(
@@ -121,8 +122,8 @@ def completed(answer: Answer, ran: tuple[Execution, Trace], looked: Looked, said
         read=tuple(sorted(trace.read)),
         notes=(
             *provenance.disagreements(values, trace, looked.facts),
-            *provenance.other_sites(answer, looked.facts),
-            *provenance.unheeded(answer, trace),
+            *provenance.other_sites(answer.question, tree, looked.facts),
+            *provenance.unheeded(answer.question, tree, trace),
             *provenance.notes(values, trace, own, inputs),
             *(f"not handed over: {line}" for line in execution.left),
         ),

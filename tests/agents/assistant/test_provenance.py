@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from agents.assistant import files
-from agents.assistant.answers import Answer
-from agents.assistant.provenance import literals, unit_of
+from agents.assistant.answers import Answer, Trace
+from agents.assistant.provenance import literals, other_sites, parsed, unheeded, unit_of
 from agents.assistant.results import answer_of, completed, run_final
 from agents.assistant.show import behind
 from agents.base import Trajectory, Usage
@@ -119,9 +119,13 @@ async def test_an_exception_has_the_traceback_of_the_code(live_sandbox: Sandbox)
 
 
 @pytest.mark.parametrize("code", ["x = " + "-" * 5000 + "1", "(" * 150 + "1.5" + ")" * 150, "def",
-                                  f"1 + 1e999 + {10**400}"])  # fmt: skip
-async def test_code_that_cannot_be_read_has_no_literals(code: str):
-    assert literals(code, ()) in ([], [(1.5, 1)])
+                                  f"1 + 1e999 + {10**400}", "1" + " + 1" * 400])  # fmt: skip
+async def test_code_that_cannot_be_read_tells_nothing(code: str):
+    tree = parsed(f"s = Structure\ns[0] = {code}" if "def" not in code else code)
+    assert literals(tree, ()) in ([], [(1.5, 2)])
+    facts = {"POSCAR": {"species": ["Si", "O"], "names": {"O": "oxygen"}}}
+    assert len([*other_sites("The O at 5 K", tree, facts)]) == len(tree.body[1:])
+    assert len([*unheeded("The O at 5 K", tree, Trace())]) == 1
 
 
 @pytest.mark.parametrize(
