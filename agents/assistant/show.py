@@ -85,15 +85,15 @@ def blocks(answer: Answer, folder: Path | None = None) -> Iterator[Block]:
 
 def sentence(values: Sequence[Value]) -> str:
     """The values in words, with the digits that one reads."""
-    said = [(name, text) for value in values if (text := quantity(value))
-            for name in [_words(value)]]  # fmt: skip
+    said = [(_words(value), text) for value in values if (text := quantity(value))][:SAID]
     if not said:
         named = ", ".join(_words(value) for value in values[:SAID])
         return f"Worked out: {named}."
-    if len(said) == 1 == len(values):
+    if len(values) == 1:
         return f"The {said[0][0]} is {said[0][1]}."
-    more = f"; and {len(values) - SAID} more" if len(values) > SAID else ""
-    listed = "; ".join(f"{name}: {text}" for name, text in said[:SAID])
+    left = len(values) - len(said)
+    more = f"; and {left} more" if left else ""
+    listed = "; ".join(f"{name}: {text}" for name, text in said)
     return f"{listed[:1].upper()}{listed[1:]}{more}."
 
 
