@@ -24,7 +24,7 @@ UNTOUCHED = ("annotation", "returns", "pattern")
 
 
 def run_traced(code: str, entry: str, inputs: list[str]) -> dict[str, Any]:
-    """What ``entry()`` of the code returns, and what it used: fields of ``tracing.Trace``."""
+    """What ``entry()`` of the code returns, and what it used: fields of ``answers.Trace``."""
     trace = Trace(inputs)
     module = types.ModuleType("main")
     path = os.path.join(os.getcwd(), "main.py")  # noqa: PTH118, PTH109 - no import that is not needed

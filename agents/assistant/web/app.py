@@ -17,8 +17,8 @@ import signal
 import socket
 import tempfile
 import webbrowser
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -281,15 +281,6 @@ async def _refuse(_: Request, error: Exception) -> Response:
     return JSONResponse({"error": str(error)}, status_code=404)
 
 
-class _Server(uvicorn.Server):
-    """Ends by our own signal handlers, and without raising the signal again."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Leave signals alone."""
-        yield
-
-
 async def serve(config: AssistantConfig, resume: str | None, *, port: int, opens: bool) -> int:
     """Serve conversations until Ctrl-C; for ``resume`` see `store.find_session`."""
     folder = store.find_session(resume)
@@ -308,7 +299,9 @@ async def serve(config: AssistantConfig, resume: str | None, *, port: int, opens
                 page.app(port=port, token=token), log_level="warning", access_log=False,
                 lifespan="off", ws="none", server_header=False, timeout_graceful_shutdown=GRACE,
             )  # fmt: skip
-            server = _Server(settings)
+            server = uvicorn.Server(settings)
+            # `end` hears signals, and nobody raises them again.
+            server.capture_signals = nullcontext  # type: ignore[method-assign, assignment]
 
             def end() -> None:
                 server.should_exit = True
