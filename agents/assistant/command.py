@@ -16,7 +16,11 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, Field, ValidationError
 from rich.console import Console
 
+from agents.assistant import store
 from agents.assistant.config import USAGE, AssistantConfig, needs_model, read_config
+from agents.assistant.files import attach, find, mentioned
+from agents.assistant.session import open_assistant
+from agents.assistant.terminal import Terminal, exit_code, play
 from agents.config import help_text
 from matsmith.core.command import INTERRUPTED, asks_help, guarded, tell
 from matsmith.core.errors import UsageError
@@ -65,15 +69,13 @@ def read_command(arguments: Sequence[str], options: Sequence[str] = ASK) -> Aske
             value = value if equals else rest.pop(0)
             if name == "--file":
                 found["files"].append(value)
-                while rest and Path(rest[0]).expanduser().exists():  # a pattern, as a shell does
+                while rest and find(rest[0]) is not None:  # a pattern, as a shell does
                     found["files"].append(rest.pop(0))
             elif name == "--library":
                 found["overrides"].append(f"library={value}")
             else:
                 found[name[2:]] = value
         elif name == "--continue":
-            from agents.assistant import store  # noqa: PLC0415 -- not for --help
-
             known = rest and (store.sessions_folder() / rest[0]).is_dir()
             found["resume"] = value or (rest.pop(0) if known and not equals else "")
         elif argument in options:
@@ -107,15 +109,9 @@ async def _answer(asked: Asked, config: AssistantConfig, progress: Console) -> i
         os._exit(INTERRUPTED)
 
     handler = signal.signal(signal.SIGINT, end)
-    # prompt_toolkit and what answers are slow to import: a spinner turns meanwhile
+    question = " ".join(asked.words)
     with progress.status("[dim]beginning[/dim]"):
-        from agents.assistant import store  # noqa: PLC0415
-        from agents.assistant.files import attach, mentioned  # noqa: PLC0415
-        from agents.assistant.session import open_assistant  # noqa: PLC0415
-        from agents.assistant.terminal import Terminal, exit_code  # noqa: PLC0415
-
-        question = " ".join(asked.words)
-        if not question:
+        if not question:  # prompt_toolkit is slow to import: a spinner turns meanwhile
             from agents.assistant.conversation import Conversation  # noqa: PLC0415
         folder = store.find_session(asked.resume)
         mentioned(question, attach({}, asked.files))  # a mistake is said before anything begins
@@ -159,11 +155,9 @@ def _command(name: str, begin: Callable[[Sequence[str]], Any], arguments: Sequen
 def _ask(arguments: Sequence[str]) -> Any:
     asked = read_command(arguments)
     progress = Console(stderr=True, soft_wrap=True, highlight=False)
-    if not asked.demo:
-        return _answer(asked, needs_model(read_config(asked.overrides)), progress)
-    from agents.assistant.terminal import play  # noqa: PLC0415 -- slow to import
-
-    return play(asked.overrides, Console(soft_wrap=True, highlight=False), progress)
+    if asked.demo:
+        return play(asked.overrides, Console(soft_wrap=True, highlight=False), progress)
+    return _answer(asked, needs_model(read_config(asked.overrides)), progress)
 
 
 def _mcp(arguments: Sequence[str]) -> Any:

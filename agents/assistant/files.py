@@ -27,6 +27,12 @@ _MENTION = re.compile(r"(?:(?<=\s)|^)@(\"[^\"\n]+\"|\S+)")
 _FILE = re.compile(r"/|\.[A-Za-z]\w*$")  # looks like a path
 
 
+def find(given: str | Path) -> Path | None:
+    """What a path, perhaps with ``~``, leads to; ``None`` for any other text."""
+    path = os.path.expanduser(given)  # noqa: PTH111 -- `Path` raises where there is no such user
+    return Path(path) if os.path.exists(path) else None  # noqa: PTH110 -- and for a long text
+
+
 def attach(known: Mapping[str, Path], paths: Sequence[str | Path]) -> dict[str, Path]:
     """Inputs by the name under which the code sees them: those known, and further ones.
 
@@ -35,11 +41,12 @@ def attach(known: Mapping[str, Path], paths: Sequence[str | Path]) -> dict[str, 
     """
     found = dict(known)
     for given in paths:
-        whole = Path(given).expanduser()
-        matched = sorted(glob.glob(str(whole), recursive=True))  # noqa: PTH207 -- absolute ones too
-        if not whole.exists() and not matched:
+        whole = find(given)
+        pattern = os.path.expanduser(given)  # noqa: PTH111 -- see above
+        matched = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 -- absolute ones too
+        if whole is None and not matched:
             raise UsageError(f"file {given}: no such file or folder")
-        for path in [whole] if whole.exists() else map(Path, matched):
+        for path in [whole] if whole is not None else map(Path, matched):
             if not os.access(path, os.R_OK):
                 raise UsageError(f"file {given}: you may not read it")
             resolved = path.resolve()
@@ -71,8 +78,7 @@ def mentioned(question: str, known: Mapping[str, Path] = {}) -> tuple[str, list[
         given = match[1].strip('"')
         bare = given.rstrip(".,;:!?)'")
         for text, after in ((given, ""), (bare, given[len(bare) :])):
-            path = Path(text).expanduser()
-            if text and path.exists():
+            if (path := find(text)) is not None:
                 paths.append(text)
                 found.update(attach(found, [text]))
                 resolved = path.resolve()
@@ -121,7 +127,7 @@ async def look(sandbox: Sandbox, inputs: Mapping[str, Path]) -> Looked:
         files.append(
             InputFile(
                 name, str(path), kind[:20] if isinstance(kind, str) else "file", content.size,
-                content.key if path.is_dir() else hashlib.sha256(path.read_bytes()).hexdigest(),
+                content.key if path.is_dir() else hashlib.sha256(content.files[0][1]).hexdigest(),
                 summary,
             )
         )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -100,8 +101,8 @@ class Session:
         self.assistant = assistant
         self.folder = folder
         self.turns: list[Answer] = [] if folder is None else store.load(folder)
-        known = [Path(file.path) for turn in self.turns[-1:] for file in turn.inputs]
-        self.files: dict[str, Path] = attach({}, [path for path in known if path.exists()])
+        known = self.turns[-1].inputs if self.turns else ()
+        self.files = {f.name: path for f in known if os.access(path := Path(f.path), os.R_OK)}
         self._task: asyncio.Task[Answer] | None = None
         self._why = ""
 
@@ -186,12 +187,6 @@ class Session:
         if self.turns and self.folder is not None:
             store.forget(self.folder, len(self.turns))
         return self.turns.pop() if self.turns else None
-
-    def files_of(self, answer: Answer) -> Path | None:
-        """Where the files of one of the turns lie; ``None`` where nothing is kept."""
-        if self.folder is None or answer not in self.turns:
-            return None
-        return self.folder / str(self.turns.index(answer) + 1)
 
     @property
     def usage(self) -> Usage:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -35,11 +35,10 @@ class Terminal:
     seed: int = field(default_factory=lambda: time.time_ns() // 1_000_000)  # counts up: /retry
 
     async def ask(
-        self, session: Session, text: str, files: Iterable[str] = (), *, again: bool = False
+        self, session: Session, text: str, files: Sequence[str] = (), *, again: bool = False
     ) -> Answer:
         """Answer one question and show it; ``again``: past the cache."""
-        known = attach(session.files, list(files))
-        question, paths = mentioned(text, known)
+        question, paths = mentioned(text, attach(session.files, files))
         self.seed += again
         with saying("", self.progress) as say:
             say("beginning")
@@ -51,10 +50,10 @@ class Terminal:
                     say(event.text)
 
             answer = await session.ask(
-                question, files=[*known.values(), *paths], timeout=self.timeout, listen=listen,
+                question, files=[*files, *paths], timeout=self.timeout, listen=listen,
                 seed=self.seed if again else 0,
             )  # fmt: skip
-        folder = session.files_of(answer)
+        folder = session.folder and session.folder / str(len(session.turns))
         if self.as_json:
             print(json.dumps(store.as_json(answer, folder)), file=self.output.file, flush=True)
         else:

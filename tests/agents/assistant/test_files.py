@@ -13,6 +13,7 @@ import pytest
 
 from agents.assistant import Answer, OutputFile, Value, store
 from agents.assistant.files import attach, look, mentioned
+from agents.assistant.show import sentence
 from matsmith.core.errors import UsageError
 from sandbox.base import Sandbox
 from tests.agents.assistant.acceptance import FILES
@@ -68,10 +69,11 @@ async def test_files_and_figures_come_back_and_are_kept(converse, tmp_path: Path
     assert "<script" not in answer.figures[0].data.decode()
     turns = answer.figures[0].structure
     assert (turns["species"], turns["fractions"][1]) == (["Cs", "Cl"], [0.5, 0.5, 0.5])
-    assert any("nothing was worked out for: nothing" in note for note in answer.notes)
+    assert "nothing was worked out for: nothing" in answer.notes
+    assert sentence(answer.values) == "Volume: 42.875 Å³; and 2 more."
     assert store.load(session.folder) == [answer]
     assert (tmp_path / "session/1/line.png").read_bytes() == answer.files[0].data
-    plain = store.as_json(answer, session.files_of(answer))
+    plain = store.as_json(answer, session.folder / "1")
     assert plain["files"][0]["path"] == str(tmp_path / "session/1/line.png")
     json.dumps(plain)
     session.undo()
@@ -97,6 +99,7 @@ MENTIONS = [
     ("What is @POSCAR?", "What is POSCAR?", ["POSCAR"]),
     ('in @"two words", @./POSCAR.', "in two words, POSCAR.", ["two words", "./POSCAR"]),
     ("a@b.c, Fe@C60 and @home", "a@b.c, Fe@C60 and @home", []),
+    (f"@{'long' * 99} @~nobody", f"@{'long' * 99} @~nobody", []),
     ("@a/POSCAR, @b/POSCAR.", "a/POSCAR, b/POSCAR.", ["a/POSCAR", "b/POSCAR"]),
     ("@{root}/a/POSCAR or @{root}/b/POSCAR?", "POSCAR or b/POSCAR?",
      ["{root}/a/POSCAR", "{root}/b/POSCAR"]),
@@ -140,7 +143,7 @@ ANSWER = Answer(
 )
 
 
-def test_a_script_runs_again_and_holds_its_circumstances(tmp_path: Path):
+def test_a_script_runs_again_and_a_folder_holds_all_of_an_answer(tmp_path: Path):
     store.deliver(ANSWER, tmp_path / "a.py")
     done = subprocess.run(
         [sys.executable, "a.py"], cwd=tmp_path, capture_output=True, text=True, check=True, env={}
@@ -151,9 +154,6 @@ def test_a_script_runs_again_and_holds_its_circumstances(tmp_path: Path):
     assert '#   "pymatgen==2026.10.24",' in text
     assert "#   edge_A: 4.25 Å" in text
     assert "matsmith" not in text
-
-
-def test_a_folder_holds_all_of_an_answer(tmp_path: Path):
     whole = replace(ANSWER, files=(OutputFile("a/b.png", "image/png", 1, "", b"x"),))
     written = store.deliver(whole, tmp_path / "result")
     assert written == [tmp_path / "result/answer.py", tmp_path / "result/a/b.png"]

@@ -172,11 +172,13 @@ def test_paste_history_completion_and_commands(
     assert ran.stdout == "{'edge_A': 4.25}\n"
 
 
-def test_a_conversation_is_kept_and_goes_on(httpserver: HTTPServer, folder: Path):
+def test_a_conversation_is_kept_and_goes_on(httpserver: HTTPServer, folder: Path, tmp_path: Path):
     endpoint = Endpoint(httpserver).play("needs input: the energies of the phases")
+    (tmp_path / "phases").mkdir()
+    (tmp_path / "phases/a.csv").write_text("a,b\n1,2\n")
     asked = subprocess.run(
-        [sys.executable, *command(httpserver), "Is it stable?"], env=variables(folder),
-        capture_output=True, text=True, check=False,
+        [sys.executable, *command(httpserver, "--file", "phases/a.csv"), "Is it stable?"],
+        env=variables(folder), cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert asked.returncode == 3
     assert "Needs input: the energies of the phases" in asked.stdout
@@ -192,6 +194,7 @@ def test_a_conversation_is_kept_and_goes_on(httpserver: HTTPServer, folder: Path
     assert answer["values"][0]["repeats"] == 2  # it was not computed
     (prompt,) = endpoint.prompts
     assert "Is it stable?" in prompt
+    assert "`phases/a.csv` (table" in prompt  # by the name that its user gave it
     assert "needs input: the energies of the phases" in prompt
     assert "already asked" in prompt
     modes = {path.stat().st_mode & 0o77 for path in folder.rglob("*.json")}
