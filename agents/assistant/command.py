@@ -146,7 +146,7 @@ def _piped() -> bytes:
 def _command(name: str, begin: Callable[[Sequence[str]], Any], arguments: Sequence[str]) -> int:
     """A command that begins so; returns the exit code."""
     if not asks_help(arguments):
-        return guarded(lambda: begin(arguments))
+        return guarded(lambda: begin(arguments), (OSError,))
     if "all" in arguments:
         return tell(help_text(AssistantConfig, [USAGE[name]], root="assistant"))
     return tell(f"{USAGE[name]}\n\n{USAGE['settings']}")

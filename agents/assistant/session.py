@@ -162,7 +162,11 @@ class Session:
         )
         self.turns.append(answer)
         if self.folder is not None:
-            await asyncio.to_thread(store.save, self.folder, len(self.turns), answer)
+            try:
+                await asyncio.to_thread(store.save, self.folder, len(self.turns), answer)
+            except OSError as error:  # it has been paid for
+                why = f"this answer is kept nowhere: {self.folder}: {error.strerror}"
+                return replace(answer, notes=(*answer.notes, why))
         return answer
 
     @property
