@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -126,8 +126,7 @@ def _prune(options: Prune) -> int:
 
 def main(arguments: Sequence[str]) -> int:
     """Command line; see ``--help``."""
-    commands: dict[str, Callable[[Sequence[str]], int]] = {
-        "list": Command("matsmith cache list", "Lists what is there, by age.", Nothing, _list),
-        "prune": Command("matsmith cache prune", "Removes what is built again.", Prune, _prune),
-    }
-    return run_one_of("matsmith cache", str(__doc__), commands, arguments or ["list"])
+    listing = Command("matsmith cache list", "Lists what is there, by age.", Nothing, _list)
+    prune = Command("matsmith cache prune", "Removes what is built again.", Prune, _prune)
+    given = arguments or ["list"]
+    return run_one_of("matsmith cache", str(__doc__), {"list": listing, "prune": prune}, given)

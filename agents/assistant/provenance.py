@@ -18,7 +18,6 @@ from typing import Any, TypeGuard
 import yaml
 
 from agents.assistant.answers import Trace, Value
-from sandbox.exchange import valid
 
 LISTED = 12  # literals in a note
 TEXT = 40  # characters of a text that can be a datum
@@ -231,12 +230,6 @@ def split_unit(name: str) -> tuple[str, str | None]:
         if unit is not None:
             return " ".join(words[:start]), unit
     return name.replace("_", " ").strip(), None
-
-
-def unit_of(name: str, given: Mapping[str, Any]) -> str | None:
-    """The unit of a value: as the code says (``units``), else as the end of its name does."""
-    said = given.get(name)
-    return valid(said)[:TEXT] or None if isinstance(said, str) else split_unit(name)[1]
 
 
 Facts = Mapping[str, Mapping[str, Any]]

@@ -105,7 +105,7 @@ def completed(answer: Answer, ran: tuple[Execution, Trace], looked: Looked, said
     own = provenance.assumed(found, given)
     values = tuple(
         Value(
-            name, shown := plain(value), _text(value), _unit(name, value, units),
+            name, shown := plain(value), _text(value), unit_of(name, value, units),
             provenance.repeated(shown, found, given),
         )
         for name, value in items.items()
@@ -167,12 +167,15 @@ def _text(value: Any) -> str:
     return text if len(text) <= SHOWN else f"{text[:SHOWN]} ..."
 
 
-def _unit(name: str, value: Any, given: Mapping[str, Any]) -> str | None:
+def unit_of(name: str, value: Any, given: Mapping[str, Any]) -> str | None:
+    """The unit of a value: as the code says (``units``), else of a number as its name ends."""
+    if isinstance(said := given.get(name), str):
+        return valid(said)[: provenance.TEXT] or None
     numbers = unwrapped(value)
     while isinstance(numbers, list | tuple) and numbers:
         numbers = numbers[0]
     numeric = isinstance(numbers, int | float) and not isinstance(numbers, bool)
-    return provenance.unit_of(name, given) if numeric or name in given else None
+    return provenance.split_unit(name)[1] if numeric else None
 
 
 def plain(value: Any, depth: int = 20) -> Any:

@@ -9,8 +9,6 @@ token stands in the fragment of the address, which browsers send to no server.
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
 import json
 import secrets
 import signal
@@ -96,11 +94,11 @@ class Change(BaseModel, extra="forbid"):
     name: str = ""
 
 
-class Upload(BaseModel, extra="forbid"):
-    """A file that the user chose: its name, and its content in base64."""
+class Upload(BaseModel, extra="forbid", val_json_bytes="base64"):
+    """A file that the user chose: its name, and its content, in base64 where it is sent."""
 
     name: Annotated[str, Field(pattern=r"^[^/\\\x00-\x1f.][^/\\\x00-\x1f]{0,99}$")]
-    data: str
+    data: bytes
 
 
 class Asked(BaseModel, extra="forbid"):
@@ -181,22 +179,18 @@ class Page:
         asked = await _read(request, Asked)
         if self.session.busy:
             raise HTTPException(409, "another question is being worked on")
-        try:
-            paths = [self._keep(upload) for upload in asked.files]
-        except binascii.Error as error:
-            raise HTTPException(400, f"files: no base64 ({error})") from error
+        paths = [self._keep(upload) for upload in asked.files]
         self.working = Working(asked.question)
         self._task = asyncio.create_task(self._work(asked, paths, self.working))
         return StreamingResponse(self.working.follow(), media_type="text/event-stream")
 
     def _keep(self, upload: Upload) -> Path:
         """Write a file; one of the same name and other content gets a folder of its own."""
-        data = base64.b64decode(upload.data, validate=True)
         for folder in (self.inputs, *(self.inputs / str(n) for n in range(2, 1000))):
             path = folder / upload.name
-            if not path.exists() or path.read_bytes() == data:
+            if not path.exists() or path.read_bytes() == upload.data:
                 break
-        store.private(path).write_bytes(data)
+        store.private(path).write_bytes(upload.data)
         return path
 
     async def _work(self, asked: Asked, paths: list[Path], working: Working) -> None:
@@ -284,17 +278,13 @@ async def _refuse(_: Request, error: Exception) -> Response:
 async def serve(config: AssistantConfig, resume: str | None, *, port: int, opens: bool) -> int:
     """Serve conversations until Ctrl-C; for ``resume`` see `store.find_session`."""
     folder = store.find_session(resume)
-    with (
-        _listening(port) as listener,
-        tempfile.TemporaryDirectory(prefix="matsmith-") as inputs,
-        tempfile.TemporaryDirectory(prefix="matsmith-") as private,
-    ):
+    with _listening(port) as listener, tempfile.TemporaryDirectory(prefix="matsmith-") as private:
         port = listener.getsockname()[1]
         token = secrets.token_urlsafe(24)
 
         say = Console(stderr=True, soft_wrap=True, highlight=False)
         async with open_assistant(config, say=say.print) as assistant:
-            page = Page(assistant.session(folder), Path(inputs))
+            page = Page(assistant.session(folder), Path(private) / "inputs")
             settings = uvicorn.Config(
                 page.app(port=port, token=token), log_level="warning", access_log=False,
                 lifespan="off", ws="none", server_header=False, timeout_graceful_shutdown=GRACE,

@@ -14,8 +14,8 @@ import yaml
 
 from agents.assistant import files
 from agents.assistant.answers import Answer, Trace
-from agents.assistant.provenance import literals, other_sites, parsed, unheeded, unit_of
-from agents.assistant.results import answer_of, completed, run_final
+from agents.assistant.provenance import literals, other_sites, parsed, unheeded
+from agents.assistant.results import answer_of, completed, run_final, unit_of
 from agents.assistant.show import behind
 from agents.base import Trajectory, Usage
 from sandbox.base import Mount, Outcome, Sandbox
@@ -135,8 +135,8 @@ async def test_code_that_cannot_be_read_tells_nothing(code: str):
      ("band gap [eV]", "eV"), ("angle_deg", "°")],
 )  # fmt: skip
 async def test_units_of_names(name: str, unit: str | None):
-    assert unit_of(name, {}) == unit
-    assert unit_of(name, {name: "mRy"}) == "mRy"
+    assert unit_of(name, 1.0, {}) == unit
+    assert unit_of(name, "?", {name: "mRy"}) == "mRy"
 
 
 async def test_a_trace_that_the_code_replaced_is_none(live_sandbox: Sandbox):
