@@ -79,9 +79,10 @@ def _measure(path: Path, seen: set[tuple[int, int]]) -> tuple[int, float]:
 
 def remove(item: Item) -> bool:
     """Remove something, unless somebody is building it; returns whether it is gone."""
-    lock = FileLock(item.path.with_suffix(".lock"), timeout=0)
+    # As `sandbox.environments` and `indexes.corpus` call it.
+    plain, hidden = (item.path.with_name(f"{dot}{item.path.name}.lock") for dot in ("", "."))
     try:
-        with lock:
+        with FileLock(plain, timeout=0), FileLock(hidden, timeout=0):
             if item.path.is_dir() and not item.path.is_symlink():
                 # At once for whoever looks for it; deleting takes longer.
                 aside = item.path.with_name(f".{item.path.name}.removed")

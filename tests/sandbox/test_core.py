@@ -12,6 +12,7 @@ from filelock import FileLock
 from hypothesis import given
 from hypothesis import strategies as st
 
+from indexes.corpus import building
 from matsmith import cache
 from matsmith.core.errors import ActionableError
 from matsmith.core.jsonl import JsonLines, read_lines
@@ -153,7 +154,7 @@ def test_colours_take_linear_time(start):
 def made(tmp_path, monkeypatch):
     monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path))
     ages = {
-        str(environments.folder("live").relative_to(tmp_path)): 90, "envs/old-1": 60,
+        str(environments.folder("live").relative_to(tmp_path)): 90, "envs/old-1.0": 60,
         "corpora/llm_doc-1": 20, "invented/1-2": 1, "corpora/written": 90, "written": 90,
     }  # fmt: skip
     for name, days in ages.items():
@@ -169,7 +170,7 @@ def test_the_list_has_everything_by_age_and_says_what_is_needed(made, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert "used by this version" in lines[0]
     names = [line.split()[4] for line in lines[1:4]]
-    assert names == ["envs/old-1", "corpora/llm_doc-1", "invented/1-2"]
+    assert names == ["envs/old-1.0", "corpora/llm_doc-1", "invented/1-2"]
     assert any("2.0 MB  replies and documentation" in line for line in lines)
 
 
@@ -177,9 +178,9 @@ def test_what_is_old_goes_and_what_was_paid_for_or_is_in_use_stays(made, capsys)
     needed, old, *_, written, replies = made
     assert cache.main(["prune", "days=30", "dry=true"]) == 0
     assert "would remove" in capsys.readouterr().out
-    with FileLock(old.with_suffix(".lock")):
-        assert cache.main(["prune", "days=30"]) == 0
-    assert "in use, left" in capsys.readouterr().out
+    with building(made[2]), FileLock(old.with_name("old-1.0.lock")):
+        assert cache.main(["prune", "days=10"]) == 0
+    assert capsys.readouterr().out.count("in use, left") == 2
     assert all(folder.exists() for folder in made)
     assert cache.main(["prune", "days=30"]) == 0
     assert [folder for folder in made if not folder.exists()] == [old]
