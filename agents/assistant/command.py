@@ -18,7 +18,7 @@ from rich.console import Console
 
 from agents.assistant import store
 from agents.assistant.config import USAGE, AssistantConfig, needs_model, read_config
-from agents.assistant.files import attach, find, mentioned
+from agents.assistant.files import attach, expanded, find, mentioned
 from agents.assistant.session import open_assistant
 from agents.assistant.terminal import Terminal, exit_code, play
 from agents.config import help_text
@@ -31,9 +31,10 @@ _OPTION = re.compile(r"(\w[\w.]*)=.*", re.DOTALL)
 
 
 def _in_a_folder(path: Path) -> Path:
-    if not path.expanduser().absolute().parent.is_dir():
+    path = expanded(path).absolute()
+    if not path.parent.is_dir():
         raise ValueError(path)
-    return path.expanduser()
+    return path
 
 
 class Asked(BaseModel):

@@ -8,7 +8,6 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
-from pathlib import Path
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
@@ -19,7 +18,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from agents.assistant import store
 from agents.assistant.answers import Answer
 from agents.assistant.config import USAGE
-from agents.assistant.files import attach
+from agents.assistant.files import attach, expanded
 from agents.assistant.session import Session
 from agents.assistant.show import safe, spent
 from agents.assistant.terminal import Terminal, exit_code
@@ -106,7 +105,7 @@ class Conversation:
         turn = next((turn for turn in reversed(self._session.turns) if turn.code), None)
         if turn is None:
             raise UsageError("/save: no answer has code yet")
-        for path in store.deliver(turn, Path(words[0]).expanduser()):
+        for path in store.deliver(turn, expanded(words[0])):
             self._say(f"written to {path}")
 
     def _sessions(self, _: list[str]) -> None:

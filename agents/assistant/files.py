@@ -27,10 +27,15 @@ _MENTION = re.compile(r"(?:(?<=\s)|^)@(\"[^\"\n]+\"|\S+)")
 _FILE = re.compile(r"/|\.[A-Za-z]\w*$")  # looks like a path
 
 
+def expanded(given: str | Path) -> Path:
+    """A path without its ``~``, where there is such a user."""
+    return Path(os.path.expanduser(given))  # noqa: PTH111 -- `Path` raises where there is none
+
+
 def find(given: str | Path) -> Path | None:
-    """What a path, perhaps with ``~``, leads to; ``None`` for any other text."""
-    path = os.path.expanduser(given)  # noqa: PTH111 -- `Path` raises where there is no such user
-    return Path(path) if os.path.exists(path) else None  # noqa: PTH110 -- and for a long text
+    """What a path leads to; ``None`` for any other text."""
+    path = expanded(given)
+    return path if given and os.path.exists(path) else None  # noqa: PTH110 -- `Path`: of any length
 
 
 def attach(known: Mapping[str, Path], paths: Sequence[str | Path]) -> dict[str, Path]:
@@ -41,8 +46,7 @@ def attach(known: Mapping[str, Path], paths: Sequence[str | Path]) -> dict[str, 
     """
     found = dict(known)
     for given in paths:
-        whole = find(given)
-        pattern = os.path.expanduser(given)  # noqa: PTH111 -- see above
+        whole, pattern = find(given), str(expanded(given))
         matched = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 -- absolute ones too
         if whole is None and not matched:
             raise UsageError(f"file {given}: no such file or folder")

@@ -46,10 +46,16 @@ class Given:
         self._squeezed = _squeeze(text)
 
     def holds(self, value: object) -> bool:
-        """Whether a number or a text stands in it; case and punctuation of a text do not count."""
+        """Whether a text (but for case and punctuation) or a number stands in it.
+
+        Constants of nature, which nobody assumes, stand in everything.
+        """
         if isinstance(value, str):
             return _squeeze(value) in self._squeezed
-        return isinstance(value, int | float) and float(abs(value)) in self._numbers
+        if not isinstance(value, int | float):
+            return False
+        known = (math.isclose(value, each, rel_tol=1e-4) for each in RULES["constants"])
+        return float(abs(value)) in self._numbers or any(known)
 
 
 def _start(path: Path) -> str:
@@ -125,8 +131,7 @@ def _text(node: ast.AST) -> str:
 
 
 def _called(node: ast.Call) -> str:
-    function = node.func
-    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return _text(node.func).rpartition(".")[2]
 
 
 def _is_small(node: ast.AST, most: int) -> bool:
@@ -154,15 +159,8 @@ def _is_datum(value: object) -> bool:
 
 def assumed(found: Sequence[tuple[object, int]], given: Given) -> list[str]:
     """Those literals that the user has not handed over, with their lines."""
-    own = (f"{value!r} (line {line})" for value, line in found
-           if not given.holds(value) and not _is_constant(value))  # fmt: skip
+    own = (f"{value!r} (line {line})" for value, line in found if not given.holds(value))
     return list(dict.fromkeys(own))
-
-
-def _is_constant(value: object) -> bool:
-    return isinstance(value, float) and any(
-        math.isclose(value, known, rel_tol=1e-4) for known in RULES["constants"]
-    )
 
 
 def repeated(value: object, found: Sequence[tuple[object, int]], given: Given) -> int | None:
@@ -351,7 +349,7 @@ def _sites(tree: ast.AST) -> Iterator[tuple[int, list[int]]]:
             if base in named or _EACH_SITE.fullmatch(base.rpartition(".")[2]):
                 yield node.lineno, _whole(node.slice)
             continue
-        name = _text(node.func).rpartition(".")[2]
+        name = _called(node)
         if _BY_SITE.fullmatch(name):
             yield node.lineno, [n for each in node.args[:4] for n in _whole(each)]
         if _CHANGES.search(name):

@@ -101,7 +101,9 @@ class Session:
         self.assistant = assistant
         self.folder = folder
         self.turns: list[Answer] = [] if folder is None else store.load(folder)
-        known = self.turns[-1].inputs if self.turns else ()
+        # A question that was given up may have been so before its inputs were looked at.
+        told = [t for t in self.turns if t.inputs or t.kind not in {"stopped", "broken"}]
+        known = told[-1].inputs if told else ()
         self.files = {f.name: path for f in known if os.access(path := Path(f.path), os.R_OK)}
         self._task: asyncio.Task[Answer] | None = None
         self._why = ""

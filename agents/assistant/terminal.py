@@ -83,4 +83,4 @@ async def play(overrides: Sequence[str], output: Console, progress: Console) -> 
                     output.rule()
                     output.print(f"[bold]ask>[/bold] {safe(question)}\n")
                     codes.append(exit_code(await terminal.ask(session, question, files)))
-    return max(codes) if 1 in codes else 0
+    return FAILED if FAILED in codes else 0

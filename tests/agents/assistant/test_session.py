@@ -143,17 +143,13 @@ async def test_whoever_waits_can_be_cancelled_too(converse):
     assert (await session.ask("What is the edge?")).works
 
 
-async def test_a_missing_input_changes_nothing(converse, tmp_path):
-    session, _ = converse(CUBE)
+async def test_a_missing_input_changes_nothing_and_a_refused_one_is_said(converse, tmp_path):
+    session, chat = converse(CUBE)
     (tmp_path / "POSCAR").write_text("x")
     with pytest.raises(UsageError, match=r"none\.cif: no such file"):
         await session.ask("x", files=[tmp_path / "POSCAR", tmp_path / "none.cif"])
     assert session.files == {}
     assert session.turns == []
-
-
-async def test_a_sandbox_that_fails_is_not_the_models_doing(converse, tmp_path):
-    session, chat = converse(CUBE)
     (tmp_path / "data").mkdir()
     (tmp_path / "data/link").symlink_to("/etc/hostname")
     answer = await session.ask("x", files=[tmp_path / "data"])
