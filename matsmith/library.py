@@ -13,9 +13,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, Self, TypeVar
+from typing import Generic, Self, TypeVar
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
+from langchain_core.documents import Document
 
 from agents.assistant import Answer, Event, Session, open_assistant, read_config
 from agents.assistant import Assistant as Parts
@@ -23,15 +24,13 @@ from agents.assistant.config import needs_model, packages
 from agents.assistant.files import attach
 from agents.assistant.session import Listen
 from agents.base import Usage
+from agents.runtime import open_retriever
 from matsmith.core.errors import UsageError
 from retrieval.base import Retriever as Finder
 from sandbox import environments
 from sandbox.base import Execution, Mount
 from sandbox.base import Sandbox as Runs
 from sandbox.factory import get_sandbox
-
-if TYPE_CHECKING:  # slow to import
-    from langchain_core.documents import Document
 
 T = TypeVar("T")
 Made = TypeVar("Made")
@@ -248,8 +247,6 @@ class Retriever(Opened[Finder]):
 
     @asynccontextmanager
     async def _open(self) -> AsyncIterator[Finder]:
-        from agents.runtime import open_retriever  # noqa: PLC0415 -- slow to import
-
         config = self._config
         there = await asyncio.to_thread(packages, config, self._say)
         limits = config.sandbox.model_copy(update={"env": config.env})

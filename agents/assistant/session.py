@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agents import prompts
 from agents.assistant import results, store
@@ -20,12 +20,11 @@ from agents.assistant.files import attach, look
 from agents.base import Agent, Question, Step, Usage
 from agents.budget import Meter
 from agents.episode import mounts_of
+from agents.models import Scene
+from agents.runtime import Runtime, open_client, open_runtime, open_writer
 from sandbox import environments
 from sandbox.base import SandboxError
 from sandbox.exchange import valid
-
-if TYPE_CHECKING:  # LangChain is slow to import
-    from agents.runtime import Runtime
 
 TURNS = 5  # earlier questions that a prompt of a conversation shows
 TOLD = 6000  # characters of each part of them
@@ -44,9 +43,6 @@ async def open_assistant(
     ``say`` is told what is being built. Unless ``warm``, the first execution starts the sandbox.
     `UsageError`, `SandboxError` and `RetrievalError` say what is not available, and what to do.
     """
-    from agents.models import Scene  # noqa: PLC0415 -- slow to import
-    from agents.runtime import open_client, open_runtime, open_writer  # noqa: PLC0415 -- see above
-
     scene = Scene("ask", {}, config.system.name, config.retrieval.name)
     async with AsyncExitStack() as stack:
         client = open_client(config.model, scene=scene)
@@ -71,8 +67,6 @@ class Assistant:
 
     async def switch(self, name: str) -> None:
         """Ask another model of the same endpoint from now on."""
-        from agents.runtime import open_client  # noqa: PLC0415 -- slow to import
-
         model = self.config.model.model_copy(update={"name": name, "price": None})
         client = open_client(model)
         self.config = self.config.model_copy(update={"model": model})
