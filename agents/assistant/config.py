@@ -42,12 +42,10 @@ def read_config(words: Sequence[str] = ()) -> AssistantConfig:
         if known.changed:
             logging.warning("%s has changed since: `matsmith library refresh %s`", name, name)
     plain = compose(given, root="assistant", conf=conf)
-    if "system" not in given:
+    if "system" not in given and plain["model"].get("tools") == "text":
         # A model that calls tools decides for itself what it looks up; one that cannot drafts
         # first, and sees only the documents of what a draft got wrong.
-        system = "adaptive" if plain["model"].get("tools") == "text" else "tools"
-        given = {"system": system, **given}
-        plain = compose(given, root="assistant", conf=conf)
+        plain = compose({"system": "adaptive", **given}, root="assistant", conf=conf)
     return validate(plain, AssistantConfig, ("system",))
 
 
