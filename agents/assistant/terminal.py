@@ -6,7 +6,7 @@ import json
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
@@ -32,12 +32,14 @@ class Terminal:
     progress: Console
     timeout: float | None = None  # seconds of wall time for one question
     as_json: bool = False  # each answer as one line of JSON
+    seed: int = field(default_factory=lambda: time.time_ns() // 1_000_000)  # counts up: /retry
 
     async def ask(
         self, session: Session, text: str, files: Sequence[str] = (), *, again: bool = False
     ) -> Answer:
         """Answer one question and show it; ``again``: past the cache."""
         question, paths = mentioned(text, attach(session.files, files))
+        self.seed += again
         with saying("", self.progress) as say:
             say("beginning")
 
@@ -49,7 +51,7 @@ class Terminal:
 
             answer = await session.ask(
                 question, files=[*files, *paths], timeout=self.timeout, listen=listen,
-                seed=time.time_ns() // 1_000_000 if again else 0,
+                seed=self.seed if again else 0,
             )  # fmt: skip
         folder = session.folder and session.folder / str(len(session.turns))
         if self.as_json:
