@@ -87,7 +87,7 @@ async def selftest(config: SandboxConfig) -> dict[str, Any]:
     The report has ``backend``, ``env``, ``machine``, ``ok`` and ``checks``: a list of ``{name, ok,
     meaning, reason}``.
     """
-    config = LIMITS.model_copy(update={"backend": config.backend, "env": config.env})
+    config = LIMITS.model_copy(update=config.model_dump(include={"backend", "env", "options"}))
     if config.backend == "unsafe":
         raise SandboxError("sandbox=unsafe has no controls to test")
     checks: list[dict[str, Any]] = []

@@ -171,17 +171,14 @@ def lock_file(name: str) -> Path:
 
 
 def warmup(name: str) -> str:
-    """Source that a worker of this environment executes once."""
-    folder = lock_file(name).parent
+    """Source that a worker of this environment executes once; a folder made by hand needs none."""
+    folder, texts = lock_file(name).parent, []
     if (imports := folder / "imports").is_file():
-        lines = [f"import {module}\n" for module in imports.read_text().split()]
-        text = "".join(lines) + (ENVS / "warmup.py").read_text()
-    else:
-        text = (folder / "warmup.py").read_text()
-    if _overlay(name) is not None:
-        own = Path(name).expanduser() / "warmup.py"
-        text += "\n" + (own.read_text() if own.is_file() else "")  # it may be made by hand
-    return text
+        texts = [f"import {module}" for module in imports.read_text().split()]
+        folder = ENVS
+    sources = [folder, *([Path(name).expanduser()] if _overlay(name) else [])]
+    files = [source / "warmup.py" for source in sources]
+    return "\n".join([*texts, *(file.read_text() for file in files if file.is_file())])
 
 
 def wanted_python(name: str) -> str | None:

@@ -126,7 +126,7 @@ class PooledSandbox(Sandbox):
         try:
             execution = await worker.run(job, inputs)
             worn = worker.runs >= self._recycle_after or not worker.clean
-            kept = not worn and worker in self._busy
+            kept = not worn and not self._closed  # perhaps while this worker was starting
         finally:  # also when this task is cancelled: the state of the worker is unknown then
             self._busy.discard(worker)
             if kept:

@@ -52,6 +52,15 @@ BACKENDS = [
 ]
 
 
+@pytest.fixture(scope="session", params=BACKENDS)
+def backend(request: pytest.FixtureRequest) -> str:
+    """Each backend that can be tested here."""
+    name: str = request.param
+    if reason := reason_to_skip(name):
+        pytest.skip(reason)
+    return name
+
+
 def descendants(pid: int) -> set[int]:
     """All processes below ``pid`` on the host."""
     parents: dict[int, int] = {}
@@ -135,13 +144,9 @@ def marked_environment() -> Iterator[str]:
     del os.environ[MARKER]
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session", params=BACKENDS)
-async def lab(request: pytest.FixtureRequest, marked_environment: str) -> AsyncIterator[Lab]:
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def lab(backend: str, marked_environment: str) -> AsyncIterator[Lab]:
     """A warm sandbox with small limits."""
-    backend = request.param
-    reason = reason_to_skip(backend)
-    if reason:
-        pytest.skip(reason)
     config = SandboxConfig(**{**vars(SMALL), "backend": backend})
     async with get_sandbox(config) as sandbox:
         before = await sandbox.run(HONEST, "honest", timeout=30)

@@ -19,7 +19,7 @@ import pytest
 from sandbox.base import Execution, Outcome, SandboxConfig
 from sandbox.factory import get_sandbox
 from sandbox.pool import PooledSandbox
-from tests.abuse.conftest import BACKENDS, PROGRAMS, reason_to_skip, worker_pids
+from tests.abuse.conftest import PROGRAMS, worker_pids
 
 BATCH = 250
 CODE = PROGRAMS["endurance"]
@@ -67,11 +67,7 @@ def state(sandbox: PooledSandbox) -> State:
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("backend", BACKENDS)
 async def test_nothing_grows(backend: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    reason = reason_to_skip(backend)
-    if reason:
-        pytest.skip(reason)
     runs = int(os.environ.get("ENDURANCE") or (4000 if backend == "bubblewrap" else 1000))
     # Other programs use /tmp at the same time: ours has its own for this test.
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

@@ -19,7 +19,7 @@ from sandbox.docker import LABEL, ContainerChannel
 from sandbox.factory import get_sandbox
 from sandbox.pool import CANARY, PooledSandbox
 from sandbox.worker import Worker
-from tests.abuse.conftest import BACKENDS, PROGRAMS, descendants, reason_to_skip, server_pid
+from tests.abuse.conftest import PROGRAMS, descendants, server_pid
 
 ROOT = str(Path(__file__).resolve().parents[2])
 
@@ -34,15 +34,6 @@ def slow(result: object, seconds: float = 1.5) -> str:
 def bare(backend: str, workers: int) -> SandboxConfig:
     """Workers that start at once: what is tested here needs no library."""
     return SandboxConfig(backend=backend, workers=workers, options={"warmup": False})
-
-
-@pytest.fixture(params=BACKENDS)
-def backend(request: pytest.FixtureRequest) -> str:
-    name: str = request.param
-    reason = reason_to_skip(name)
-    if reason:
-        pytest.skip(reason)
-    return name
 
 
 def alive(pids: set[int]) -> set[int]:
@@ -162,12 +153,6 @@ async def test_38_a_killed_host_leaves_nothing(backend: str, busy: bool) -> None
     await until(lambda: mounts() <= mounts_before)
 
 
-def kill_worker(sandbox: PooledSandbox) -> None:
-    """Kill the fork server of the only worker."""
-    (worker,) = sandbox._busy
-    kill(worker, "server")
-
-
 def kill(worker: Worker, victim: str) -> None:
     """Kill the fork server itself, or what it runs in, from outside."""
     channel = worker._channel
@@ -202,7 +187,7 @@ async def test_39_a_worker_killed_during_a_run_is_replaced(
         (first,) = sandbox._idle
         run = asyncio.create_task(sandbox.run(slow("right"), "f", timeout=30))
         await asyncio.sleep(0.5)
-        kill_worker(sandbox)
+        kill(*sandbox._busy, "server")
         done = await run
         assert done.outcome is Outcome.OK
         assert done.result == "right"
@@ -223,7 +208,7 @@ async def test_39_a_canary_tells_code_from_sandbox(
         for _ in range(deaths):
             await until(lambda: sandbox._busy)
             await asyncio.sleep(0.3)
-            kill_worker(sandbox)
+            kill(*sandbox._busy, "server")
             await until(lambda: not sandbox._busy)
         if deaths == 2:
             done = await run

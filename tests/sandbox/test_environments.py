@@ -218,6 +218,8 @@ def test_the_folder_chooses_no_program_and_no_settings(own_cache, tmp_path):
     (env / "uv.toml").write_text("this would be an error")
     environments.build(str(env))
     assert not marker.exists()
+    (env / "warmup.py").unlink()  # a folder that was made by hand
+    assert environments.warmup(str(env)) == ""
 
 
 def test_only_sources_that_matsmith_pins_itself_are_built(tmp_path):

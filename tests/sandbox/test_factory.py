@@ -16,7 +16,7 @@ from sandbox import bubblewrap, docker, environments
 from sandbox.base import Outcome, SandboxConfig, SandboxError
 from sandbox.factory import ISOLATING, available, get_sandbox
 from sandbox.pool import failures
-from tests.abuse.conftest import PROGRAMS
+from tests.abuse.conftest import PROGRAMS, reason_to_skip
 from tests.sandbox.conftest import bare, needs_bubblewrap
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -44,9 +44,8 @@ def test_auto_never_means_unsafe(monkeypatch, tmp_path):
 
 @pytest.mark.docker
 def test_auto_prefers_an_engine_that_has_the_image():
-    engine = docker.find("docker")
-    if engine is None or not docker.exists(engine, "live"):
-        pytest.skip("no docker engine with the image")
+    if reason := reason_to_skip("docker"):
+        pytest.skip(reason)
     assert get_sandbox(SandboxConfig()).tier == "docker"
 
 
@@ -101,6 +100,12 @@ async def test_two_sandboxes_in_one_process_and_closing_twice():
         await answers.run("", "", timeout=5)
     assert (await verification.run("def f(): return 3", "f", timeout=60)).result == 3
     await verification.close()
+    closing = get_sandbox(bare())
+    run = asyncio.create_task(closing.run("", "", timeout=60))
+    await asyncio.sleep(0.05)
+    await closing.close()  # while its worker is starting
+    assert (await run).outcome is Outcome.OK
+    assert closing._idle == []
 
 
 @needs_bubblewrap
@@ -186,8 +191,12 @@ async def test_memory_is_counted_by_the_kernel_where_a_cgroup_can_be_had():
         (["selftest", "colour=red"], "colour"),
         (["selftest", "backend=unsafe"], "no controls"),
         (["selftest", "backend=chroot"], "auto, docker, podman, bubblewrap"),
+        pytest.param(
+            ["selftest", "backend=bubblewrap", "options.cgroup=/nowhere"], "in /nowhere",
+            marks=needs_bubblewrap,
+        ),
     ],
-)
+)  # fmt: skip
 def test_mistakes_are_one_line_and_exit_code_2(words, text, capsys):
     assert program.main(words) == 2
     printed = capsys.readouterr()

@@ -241,9 +241,13 @@ def test_an_archive_cannot_leave_its_folder_or_fill_the_disk(tmp_path, monkeypat
     own.unpack(wheel, tmp_path / "files")
     assert not (tmp_path / "outside.py").exists()
     assert not (tmp_path / "files/grove/link.py").is_symlink()
-    monkeypatch.setattr(own, "MOST_UNPACKED", 10)
-    with pytest.raises(SandboxError, match="MB unpacked"):
-        own.unpack(wheel, tmp_path / "again")
-    wheel.write_text("not an archive")
-    with pytest.raises(SandboxError, match="cannot be unpacked"):
-        own.unpack(wheel, tmp_path / "again")
+    entry, whole = b"PK\1\2\x14\3\x14\0", wheel.read_bytes()
+    for content, limit, said in (
+        (whole, 10, "MB unpacked"),
+        (whole.replace(entry + b"\0", entry + b"\1"), own.MOST_UNPACKED, "is encrypted"),
+        (b"not an archive", 10, "cannot be unpacked"),
+    ):
+        wheel.write_bytes(content)
+        monkeypatch.setattr(own, "MOST_UNPACKED", limit)
+        with pytest.raises(SandboxError, match=said):
+            own.unpack(wheel, tmp_path / "again")

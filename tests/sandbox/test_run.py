@@ -57,7 +57,7 @@ async def test_how_code_fails(sandbox, code, outcome, text):
     done = await sandbox.run(code, "f", timeout=30)
     assert done.outcome is outcome
     assert text in (done.error or "")
-    assert "runner.py" not in (done.error or "")
+    assert "sandbox/server" not in (done.error or "")
     assert done.result is None
     assert done.payload is None
 
