@@ -97,8 +97,9 @@ async def selftest(config: SandboxConfig) -> dict[str, Any]:
 
     async with get_sandbox(config) as sandbox:
         found = await sandbox.call("sandbox.inside.probe", "probe", timeout=60)
-        for control, meaning in CONTROLS.items():
+        for control in CONTROLS:
             name, ended = control.__name__, found.outcome is Outcome.OK
+            meaning = str(control.__doc__).rstrip(".")
             note(name, meaning, found.result[name] if ended else found.error)
         for name, trial in MACHINE["trials"].items():
             if "before" in trial:
@@ -106,11 +107,12 @@ async def selftest(config: SandboxConfig) -> dict[str, Any]:
             code, seconds = trial["code"], trial.get("seconds", 30)
             done = await sandbox.run(code, "f" if "def f" in code else "", timeout=seconds)
             reason = None if done.outcome == trial["ends"] else f"{done.outcome}: {done.error}"
-            note(name, trial.get("meaning", f"ends as {trial['ends']}"), reason)
-        tier, how = sandbox.tier, COUNTED if sandbox.memory_counted else WATCHED
-        checks[[check["name"] for check in checks].index("memory")]["meaning"] += how
+            meaning = trial.get("meaning", f"ends as {trial['ends']}")
+            if name == "memory":
+                meaning += COUNTED if sandbox.memory_counted else WATCHED
+            note(name, meaning, reason)
     return {
-        "backend": tier,
+        "backend": sandbox.tier,
         "env": config.env,
         "machine": f"{platform.system()} {platform.release()} {platform.machine()}",
         "ok": all(check["ok"] for check in checks),

@@ -49,12 +49,8 @@ class PooledSandbox(Sandbox):
         self._proof = asyncio.Lock()
         self._proven = False
         self._closed = False
+        self.memory_counted = False  # of a run, by the kernel (a cgroup), in the newest worker
         self._read = lru_cache(KEPT_INPUTS)(lambda source, _: Inputs.read(source))
-
-    @property
-    def memory_counted(self) -> bool:
-        """Whether the kernel counts the memory of a run (a cgroup) in a worker that waits."""
-        return any(worker.startup["memory_counted"] is True for worker in self._idle)
 
     async def __aenter__(self) -> Self:
         """Start the first worker, so that what is missing is said before work begins."""
@@ -66,8 +62,7 @@ class PooledSandbox(Sandbox):
 
     async def _execute(self, job: Job) -> Execution:
         targets = check_targets(job.mounts, collect=job.collect)
-        sources = [mount.source for mount in job.mounts]
-        inputs = [self._read(source, signature(source)) for source in sources]
+        inputs = [self._read(mount.source, signature(mount.source)) for mount in job.mounts]
         placed = list(zip(inputs, targets, strict=True))
         job = replace(job, code=sent(job.code))  # what cannot be sent is no fault of a worker
         async with self._slots:
@@ -137,6 +132,7 @@ class PooledSandbox(Sandbox):
 
     async def _start(self) -> Worker:
         worker = await Worker.start(self._backend, self._config, self._warmup)
+        self.memory_counted = worker.startup["memory_counted"] is True
         try:
             async with self._proof:
                 if not self._proven and self._backend.jail != "none":

@@ -10,7 +10,7 @@ import os
 import platform
 import resource
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -38,17 +38,22 @@ def status() -> dict[str, str]:
     return {line.partition(":")[0]: line.partition(":")[2].strip() for line in lines}
 
 
-def opens(path: str, flags: int) -> bool:
-    """Whether the file can be opened."""
+def works(call: Callable[..., object], *arguments: object) -> bool:
+    """Whether a call is not refused."""
     try:
-        os.close(os.open(path, flags))
+        call(*arguments)
     except OSError:
         return False
     return True
 
 
+def opens(path: str, flags: int) -> bool:
+    """Whether the file can be opened."""
+    return works(lambda: os.close(os.open(path, flags)))
+
+
 def unprivileged() -> Iterator[str]:
-    """Capabilities and user ids."""
+    """Not root, no capabilities, no way to gain any."""
     facts = status()
     if 0 in {os.getuid(), os.geteuid(), os.getgid(), os.getegid()}:
         yield "it is root"
@@ -60,7 +65,7 @@ def unprivileged() -> Iterator[str]:
 
 
 def system_calls() -> Iterator[str]:
-    """The filter, by its effects."""
+    """A filter refuses namespaces, mounts, ptrace, bpf, io_uring, keys."""
     if status()["Seccomp"] != "2":
         yield "no filter is in force"
     for name, number in NUMBERS[platform.machine()].items():
@@ -72,18 +77,15 @@ def system_calls() -> Iterator[str]:
 
 
 def network() -> Iterator[str]:
-    """Every socket family but AF_UNIX (1)."""
+    """No socket but AF_UNIX."""
     for family in range(2, 46):
         for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW):
-            try:
-                socket.socket(family, kind).close()
-            except OSError:
-                continue
-            yield f"a socket of family {family} can be made"
+            if works(socket.socket, family, kind):
+                yield f"a socket of family {family} can be made"
 
 
 def file_system() -> Iterator[str]:
-    """Writing outside of /tmp and /dev/shm."""
+    """Nothing outside the run's own folders is writable."""
     for folder in FOLDERS.split():
         if opens(f"{folder}/probe", os.O_CREAT | os.O_WRONLY):
             yield f"{folder} is writable"
@@ -93,7 +95,7 @@ def file_system() -> Iterator[str]:
 
 
 def secrets() -> Iterator[str]:
-    """Passwords, engines, homes."""
+    """No password file, engine socket or home folder is readable."""
     for path in SECRETS.split():
         if opens(path, os.O_RDONLY):
             yield f"{path} is readable"
@@ -110,60 +112,44 @@ def secrets() -> Iterator[str]:
 
 
 def environment() -> Iterator[str]:
-    """Variables that the worker was started with; libraries may have added others since."""
-    text = Path("/proc/self/environ").read_text()
+    """No variable of the host."""
+    text = Path("/proc/self/environ").read_text()  # at its start: libraries may add others
     extra = {item.partition("=")[0] for item in text.split("\0") if item} - KNOWN
     if extra:
         yield f"variables {sorted(extra)}"
 
 
 def processes() -> Iterator[str]:
-    """Other processes."""
+    """No other process can be read or signalled."""
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit() or int(folder.name) == os.getpid():
             continue
         for part in ("environ", "maps", "mem"):
             if opens(f"{folder}/{part}", os.O_RDONLY):
                 yield f"{folder}/{part} is readable"
-        try:
-            os.kill(int(folder.name), 0)
-        except OSError:
-            continue
-        yield f"process {folder.name} can be signalled"
+        if works(os.kill, int(folder.name), 0):
+            yield f"process {folder.name} can be signalled"
 
 
 def descriptors() -> Iterator[str]:
-    """Open files beyond the three streams and the result."""
-    extra = []
-    for number in range(4, 256):
-        try:
-            os.fstat(number)
-        except OSError:
-            continue
-        extra.append(number)
-    if extra:
+    """No file of the worker is open."""
+    extra = [number for number in range(4, 256) if works(os.fstat, number)]
+    if extra:  # beyond the three streams and the result
         yield f"descriptors {extra}"
 
 
 def limits() -> Iterator[str]:
-    """Resource limits."""
+    """Memory, processes, file size and open files are limited."""
     for name in ("NPROC", "DATA", "FSIZE", "NOFILE", "CORE"):
         if resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[1] == resource.RLIM_INFINITY:
             yield f"RLIMIT_{name} is unlimited"
 
 
-#: What every isolating backend must hold -> what that means, in the order of the self-test's table.
-CONTROLS = {
-    unprivileged: "not root, no capabilities, no way to gain any",
-    system_calls: "a filter refuses namespaces, mounts, ptrace, bpf, io_uring, keys",
-    network: "no socket but AF_UNIX",
-    file_system: "nothing outside the run's own folders is writable",
-    secrets: "no password file, engine socket or home folder is readable",
-    environment: "no variable of the host",
-    processes: "no other process can be read or signalled",
-    descriptors: "no file of the worker is open",
-    limits: "memory, processes, file size and open files are limited",
-}
+#: What every isolating backend must hold, as the docstrings say, in the order of the self-test.
+CONTROLS = (
+    unprivileged, system_calls, network, file_system, secrets, environment, processes, descriptors,
+    limits,
+)  # fmt: skip
 
 
 def probe() -> dict[str, str | None]:
