@@ -83,7 +83,7 @@ class ProcessChannel(Channel):
         assert process.stdout is not None
         assert process.stderr is not None
         super().__init__(process.stdout, process.stdin)
-        self._process, self._after = process, after
+        self.process, self._after = process, after
         self._follower = asyncio.create_task(self._follow(process.stderr))
 
     @classmethod
@@ -103,20 +103,15 @@ class ProcessChannel(Channel):
         while part := await stream.read(4096):
             self._said(part)
 
-    @property
-    def pid(self) -> int:
-        """The process at the host's end."""
-        return self._process.pid
-
     async def close(self) -> str:
         """See :class:`sandbox.worker.Channel`."""
-        if self._process.returncode is None:
+        if self.process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-        await self._process.wait()
+                os.killpg(self.process.pid, signal.SIGKILL)
+        await self.process.wait()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._follower, 2.0)
-        self._process._transport.close()  # type: ignore[attr-defined]  # its pipes, now
+        self.process._transport.close()  # type: ignore[attr-defined]  # its pipes, now
         await asyncio.to_thread(self._after)
         return self._last_words
 

@@ -53,7 +53,8 @@ def child(
         os.closerange(5, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         os.setsid()  # signals to the group of process 0 end here
         os.nice(NICE)
-        jail.enter([(item["source"], item["target"]) for item in request["mounts"]])
+        shown = [(item["key"], item["target"]) for item in request["mounts"]]
+        jail.enter([(os.path.join(jail.inputs, key), target) for key, target in shown])
         if request["collect"]:
             os.mkdir(OUT)
         os.environ.update(HOME=jail.folder, TMPDIR=jail.folder)

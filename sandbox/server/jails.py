@@ -123,7 +123,10 @@ class Jail:
 
 
 class NamespaceJail(Jail):
-    """The child is pid 1 of its own pid, mount, ipc and uts namespaces. Needs CAP_SYS_ADMIN."""
+    """The child is pid 1 of its own pid, mount, ipc and uts namespaces. Needs CAP_SYS_ADMIN.
+
+    With pid 1 the kernel ends all of them, and the run's files, which lie in a mount of its own.
+    """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         super().__init__(config)
@@ -188,11 +191,6 @@ class NamespaceJail(Jail):
                 _signal(int(pid), signal.SIGCONT)
         return total
 
-    def sweep(self, child: int) -> bool:
-        """See :meth:`Jail.sweep`: with pid 1, the kernel ends the whole namespace."""
-        _signal(child, signal.SIGKILL)
-        return True
-
 
 class UserJail(Jail):
     """A user id per run, in a container that is the outer wall. Needs CAP_SETUID, CAP_SETGID."""
@@ -203,7 +201,7 @@ class UserJail(Jail):
     def __init__(self, config: Mapping[str, Any]) -> None:
         super().__init__(config)
         self.filter = kernel.seccomp_program(platform.machine(), config["calls"])
-        self.cgroup = Cgroup.here(("/sys/fs/cgroup", "/sys/fs/cgroup/memory"))
+        self.cgroup = Cgroup.here()
         # Containers share the kernel's count of processes per id: start somewhere else each time.
         self.user = self.FIRST + int.from_bytes(os.urandom(4), "big") % self.COUNT
         self.sweeper, self.order, self.answer = self._start_sweeper()

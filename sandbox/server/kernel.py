@@ -21,12 +21,10 @@ SAFE = 2 | 4  # no set-id programs, no devices
 PRIVATE_TREE = 16384 | 1 << 18  # nothing of it is seen elsewhere
 PRIVATE = SAFE | 8  # nothing to execute either
 
-#: Machine -> (audit number, index into the table below).
-MACHINES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
-#: First number after those that a machine has of its own: from there to those that both have
-#: (`SHARED`), and from `UNKNOWN` on, there is nothing that ``calls.yaml`` knows: absent too, as are
-#: the x32 calls of x86_64.
-GAP = {"x86_64": 335, "aarch64": 295}
+#: Machine -> (audit number, column of ``calls.yaml``, first number after those of its own).
+MACHINES = {"x86_64": (0xC000003E, 0, 335), "aarch64": (0xC00000B7, 1, 295)}
+#: From there to those that both have (`SHARED`), and from `UNKNOWN` on, there is nothing that
+#: ``calls.yaml`` knows: absent too, as are the x32 calls of x86_64.
 SHARED = 424
 UNKNOWN = 457
 EPERM, ENOMEM, EACCES, ENOSYS = 1, 12, 13, 38
@@ -41,7 +39,7 @@ def seccomp_program(machine: str, calls: Calls, *, counted: bool = True) -> byte
     """
     if machine not in MACHINES:
         raise RuntimeError(f"no seccomp filter for {machine}; known: {', '.join(MACHINES)}")
-    audit, column = MACHINES[machine]
+    audit, column, gap = MACHINES[machine]
     looked_at = {name: numbers[column] for name, numbers in calls["looked_at"].items()}
     load, equal, at_least, any_bit, ret = 0x20, 0x15, 0x35, 0x45, 0x06
     errno, allow, kill = 0x50000, 0x7FFF0000, 0x80000000
@@ -52,7 +50,7 @@ def seccomp_program(machine: str, calls: Calls, *, counted: bool = True) -> byte
         (load, 0, 0, 0),
     ]
     program += [(at_least, 0, 1, UNKNOWN), (ret, 0, 0, errno | ENOSYS)]
-    program += [(at_least, 0, 2, GAP[machine]), (at_least, 1, 0, SHARED)]
+    program += [(at_least, 0, 2, gap), (at_least, 1, 0, SHARED)]
     program += [(ret, 0, 0, errno | ENOSYS)]
     for table, code in (("refused", EPERM), ("absent", ENOSYS)):
         for numbers in calls[table].values():
@@ -147,9 +145,9 @@ class Cgroup:
         self.floor = 0
 
     @classmethod
-    def here(cls, folders: tuple[str, ...]) -> Cgroup | None:
-        """Open the files in the first of the folders that has them."""
-        for folder in folders:
+    def here(cls) -> Cgroup | None:
+        """Open the files of the cgroup that this container lives in."""
+        for folder in ("/sys/fs/cgroup", "/sys/fs/cgroup/memory"):
             for names in cls.FILES:
                 paths = [os.path.join(folder, name) for name in names]
                 if all(map(os.path.exists, paths)):

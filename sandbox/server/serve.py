@@ -103,8 +103,6 @@ class Server:
 
     def run(self, request: dict[str, Any], code: bytes) -> tuple[dict[str, Any], list[bytes]]:
         """One run: fork, watch, sweep."""
-        for item in request["mounts"]:
-            item["source"] = os.path.join(self.jail.inputs, item["key"])
         pipes = [os.pipe() for _ in range(4)]
         self.kills = self.jail.oom_kills()
         if self.jail.cgroup is not None:

@@ -94,7 +94,7 @@ def worker_pids(sandbox: PooledSandbox) -> set[int]:
             first = server_pid(channel)
             found |= {first} | descendants(first)
         else:
-            found |= descendants(channel.pid)
+            found |= descendants(channel.process.pid)
     return found
 
 

@@ -163,9 +163,9 @@ def kill(worker: Worker, victim: str) -> None:
             channel.container.kill()
         return
     if victim == "worker":
-        os.kill(channel.pid, signal.SIGKILL)
+        os.kill(channel.process.pid, signal.SIGKILL)
         return
-    below = descendants(channel.pid)
+    below = descendants(channel.process.pid)
     servers = [
         pid for pid in below if b"-P" in (line := words(pid)) and b"--new-session" not in line
     ]
@@ -249,14 +249,14 @@ async def kill_runs(sandbox: PooledSandbox, times: int) -> None:
     """Kill the next runs of the only worker from outside, as the memory of a host does."""
     (worker,) = sandbox._busy or sandbox._idle
     channel = worker._channel
-    known = descendants(channel.pid)  # before any run: the next one may start at once
+    known = descendants(channel.process.pid)  # before any run: the next one may start at once
     for _ in range(times):
-        await until(lambda seen=known: descendants(channel.pid) - seen)
-        killed = descendants(channel.pid) - known
+        await until(lambda seen=known: descendants(channel.process.pid) - seen)
+        killed = descendants(channel.process.pid) - known
         for pid in killed:
             with contextlib.suppress(ProcessLookupError):  # ended meanwhile
                 os.kill(pid, signal.SIGKILL)
-        await until(lambda gone=killed: not descendants(channel.pid) & gone)
+        await until(lambda gone=killed: not descendants(channel.process.pid) & gone)
         known |= killed
 
 

@@ -69,7 +69,7 @@ def test_the_filter(machine):
 def test_calls_newer_than_the_filter_do_not_exist(machine):
     for number in (457, 458, 467, 470, 512, 547, 1000, 0x3FFFFFFF, 0x40000000, 0xFFFFFFFF):
         assert decide(machine, number) == ERRNO | 38  # statmount, listmount, open_tree_attr, ...
-    for number in (kernel.GAP[machine], 400, kernel.SHARED - 1):
+    for number in (kernel.MACHINES[machine][2], 400, kernel.SHARED - 1):
         assert decide(machine, number) == ERRNO | 38  # of neither machine
     assert decide(machine, kernel.SHARED) == ALLOW
     known = [*worker.CALLS["refused"].values(), *worker.CALLS["absent"].values()]
