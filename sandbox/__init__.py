@@ -1,1 +1,1 @@
-"""Untrusted code in, Execution out. Imports nothing else of the project."""
+"""Untrusted code in, Execution out. Of the project it imports only ``matsmith.core``."""

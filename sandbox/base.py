@@ -1,6 +1,6 @@
 """What a sandbox is: code in, :class:`Execution` out.
 
-A leaf of the project: nothing here imports from another package of ours.
+A leaf of the project: of its other packages only ``matsmith.core`` is imported.
 """
 
 from __future__ import annotations

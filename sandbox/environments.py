@@ -1,8 +1,8 @@
 """What is importable inside the sandbox: one pinned virtual environment per folder of ``envs``.
 
-Each has a ``requirements.lock`` (versions and hashes), ``warmup.py`` (what a worker executes once)
-and, where not every Python will do, ``python`` (the version). It is built into the cache, keyed by
-the lock file and the Python version.
+Each has a ``requirements.lock`` (versions and hashes), ``imports`` or ``warmup.py`` (what a worker
+executes once) and, where not every Python will do, ``python`` (the version). It is built into the
+cache, keyed by the lock file and the Python version.
 
 A name with a slash in it is the path of such a folder elsewhere (`sandbox.own` makes it), with
 wheels beside the lock file. Or it is an *overlay*: ``overlay.json`` names one of these
@@ -47,9 +47,9 @@ INSIDE = "inside.cfg"  # pyvenv.cfg as it must read inside
 STAMP = ".complete.json"
 CURRENT = "{}.{}".format(*sys.version_info)
 OWN = "own files"
-#: In a project's folder, but none of its sources.
-UNWANTED = (".git", ".venv", "venv", "build", "dist", "*.egg-info", "__pycache__")
 COMPILED = "__pycache__"
+#: What lies in a project's folder and is none of its sources.
+unwanted = shutil.ignore_patterns(".git", ".venv", "venv", "build", "dist", "*.egg-info", COMPILED)
 _VERSION = re.compile(r"\d+\.\d+(\.\d+)?")
 _PIN = re.compile(r"([A-Za-z0-9][\w.-]*)\s*==")
 _WHEEL = re.compile(r"([A-Za-z0-9][\w.-]*\s*@\s*)?\S+\.whl(\s|$)")

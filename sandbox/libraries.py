@@ -152,10 +152,9 @@ def learnt(name: str) -> Learnt:
 
 def digest_of(project: Path) -> str:
     """Digest of a project's Python sources and its ``pyproject.toml``."""
-    unwanted = shutil.ignore_patterns(*environments.UNWANTED)
     files = [project / "pyproject.toml"]
     for place, folders, names in os.walk(project):
-        folders[:] = set(folders) - unwanted(place, folders)
+        folders[:] = set(folders) - environments.unwanted(place, folders)
         files += [Path(place, name) for name in names if name.endswith(".py")]
     found = hashlib.sha256()
     for file in sorted(filter(Path.is_file, files)):

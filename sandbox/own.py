@@ -67,7 +67,6 @@ _CAUSES = (
         r"(?<=(?:cause|error): )(?!No solution|Failed to read).+?(?=,? we can| cause:| hint:|$)"
     ),
 )
-_UNWANTED = shutil.ignore_patterns(*environments.UNWANTED)
 
 
 def make(
@@ -93,7 +92,8 @@ def make(
         environments.lock_file(looked_at)  # unknown: now, not after the build
     with tempfile.TemporaryDirectory() as temporary:  # building leaves things beside the sources
         wheels = Path(temporary) / "wheels"
-        copy = Path(shutil.copytree(project, Path(temporary) / "project", ignore=_UNWANTED))
+        copy = Path(temporary) / "project"
+        shutil.copytree(project, copy, ignore=environments.unwanted)
         say(f"building a wheel of {name}")
         if on_host:
             command = ["build", "--quiet", "--wheel", "--out-dir", str(wheels), "."]
@@ -245,14 +245,13 @@ class Options(BaseModel, extra="forbid"):
 
 
 def _action(options: Options) -> int:
+    def say(line: str) -> None:
+        print(printable(line), file=sys.stderr)
+
     out, on_host = options.out, options.build == "host"
-    print(*make(options.project, out, base=options.base, on_host=on_host, say=_say), sep="\n")
+    print(*make(options.project, out, base=options.base, on_host=on_host, say=say), sep="\n")
     print(f"Use it as env={out if '/' in str(out) else f'./{out}'}")
     return 0
-
-
-def _say(line: str) -> None:
-    sys.stderr.write(f"{printable(line)}\n")
 
 
 main = Command("matsmith environment", str(__doc__), Options, _action)

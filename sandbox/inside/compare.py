@@ -33,7 +33,7 @@ REASON = 1000  # characters of a reason
 #: What numbers and objects of any size can raise while they are compared.
 _INCOMPARABLE = (ArithmeticError, AttributeError, RecursionError, TypeError, ValueError)
 _SETS = (set, frozenset, Members)
-SHOWN = 60  # characters of a key in a finding
+SHOWN = 60  # characters of a value in a reason, of a key in a finding
 MAX_TEXT = 500  # characters of a format that are read
 MAX_DEPTH = 10
 MAX_ITEMS = 1000  # of one container that are compared
@@ -217,7 +217,7 @@ def _join(reason: str) -> str:
     return reason if reason.startswith("[") else f": {reason}"
 
 
-def show(value: Any, limit: int = 60) -> str:
+def show(value: Any) -> str:
     """A value as a reason shows it."""
     value = plain(value)
     if isinstance(value, list | tuple | Mapping | set | frozenset | Members):
@@ -228,7 +228,7 @@ def show(value: Any, limit: int = 60) -> str:
         text = repr(value)
     else:
         text = class_name(value)
-    return text if len(text) <= limit else text[: limit - 4] + " ..."
+    return text if len(text) <= SHOWN else text[: SHOWN - 4] + " ..."
 
 
 @dataclass(frozen=True)

@@ -70,10 +70,6 @@ _SAFE = re.compile(rf"(?:\s|\d+(?:\.\d+)?|\.\d+|[-+*/(),]|\b(?:{'|'.join(_KNOWN)
 _CHEMICAL = re.compile(r"(?:[A-Z][a-z]?(?:_?\{?[\dxyz.]+\}?)?|[()])+(?:[\^_]\{?\d*[-+]\}?)?")
 
 
-class UnknownError(Exception):
-    """Something that is not known here."""
-
-
 def equal(pairs: list[list[str]]) -> list[bool]:
     """Whether both formulas of each pair say the same."""
     return [_equal(one, other) for one, other in pairs]
@@ -99,14 +95,14 @@ def _equal(one: str, other: str) -> bool:
                 for sides in (right, right[::-1])
             )
         return _same(left[-1], right[-1], symbols)  # a symbol in front may be left out
-    except Exception:  # noqa: BLE001 -- whatever a hostile text makes of a parser
+    except Exception:  # noqa: BLE001 -- not known here, or whatever a hostile text makes of a parser
         return False
 
 
 def _plain(text: str) -> str:
     """A formula without dress; Greek letters and small digits as LaTeX."""
     if len(text) > MAX_CHARACTERS:
-        raise UnknownError
+        raise ValueError
     small = r"([\u2070\u00b9\u00b2\u00b3\u2074-\u207b]+)|[\u2080-\u2089]+"
     text = re.sub(small, _small, text)
     text = re.sub(r"[\u0370-\u03ff\u00b5]", _greek, text.replace("\u221a", r"\sqrt "))
@@ -137,7 +133,7 @@ def _rewritten(text: str, symbols: dict[str, str]) -> str:
         base, index = (re.sub(r"[{}\\\s\ue000\ue001]", "", part or "")
                        for part in (match["base"], match["index"]))  # fmt: skip
         if match["base"].startswith("\\") and base.removeprefix("var") not in _LETTERS:
-            raise UnknownError
+            raise ValueError
         if not index and not match["prime"]:
             if base == "pi":
                 return " pi "
@@ -160,7 +156,7 @@ def _rewritten(text: str, symbols: dict[str, str]) -> str:
     text = _BARE.sub(r" \1(\2) ", text)
     long = len(re.findall(r"[-+*/(]", text)) > MAX_SIGNS or text.count("**") > MAX_POWERS
     if long or not _SAFE.fullmatch(text):
-        raise UnknownError
+        raise ValueError
     return text
 
 
@@ -185,7 +181,7 @@ def _same(one: str, other: str, names: dict[str, str]) -> bool:
     powers = {power for each in (first, second) for power in each.atoms(sympy.Pow)}
     for power in sorted(powers, key=lambda power: power.count_ops()):  # inner ones first
         if power.exp.is_number and not abs(complex(power.exp.evalf())) <= MAX_EXPONENT:
-            raise UnknownError
+            raise ValueError
     source = random.Random(1)  # noqa: S311 -- the same points for everybody
     agreeing = True
     for _ in range(POINTS):
