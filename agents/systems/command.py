@@ -58,7 +58,11 @@ class Command(System):
     timeout: float = 600.0
 
     def __post_init__(self) -> None:
-        if not shlex.split(self.program):
+        try:
+            self._words = shlex.split(self.program)
+        except ValueError as error:
+            raise UsageError(f"system.program={self.program}: {error}") from error
+        if not self._words:
             raise UsageError("system.program: name the command line of your agent")
 
     async def _steps(self, episode: Episode) -> StopReason:
@@ -92,7 +96,7 @@ class Command(System):
         with tempfile.TemporaryFile() as log:
             try:
                 process = await asyncio.create_subprocess_exec(
-                    *shlex.split(self.program), "--instruction", told, cwd=folder, stdout=log,
+                    *self._words, "--instruction", told, cwd=folder, stdout=log,
                     stderr=log, stdin=asyncio.subprocess.DEVNULL, start_new_session=True,
                 )  # fmt: skip
             except OSError as error:

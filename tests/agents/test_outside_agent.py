@@ -136,5 +136,6 @@ async def test_a_program_that_is_not_there_is_no_wrong_answer(tmp_path):
     found = await Command(Context(model), program="/nowhere/agent").solve(question(tmp_path))
     assert found.stop_reason == "sandbox_error"
     assert "cannot be started" in found.error
-    with pytest.raises(UsageError, match="name the command line"):
-        Command(Context(model))
+    for program, said in (("", "name the command line"), ("'", "No closing quotation")):
+        with pytest.raises(UsageError, match=said):
+            Command(Context(model), program=program)
