@@ -87,7 +87,7 @@ class Toolbox:
         self.tools: Mapping[str, Tool] = {name: getattr(self, name) for name in offered}
 
     def schemas(self) -> list[dict[str, Any]]:
-        """The tools as OpenAI's API describes functions, which is what LangChain binds."""
+        """The tools as OpenAI's API describes functions."""
         found = []
         for name in self.tools:
             about, parameters = texts.described(getattr(Toolbox, name))
@@ -252,7 +252,8 @@ class Toolbox:
         """
         assert self._run is not None
         key = (code, entry, tuple(show))
-        text = self._runs.pop(key, None) if page > 1 else None
+        # What is to be the answer runs now: `_end` judges what the last run returned.
+        text = self._runs.pop(key, None) if page > 1 and not answer else None
         if text is None:
             text = await self._execute(code, entry, show)
         self._runs[key] = text

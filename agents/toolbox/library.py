@@ -37,7 +37,7 @@ _PROSE = ("What it does", "Details", "Notes", "Returns")
 
 
 class Line(NamedTuple):
-    """A symbol in one line; ``successor`` and ``deprecated`` are about what should not be used."""
+    """A symbol in one line; ``deprecated`` says why it should not be used, if it should not."""
 
     name: str
     kind: str

@@ -119,15 +119,15 @@ async def test_code_that_ran_is_the_answer_without_being_sent_again(run: Run):
     assert "'a': 1.5 (float)" in text
     assert box.answered is None
     assert await call(box, "answer") == "accepted"
-    assert box.answered is not None
     assert box.answered.code == half
     whole = half.replace("None", "2.5")
     other = Toolbox(None, run, formats=["a", "b"])
-    failing = await call(other, "run", code="def f():\n    return 1 / 0", entry="f", answer=True)
-    assert failing.startswith("not accepted: `a`, `b` is missing or None")
+    failing = {"code": "def f():\n    return 1 / 0", "entry": "f", "answer": True}
+    said = "not accepted: `a`, `b` is missing or None"
+    assert (await call(other, "run", **failing)).startswith(said)
     assert (await call(other, "run", code=whole, entry="f", answer=True)).startswith("accepted\n")
-    assert other.answered is not None
-    assert (other.answered.code, other.answered.entry, other.executed) == (whole, "f", 2)
+    assert "no page 2 of 1" in await refused(other, "run", **failing, page=2)
+    assert (other.answered.code, other.answered.entry, other.executed) == (whole, "f", 3)
 
 
 async def test_long_output_is_paged_without_a_second_run(box: Toolbox, live_sandbox: Sandbox):
