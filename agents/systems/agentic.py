@@ -110,9 +110,7 @@ class Agentic(Retrieving):
     async def _resolve(self, episode: Episode, name: str) -> str | None:
         """``name`` itself where the corpus has it, else the symbol whose name is most like it."""
         retriever = episode.context.retriever
-        if retriever is None:
-            return name
-        if await retriever.lookup(name) is not None:
+        if retriever is None or await retriever.lookup(name) is not None:
             return name
         like = await retriever.search(name, k=NEAR)
         table = {str(d.metadata["qualname"]).rpartition(".")[2].lower(): d for d in reversed(like)}

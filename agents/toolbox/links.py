@@ -87,19 +87,17 @@ class Links:
                     self._general[entry.name].append(text)
                 elif entry.kind not in {"module", "class"} and not item and _tells(text):
                     self._says.setdefault(entry.name, []).append(text)
-        told = {name: [_features(text) for text in texts] for name, texts in self._says.items()}
-        self._features = told
+        self._features = {name: list(map(_features, texts)) for name, texts in self._says.items()}
         said = [_features(text) for about in self._about.values() for _, text in about]
         counted = Counter(feature for one in said for feature in one)
         self._weight: dict[str, float] = {
             feature: math.log(len(said) / n) for feature, n in counted.items()
         }
-        owners: dict[str, set[str]] = defaultdict(set)
-        for name, sentences in told.items():
+        self._owners: dict[str, set[str]] = defaultdict(set)
+        for name, sentences in self._features.items():
             short = words_of(self._by_name[name].short)
             for feature in {*(f for one in sentences for f in one), *_features(" ".join(short))}:
-                owners[feature].add(name)
-        self._owners = owners
+                self._owners[feature].add(name)
 
     def mentioned(self, text: str) -> list[str]:
         """Symbols that share rare words with a text, likeliest first."""
@@ -139,15 +137,13 @@ class Links:
             quoted: list[str] = []
             parameters = _parameters(entry)
             for home, text in about:
-                concerned = _about_parameters(text, parameters)
-                if concerned:
+                if concerned := _about_parameters(text, parameters):
                     named, same = self._named(entry, home, text)
                     quoted += same
                     links += named
                     linked |= {p for p in concerned if named}
             for parameter, kind in parameters.items():
-                picked = chosen.get((name, parameter))
-                if picked:
+                if picked := chosen.get((name, parameter)):
                     links.append(picked)
                     quoted.append(f"`{parameter}` is what `{picked}` gives.")
                 elif parameter not in linked and kind.partition("[")[0] in _PLAIN:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -138,18 +139,16 @@ def parts_of(entry: Entry, part: str) -> str:
 
 def names_of(lines: Sequence[Line]) -> str:
     """The names of symbols by module, or how many; what is deprecated is left out."""
-    homes: dict[str, list[str]] = {}
+    homes: dict[str, list[str]] = defaultdict(list)
     home = ""
     for line in lines:
         if line.kind == "module":
             home = line.name
-            homes.setdefault(home, [])
         elif not line.deprecated:
-            homes.setdefault(home, []).append(line.name.removeprefix(f"{home}."))
-    filled = {home or "elsewhere": names for home, names in homes.items() if names}
-    listed = [f"{home}: {', '.join(names)}" for home, names in filled.items()]
+            homes[home or "elsewhere"].append(line.name.removeprefix(f"{home}."))
+    listed = [f"{home}: {', '.join(names)}" for home, names in homes.items()]
     if sum(map(len, listed)) > PAGE:
-        listed = [f"{home}: {len(names)}" for home, names in filled.items()]
+        listed = [f"{home}: {len(names)}" for home, names in homes.items()]
     note = "(names or their number; give a module for a line on each, or `search`)"
     return "\n".join([note, *listed])
 
