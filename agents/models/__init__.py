@@ -4,13 +4,7 @@ from agents.models.calls import Message, ToolCall
 from agents.models.client import Chat, ModelClient, build_model
 from agents.models.config import ModelConfig, Price, find_price, read_config
 from agents.models.recordings import Place, Scene
-from agents.models.reply import (
-    FAULTS,
-    ContextError,
-    Fault,
-    ModelError,
-    Reply,
-)
+from agents.models.reply import FAULTS, ContextError, Fault, ModelError, Reply
 
 __all__ = [
     "FAULTS",

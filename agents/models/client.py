@@ -21,7 +21,7 @@ from typing import Any
 from agents.base import Usage
 from agents.budget import Meter
 from agents.models.calls import SAID, Message, Tools, as_text, wire
-from agents.models.config import ModelConfig, Price, address, find_price, read_config
+from agents.models.config import ModelConfig, address, find_price, read_config
 from agents.models.recordings import Place, Recorder, Recordings, ReplyCache, Scene, request_key
 from agents.models.reply import ContextError, ModelError, Reply, Sent, read, sent_of, tokens_of
 from docgen.replies import Said
@@ -63,11 +63,10 @@ def build_model(
     """
     if config.provider in {"recorded", "none"}:
         played = Recordings(config, scene) if config.provider == "recorded" else None
-        return ModelClient(None, config, price=config.price, recordings=played)
+        return ModelClient(None, config, recordings=played)
     return ModelClient(
         _send(config),
         config,
-        price=find_price(config),
         cache=ReplyCache(cache / "replies.sqlite") if cache is not None and config.cache else None,
         record=Recorder(config.record, scene, config.name) if config.record else None,
         concurrency=concurrency,
@@ -99,7 +98,6 @@ class ModelClient:
 
     send: Send | None
     config: ModelConfig
-    price: Price | None = None
     cache: ReplyCache | None = None
     record: Recorder | None = None
     recordings: Recordings | None = None
@@ -107,6 +105,7 @@ class ModelClient:
 
     def __post_init__(self) -> None:
         self.name = self.config.name
+        self.price = find_price(self.config)
         self.settings: Mapping[str, Any] = self.config.settings
         self.adjustments: list[str] = []
         self._slots = asyncio.Semaphore(self.concurrency)
@@ -307,9 +306,7 @@ class Chat:
         reply = await self.client.ask(messages, sample=sample)
         usage = reply.usage
         self.usage += usage
-        self.meter.usage += Usage(
-            calls=usage.calls, prompt_tokens=usage.tokens, cost_usd=usage.cost_usd
-        )
+        self.meter.usage += replace(usage, cached_calls=0)
         known = (usage.prompt_tokens, usage.completion_tokens)
         asked, replied = (None, None) if usage.estimated else known
         return Said(reply.text, reply.fault, reply.cached, asked, replied, usage.cost_usd)
