@@ -104,7 +104,7 @@ def read_texts(path: Path) -> list[Text]:
     try:
         data = path.read_bytes()
         plain = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-        return [_checked(json.loads(line)) for line in plain.decode().splitlines()]
+        return [_checked(json.loads(line)) for line in plain.splitlines()]
     except (OSError, EOFError, zlib.error, ValueError, TypeError) as error:
         what = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise TextsError(

@@ -117,7 +117,8 @@ def chunk(marked: Marked, corpus: str, number: int, start: int, end: int) -> Doc
 
 
 def _code(source: SourceFile, library: Library) -> Marked:
-    starts = [0, *accumulate(map(len, source.text.splitlines(keepends=True)))]
+    # not splitlines(): a form feed ends no line of Python
+    starts = [0, *accumulate(len(line) + 1 for line in source.text.split("\n"))]
     marks = sorted(
         (starts[min(symbol.first_line - 1, len(starts) - 1)], symbol.qualname)
         for symbol in library.symbols.values()

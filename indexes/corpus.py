@@ -120,7 +120,7 @@ def read_corpus(cache: Path, wanted: Manifest) -> Corpus | None:
         payload = (folder / _DOCUMENTS).read_bytes()
         if hashlib.sha256(payload).hexdigest() != stored.documents_digest:
             raise ValueError(f"{_DOCUMENTS} does not match its checksum")  # noqa: TRY301
-        documents = [Document(**json.loads(line)) for line in payload.decode().splitlines()]
+        documents = [Document(**json.loads(line)) for line in payload.splitlines()]
         return Corpus(stored, documents, dict(about["aliases"]), folder)
     except (OSError, ValueError, TypeError, KeyError) as error:
         _log.warning("corpus %s is damaged (%s): rebuilding it", folder, error)

@@ -77,7 +77,7 @@ class FileGold:
     def __init__(self, path: Path, packages: Sequence[str], environment: str) -> None:
         self.name, self.packages, self.environment = path.stem, packages, environment
         try:
-            lines = path.read_text(encoding="utf-8").splitlines()
+            lines = path.read_bytes().splitlines()
         except OSError as error:
             raise UsageError(f"gold={path}: {error.strerror}") from None
         self._queries = []

@@ -206,7 +206,7 @@ async def test_a_damaged_file_is_one_line(package, cache, content):
 
 
 def test_files_hold_texts_in_one_order_and_are_those_of_their_distribution(tmp_path):
-    texts = [Text(name, "hash", "1", "an LLM", "2026-11", "text") for name in "ab"]
+    texts = [Text(name, "hash", "1", "an LLM", "2026-11", "one\u2028line") for name in "ab"]
     for name, held in (("brick", texts), ("brick-work", []), ("Brick", texts[::-1])):
         write_texts(tmp_path / file_name(name, "1.0"), held)
     found = text_files(["brick"], [tmp_path])
@@ -250,7 +250,9 @@ def test_shipped_texts_are_sound_and_fit_the_pinned_library():
         ("llm_doc_semantic", "Volume of the wall.", "return one * courses"),
     ],
 )  # fmt: skip
-async def test_chunks_know_their_symbols(package, cache, source, shown, hidden):
+async def test_chunks_know_their_symbols(package, cache, source, shown, hidden, caplog):
+    (package / "brickwork/felt.py").write_text("X = '\u2028'  # ends no line\n")
+
     async def made():
         if source != "llm_doc_semantic":
             return await package_corpus(source, ["brickwork"], package, cache=cache)
@@ -260,6 +262,7 @@ async def test_chunks_know_their_symbols(package, cache, source, shown, hidden):
 
     corpus = await made()
     assert (await made()).documents == corpus.documents
+    assert "damaged" not in caplog.text
     assert len({d.metadata["id"] for d in corpus.documents}) == len(corpus.documents)
     files = {document.metadata["path"] for document in corpus.documents}
     assert source == "official_doc" or len(corpus.documents) > len(files)
