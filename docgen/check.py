@@ -184,16 +184,15 @@ async def _action(options: Options) -> int:
     async with options.checker(options.concurrency) as checker:
         results = await check_texts(found.values(), checker)
     print(table("examples", ((c.verdict, name, c.error) for name, c in results.items())))
-    for distribution, version in library.versions.items():
-        texts = [
-            replace(found[name], example=checked.verdict, source_hash=source_hash(symbol))
-            for name, checked in results.items()
-            if (symbol := library.symbols[name]).package == distribution
-        ]
-        if texts:
-            out = options.out or place / file_name(distribution, version)
-            write_texts(out, texts)
-            print(f"written: {out}")
+    written: dict[Path, list[Text]] = {}
+    for name, checked in results.items():
+        symbol = library.symbols[name]
+        text = replace(found[name], example=checked.verdict, source_hash=source_hash(symbol))
+        out = options.out or place / file_name(symbol.package, symbol.version)
+        written.setdefault(out, []).append(text)
+    for out, texts in written.items():
+        write_texts(out, texts)
+        print(f"written: {out}")
     return 0
 
 
