@@ -153,7 +153,7 @@ def novelapi(
     needed = {"task_id", "api_name", "library", "description", "test_harness"}
     tasks = entries(data / "tasks.jsonl", needed)
     known = {task["library"] for task in tasks}
-    if strangers := ", ".join(set(libraries) - known):
+    if strangers := ", ".join(sorted(set(libraries) - known)):
         raise ReleaseError(f"libraries: no {strangers}; there are {', '.join(sorted(known))}")
     excluded = csv.DictReader(_text(data / "excluded_tasks.tsv").splitlines(), delimiter="\t")
     out = {row["task_id"] for row in excluded}
