@@ -224,7 +224,7 @@ def reached(url, **keys):
 async def test_whose_failure_it_is(name, server):
     row = TABLE[name]
     played = Endpoint(server).play(row.play)
-    client = reached(played.url, timeout=1.5 if row.play in (dripping, silent) else 20)
+    client = reached(played.url, timeout=1.5 if row.play in (dripping, silent) else 60)
     try:
         result = await client.ask(ASKED, sample="0")
     except ModelError as error:
