@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, NonNegativeInt
+from pydantic import BaseModel, Field, NonNegativeFloat, NonNegativeInt
 
 from agents.base import Usage
 
@@ -23,7 +23,7 @@ class BudgetExceeded(Exception):  # noqa: N818 -- a signal, not an error
         self.bound = bound
 
 
-class Budget(BaseModel):
+class Budget(BaseModel, extra="forbid", frozen=True):
     """Limits; ``None`` means no limit.
 
     Attributes
@@ -35,8 +35,6 @@ class Budget(BaseModel):
         When a reply's cost is unknown this limit cannot be kept, and ends the question: a limit
         that is silently ignored would be worse.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     calls: NonNegativeInt | None = Field(None, description="model calls")
     tokens: NonNegativeInt | None = Field(None, description="prompt and completion tokens")

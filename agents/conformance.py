@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import re
-import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import BaseModel, Field
 
 from agents.models import Message, ModelClient, ModelError, build_model, read_config
 from matsmith.core.command import Command, Group
+from matsmith.core.data import data_of
 from matsmith.core.errors import UsageError
 from matsmith.core.terminal import printable
 
@@ -55,7 +53,7 @@ class Check:
         return [*before, Message("user", content)]
 
 
-_DATA = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
+_DATA = data_of(__file__)
 #: In the order of the table, which is also that of the requests.
 CHECKS = {name: Check(**check) for name, check in _DATA["checks"].items()}
 TOOL = {"type": "function", "function": _DATA["tool"]}
@@ -111,7 +109,3 @@ async def _action(options: Options) -> int:
 
 
 main = Command("matsmith endpoint", _DATA["about"], Options, _action, (ValueError,))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

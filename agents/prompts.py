@@ -9,10 +9,8 @@ import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import yaml
 from langchain_core.documents import Document
 
 from agents import base
@@ -21,10 +19,9 @@ from agents.answer_formats import CODE
 from agents.base import Image, Question
 from agents.models import Message
 from docgen.reading import spoken
+from matsmith.core.data import data_of
 
-TEXTS: Mapping[str, str] = yaml.safe_load(
-    Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
-)
+TEXTS: Mapping[str, str] = data_of(__file__)
 MAX_REPLY = 20_000  # characters of a reply that a repair shows
 
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,16}\b")

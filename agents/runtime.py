@@ -127,13 +127,11 @@ async def open_runtime(
         yield Runtime(agent, client, retriever, sandbox, verifier, limits.timeout, versions)
 
 
-class Late:
-    """A `Retriever` that is being made while the model thinks.
-
-    Who needs more than to search waits for `ready` (:func:`agents.toolbox.box.settled`).
-    """
+class Late(Retriever):
+    """A `Retriever` that is being made while the model thinks."""
 
     name = "late"
+    late = True
 
     def __init__(self, making: asyncio.Task[Retriever | None], wanted: asyncio.Event) -> None:
         self.making = making

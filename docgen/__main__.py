@@ -26,17 +26,8 @@ from pydantic import Field, PositiveFloat
 
 from docgen.facts import FactsWriter, render_document, render_facts
 from docgen.library import read_library
-from docgen.sources import SourceError
 from docgen.symbols import Library
-from docgen.texts import (
-    SHIPPED,
-    Checkpoint,
-    Text,
-    TextsError,
-    prewritten,
-    render_text,
-    text_files,
-)
+from docgen.texts import Checkpoint, Text, prewritten, render_text, text_files
 from docgen.writer import WriteOptions, WriteReport, open_writer, write_documentation
 from matsmith.core.command import Command, Commas, Group
 from matsmith.core.errors import UsageError
@@ -134,8 +125,8 @@ def _alone(out: Path) -> Iterator[None]:
 
 async def _action(options: Options) -> int:
     library = read_library(options.package, options.folder or site_packages(options.env)).public()
-    files = text_files(library.versions, [SHIPPED, cache_folder() / "written"])
-    given, outdated = prewritten(library, files if options.shipped else [])
+    files = text_files(library.versions, cache_folder()) if options.shipped else []
+    given, outdated = prewritten(library, files)
     priced = options.max_cost_usd is not None
     opened = open_writer(options.model, concurrency=options.concurrency, priced=priced)
     try:
@@ -173,8 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given and given[0] in _COMMANDS:
         command: Any = locate(_COMMANDS[given[0]])
         return int(command(given[1:]))
-    errors = (SourceError, TextsError)
-    return Command("docgen", str(__doc__), Options, _action, errors)(given)
+    return Command("docgen", str(__doc__), Options, _action)(given)
 
 
 if __name__ == "__main__":

@@ -17,19 +17,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt
+from pydantic import BaseModel, Field, PositiveFloat, PositiveInt
 
 from docgen.facts import Content, contents, render_document, render_facts
 from docgen.library import read_library
 from docgen.reading import fences, spoken
 from docgen.replies import Chat, section_of
-from docgen.sources import SourceError
 from docgen.symbols import Library, digest
 from docgen.texts import (
-    EXAMPLES,
-    SHIPPED,
+    Folder,
     Text,
-    TextsError,
     Verdict,
     best,
     examples,
@@ -54,10 +51,8 @@ PROBE = "docgen.example_probe"  # runs in the sandbox
 AT_ONCE = 2  # examples
 
 
-class RunOptions(BaseModel):
+class RunOptions(BaseModel, extra="forbid", frozen=True):
     """What every command takes that runs scripts in the sandbox."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     package: Annotated[tuple[str, ...], Commas] = Field(description="import names, comma-separated")
     env: str = Field("live", description="sandbox environment that holds the packages")
@@ -114,8 +109,6 @@ class Checker:
         """What a function of the probe finds; `SandboxError` when the sandbox itself failed."""
         async with self.slots:
             ran = await self.sandbox.call(PROBE, function, arguments, timeout=self.timeout)
-        if ran.outcome is Outcome.INFRA:
-            raise SandboxError(ran.error or "the sandbox failed")
         if ran.outcome is Outcome.OK and isinstance(ran.result, dict):
             return ran.result
         lines = (ran.error or "").strip().splitlines()
@@ -168,9 +161,9 @@ def table(what: str, found: Iterable[tuple[str, str, str]]) -> str:
 
 async def _action(options: Options) -> int:
     library = read_library(options.package, site_packages(options.env)).public()
-    place = cache_folder() / ("examples" if options.examples else "written")
-    shipped = EXAMPLES if options.examples else SHIPPED
-    files = [options.file] if options.file else text_files(library.versions, [shipped, place])
+    cache = cache_folder()
+    kind: Folder = "examples" if options.examples else "written"
+    files = [options.file] if options.file else text_files(library.versions, cache, kind)
     if options.examples:  # also those whose source has changed: they may still run
         found = best((text for file in files for text in read_texts(file)), library.symbols)
     else:
@@ -188,7 +181,7 @@ async def _action(options: Options) -> int:
     for name, checked in results.items():
         symbol = library.symbols[name]
         text = replace(found[name], example=checked.verdict, source_hash=source_hash(symbol))
-        out = options.out or place / file_name(symbol.package, symbol.version)
+        out = options.out or cache / kind / file_name(symbol.package, symbol.version)
         written.setdefault(out, []).append(text)
     for out, texts in written.items():
         write_texts(out, texts)
@@ -238,9 +231,8 @@ class Shown:
 
 def documents(library: Library, content: Content) -> list[Shown]:
     """The documents of everything that can be called, as agents are given them."""
-    folders = [cache_folder() / "written", cache_folder() / "examples"]
-    written, _ = prewritten(library, text_files(library.versions, [SHIPPED, folders[0]]))
-    ran = examples(library, text_files(library.versions, [EXAMPLES, folders[1]]))
+    written, _ = prewritten(library, text_files(library.versions, cache_folder()))
+    ran = examples(library, text_files(library.versions, cache_folder(), "examples"))
     texts = contents(content, library, written, ran)
     return [
         Shown(name, texts[name].writer, render_document(render_facts(s), render_text(texts[name])))
@@ -313,4 +305,4 @@ async def _score(options: UseOptions) -> int:
     return 1 if lost else 0
 
 
-by_use = Command("docgen by_use", _BY_USE, UseOptions, _score, (SourceError, TextsError, OSError))
+by_use = Command("docgen by_use", _BY_USE, UseOptions, _score, (OSError,))

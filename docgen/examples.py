@@ -27,18 +27,9 @@ from docgen.programs import Program, collect, kept, text_of
 from docgen.prompts import Prompter, batches, documentation_order
 from docgen.reading import spoken
 from docgen.replies import Chat, behind
-from docgen.sources import SourceError, read_sources
+from docgen.sources import read_sources
 from docgen.symbols import Library
-from docgen.texts import (
-    SHIPPED,
-    Checkpoint,
-    Text,
-    TextsError,
-    best,
-    prewritten,
-    source_hash,
-    text_files,
-)
+from docgen.texts import Checkpoint, Text, best, prewritten, source_hash, text_files
 from docgen.writer import open_writer
 from matsmith.core.command import Command, Commas, Group
 from matsmith.core.errors import UsageError
@@ -265,8 +256,7 @@ async def _action(options: Options) -> int:
             for text in await mine(library, found, names, checker):
                 checkpoint.add(text)
         if model is not None:
-            folders = [SHIPPED, cache_folder() / "written"]
-            known, _ = prewritten(library, text_files(library.versions, folders))
+            known, _ = prewritten(library, text_files(library.versions, cache_folder()))
             gallery = options.gallery.read_text(encoding="utf-8")
             writer = ExampleWriter(library, model, checker, known, gallery, options.attempts)
             lost = await writer.all(names, checkpoint, options.concurrency)
@@ -278,6 +268,4 @@ async def _action(options: Options) -> int:
     return 1 if lost else 0
 
 
-main = Command(
-    "docgen examples", str(__doc__), Options, _action, (SourceError, TextsError, OSError)
-)
+main = Command("docgen examples", str(__doc__), Options, _action, (OSError,))

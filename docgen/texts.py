@@ -22,6 +22,7 @@ from matsmith.core.jsonl import JsonLines, read_lines
 
 SHIPPED = Path(__file__).parent / "written"
 EXAMPLES = SHIPPED / "examples"  # files of the same form, with nothing but an example
+Folder = Literal["written", "examples"]  # of the cache
 SUFFIX = ".jsonl.gz"
 VERSION = "2"  # of the prompt that texts are written from: instructions and what it shows
 Verdict = Literal["runs", "inputs", "fails", "none"]
@@ -127,12 +128,12 @@ def file_name(distribution: str, version: str | None) -> str:
     return f"{distribution}-{version or '0'}{SUFFIX}"
 
 
-def text_files(distributions: Iterable[str], folders: Sequence[Path]) -> list[Path]:
-    """The files of some distributions, of whatever version, in the order of the folders."""
+def text_files(distributions: Iterable[str], cache: Path, kind: Folder = "written") -> list[Path]:
+    """The files of some distributions, of whatever version: shipped ones, then those in a cache."""
     wanted = {name.lower() for name in distributions}
     return [
         path
-        for folder in folders
+        for folder in (SHIPPED if kind == "written" else EXAMPLES, cache / kind)
         for path in sorted(folder.glob(f"*{SUFFIX}"))
         if path.name.removesuffix(SUFFIX).rpartition("-")[0].lower() in wanted
     ]

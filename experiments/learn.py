@@ -26,8 +26,8 @@ from docgen.skill import doctests, drift, write_skill
 from docgen.sources import owners_of
 from docgen.symbols import Library
 from docgen.texts import Text
-from experiments.benchmarks.folder.from_tests.__main__ import Options as TestOptions
-from experiments.benchmarks.folder.from_tests.__main__ import build as build_questions
+from experiments.benchmarks.folder.from_tests.command import Options as TestOptions
+from experiments.benchmarks.folder.from_tests.command import build as build_questions
 from experiments.benchmarks.question_format import QuestionError
 from matsmith.core.command import Command, Nothing, Word, run_one_of
 from matsmith.core.errors import UsageError

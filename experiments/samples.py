@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-
 from agents.base import Question
 from sandbox.environments import cache_folder
 
@@ -86,13 +84,6 @@ class Sample:
     cluster: str = ""
     private: bool = False
     reference: Any = field(default=None, repr=False)
-
-
-def data_of(module: str, name: str = "") -> Any:
-    """The YAML file of ours beside a module: of its name, or of another one."""
-    file = Path(module)
-    path = file.with_name(f"{name}.yaml") if name else file.with_suffix(".yaml")
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
 def json_entries(file: Path | zipfile.Path) -> Iterator[tuple[str, Any]]:

@@ -20,8 +20,6 @@ from docgen.replies import Chat, structure
 from docgen.sources import distribution_versions, read_sources, sources_digest
 from docgen.symbols import Library, Symbol
 from docgen.texts import (
-    EXAMPLES,
-    SHIPPED,
     Checkpoint,
     Text,
     examples,
@@ -78,8 +76,8 @@ async def llm_doc_corpus(
     """
     sources = read_sources(packages, folder)
     versions = distribution_versions(sources)
-    files = text_files(versions, [SHIPPED, cache / "written"]) if writer.options.shipped else []
-    tried = text_files(versions, [EXAMPLES, cache / "examples"])
+    files = text_files(versions, cache) if writer.options.shipped else []
+    tried = text_files(versions, cache, "examples")
     settings = {"written": files_digest(files)}
     if writer.content != "written":
         settings |= {"content": writer.content, "examples": files_digest(tried)}

@@ -10,6 +10,8 @@ from indexes import RetrievalError
 if TYPE_CHECKING:  # slow to import
     from langchain_core.documents import Document
 
+    from indexes.corpus import Corpus
+
 __all__ = ["MAP", "QuestionRetriever", "RetrievalError", "Retriever"]
 
 MAP = "index"  # kind of the map of a library: it has a budget of its own and is never shortened
@@ -27,9 +29,18 @@ class Retriever(Protocol):
     ``raises``, ``bases``, ``types``, ``returns``, ``calls`` and ``members`` (qualified names),
     ``sections`` (text by heading) and ``inputs`` (parameter -> ``text``, ``unit``); and, in an
     answer, ``score`` (higher is better).
+
+    Attributes
+    ----------
+    corpus
+        All documents, where it finds those of a library.
+    late
+        Whether it is still being made: `ready` waits for the one that knows its corpus.
     """
 
     name: str
+    corpus: Corpus | None = None
+    late: bool = False
 
     async def search(self, query: str, *, k: int) -> Sequence[Document]:
         """The ``k`` best documents for ``query``, best first; ties broken by ``id``.
@@ -45,8 +56,12 @@ class Retriever(Protocol):
         """The document of one symbol by (qualified, or unambiguous short) name, or ``None``."""
         ...
 
+    async def ready(self) -> Retriever:
+        """The retriever itself, when it has been made."""
+        return self
 
-class QuestionRetriever:
+
+class QuestionRetriever(Retriever):
     """Finds nothing by itself; makes the retriever of a text that comes with a question.
 
     A benchmark that names no packages has questions about papers: each is cut into chunks and

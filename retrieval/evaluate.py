@@ -12,7 +12,6 @@ without retrieving anything.
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, replace
@@ -21,9 +20,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from langchain_core.documents import Document
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from docgen.sources import SourceError
 from docgen.writer import open_writer
 from indexes.embedding import build_embedding
 from matsmith.core.command import Command, Commas, Group
@@ -62,10 +60,8 @@ Search = Callable[..., Awaitable[Sequence[Document]]]
 """At most ``k`` documents for a query, best first, as `Retriever.search` finds them."""
 
 
-class Choice(BaseModel):
+class Choice(BaseModel, extra="forbid", frozen=True):
     """Which retrievers, over which packages; the arguments of ``matsmith index``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     retrieval: Group = Field(
         Group("llm_doc"),
@@ -246,17 +242,12 @@ async def _index(options: Choice) -> int:
     return 0
 
 
-_ERRORS = (SourceError, OSError)
-main = Command("matsmith evaluate", str(__doc__), Options, _evaluate, _ERRORS)
+main = Command("matsmith evaluate", str(__doc__), Options, _evaluate, (OSError,))
 index = Command(
     "matsmith index",
     "Build corpora and their indexes ahead of time: all that some retrievers need.\n\n"
     "``matsmith index retrieval=llm_doc,live:dense embedding=hashing``",
     Choice,
     _index,
-    _ERRORS,
+    (OSError,),
 )
-
-
-if __name__ == "__main__":
-    sys.exit(main())

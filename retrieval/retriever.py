@@ -8,7 +8,7 @@ from langchain_core.documents import Document
 
 from indexes import RetrievalError
 from indexes.corpus import Corpus
-from retrieval.base import MAP
+from retrieval.base import MAP, Retriever
 from retrieval.linking import Linker, covered
 from retrieval.prompting import CHARACTERS_PER_TOKEN
 from retrieval.scorers import DEPTH, Ranker
@@ -16,8 +16,10 @@ from retrieval.scorers import DEPTH, Ranker
 _LINE, _UNIT = 100, 60  # characters of what a symbol is, and of what its result is
 
 
-class CorpusRetriever:
-    """Implements :class:`retrieval.base.Retriever` over a corpus."""
+class CorpusRetriever(Retriever):
+    """Finds what is in a corpus."""
+
+    corpus: Corpus
 
     def __init__(self, name: str, corpus: Corpus, rank: Ranker, linker: Linker) -> None:
         self.name = name
@@ -54,7 +56,7 @@ class CorpusRetriever:
         return [self._by_qualname[name] for name in names if name in self._by_qualname][:k]
 
 
-class IndexRetriever:
+class IndexRetriever(Retriever):
     """Puts the names that a query is likeliest to need, with signatures, before what it finds.
 
     Where not everything fits, the best of the ranking are there, then the others in the order of
@@ -67,6 +69,8 @@ class IndexRetriever:
     alone
         Whether it is all that there is.
     """
+
+    corpus: Corpus
 
     def __init__(self, base: CorpusRetriever, tokens: int, *, alone: bool) -> None:
         self.name, self.corpus = base.name, base.corpus

@@ -9,16 +9,15 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import Field
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from matsmith.core.command import Command, Nothing, run_one_of
+from matsmith.core.data import data_of
 from matsmith.core.progress import saying
 from sandbox import bubblewrap, docker, environments
 from sandbox.base import Outcome, SandboxConfig, SandboxError
@@ -28,7 +27,7 @@ from sandbox.inside.probe import CONTROLS
 console = Console(stderr=True)
 
 LIMITS = SandboxConfig(workers=1, memory_mb=512, max_processes=32, wall_seconds=5.0)
-MACHINE = yaml.safe_load(Path(__file__).with_name("machine.yaml").read_text())
+MACHINE = data_of(__file__, "machine")
 COUNTED = "; the kernel counts it (a cgroup)"
 WATCHED = "; summed from /proc every 50 ms: no cgroup is available (docs/sandbox.md)"
 

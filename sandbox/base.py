@@ -12,13 +12,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt
+from pydantic import BaseModel, Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
 from matsmith.core.errors import ActionableError
 
 
 class Outcome(StrEnum):
-    """How an execution ended. Every value but ``INFRA`` is the code's own doing."""
+    """How an execution ended, by the code's own doing; else a `SandboxError` is raised."""
 
     OK = "ok"
     EXCEPTION = "exception"
@@ -29,7 +29,6 @@ class Outcome(StrEnum):
     NO_RESULT = "no_result"
     BAD_RESULT = "bad_result"
     EXIT = "exit"
-    INFRA = "infra"
 
 
 class SandboxError(ActionableError):
@@ -162,10 +161,8 @@ class Sandbox(ABC):
         """Stop every worker. Idempotent."""
 
 
-class SandboxConfig(BaseModel):
+class SandboxConfig(BaseModel, extra="forbid", frozen=True):
     """What a user can set (``conf/sandbox/*.yaml``)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     backend: str = Field("auto", description="auto, docker, podman, bubblewrap or unsafe")
     env: str = Field("live", description="a name of sandbox/envs, or ./FOLDER")

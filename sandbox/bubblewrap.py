@@ -26,9 +26,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-import yaml
 from filelock import FileLock
 
+from matsmith.core.data import data_of
 from sandbox import environments, launcher
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.exchange import INPUTS_LIMIT
@@ -36,9 +36,7 @@ from sandbox.pool import PooledSandbox
 from sandbox.server.kernel import Cgroup
 from sandbox.worker import SERVE, Backend, Channel
 
-CONFINEMENT: Mapping[str, Any] = yaml.safe_load(
-    Path(__file__).with_name("confinement.yaml").read_text()
-)
+CONFINEMENT: Mapping[str, Any] = data_of(__file__, "confinement")
 FORK_SERVER_MB = 512  # the libraries in memory, next to what a run may use
 #: Where user ids of throw-away workers begin when the host is root: far from any real account.
 FIRST_USER = 1_900_000_000

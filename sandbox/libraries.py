@@ -14,7 +14,7 @@ import shutil
 from pathlib import Path
 
 from filelock import FileLock
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from matsmith.core.errors import UsageError
 from matsmith.core.terminal import printable
@@ -75,10 +75,8 @@ def write_overlay(
     (folder / environments.DESCRIPTION).write_text(description)  # last: it is complete
 
 
-class Learnt(BaseModel):
+class Learnt(BaseModel, extra="forbid", frozen=True):
     """A library that has been learnt."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     source: str  # folder of the project, or the requirement that was installed

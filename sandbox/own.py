@@ -255,6 +255,3 @@ def _action(options: Options) -> int:
 
 
 main = Command("matsmith environment", str(__doc__), Options, _action)
-
-if __name__ == "__main__":
-    sys.exit(main())

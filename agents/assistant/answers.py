@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import BaseModel, StringConstraints
 
 from agents.base import Step, Usage
 from matsmith.core.terminal import printable
@@ -48,24 +48,20 @@ class Value:
     repeats: int | None = None  # line in which it stands as a literal: it was not computed
 
 
-class Source(BaseModel):
+class Source(BaseModel, strict=True, frozen=True):
     """A symbol of a library that the run used."""
-
-    model_config = ConfigDict(strict=True, frozen=True)
 
     name: Annotated[str, StringConstraints(max_length=300)]
     distribution: str
     version: str
 
 
-class Trace(BaseModel):
+class Trace(BaseModel, strict=True, frozen=True):
     """What a run used; made inside the sandbox, so as untrusted as its result.
 
     Symbols stand in the order of their first use; ``read`` are inputs that were opened; ``noted``
     is whether the run could be followed at all.
     """
-
-    model_config = ConfigDict(strict=True, frozen=True)
 
     symbols: list[Source] = []
     read: list[str] = []

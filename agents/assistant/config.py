@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Annotated
 
-import yaml
 from pydantic import Field
 
 from agents.config import RuntimeConfig, compose, overrides, validate
 from matsmith.core.command import Commas
+from matsmith.core.data import data_of
 from matsmith.core.errors import UsageError
 from sandbox import environments, libraries
 
 #: Import names that are documented where an environment has them.
 LIBRARIES = ("pymatgen", "matminer", "robocrys", "phonopy")
 #: What the commands say of themselves.
-USAGE: dict[str, str] = yaml.safe_load(
-    Path(__file__).with_name("usage.yaml").read_text(encoding="utf-8")
-)
+USAGE: dict[str, str] = data_of(__file__, "usage")
 
 
 class AssistantConfig(RuntimeConfig):

@@ -27,10 +27,11 @@ from agents.assistant.answers import Event
 from agents.assistant.config import AssistantConfig, needs_model
 from agents.assistant.files import attach
 from agents.assistant.session import Assistant, open_assistant
-from agents.toolbox.box import DOCUMENTATION, Code, Toolbox, settled
+from agents.toolbox.box import DOCUMENTATION, Code, Toolbox
 from agents.toolbox.texts import PAGE, Mistake, describe
 from matsmith.core.errors import ActionableError
 from matsmith.core.terminal import printable
+from retrieval.base import Retriever
 from sandbox.base import Mount
 
 INSTRUCTIONS = (
@@ -57,6 +58,9 @@ Asked = Annotated[
 class Served:
     """What the tools work with, built when first needed: a client waits seconds for a greeting."""
 
+    corpus = None
+    late = True
+
     def __init__(self, config: AssistantConfig) -> None:
         self.config = config
         self.folder = store.new_session()
@@ -72,9 +76,11 @@ class Served:
                 self._assistant = await self.stack.enter_async_context(opened)
             return self._assistant
 
-    async def ready(self) -> Any:
-        """The documents, for a toolbox that waits for them (:func:`agents.toolbox.box.settled`)."""
-        return await settled((await self.assistant()).runtime.retriever)
+    async def ready(self) -> Retriever:
+        """The documents, for a toolbox that waits for them."""
+        retriever = (await self.assistant()).runtime.retriever
+        assert retriever is not None
+        return await retriever.ready()
 
     async def run(
         self,

@@ -15,9 +15,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeGuard
 
-import yaml
-
 from agents.assistant.answers import Trace, Value
+from matsmith.core.data import data_of
 
 LISTED = 12  # literals in a note
 TEXT = 40  # characters of a text that can be a datum
@@ -27,9 +26,7 @@ _PERCENT = re.compile(r"(\d+\.?\d*)\s*%")
 #: A text that can be a datum: neither a file that is written nor a pattern of names.
 _WORD = re.compile(r"^(?!out/|[^\s]*\*).*[^\W_]", re.DOTALL)
 #: Tables of what is looked for; see the file itself.
-RULES: Mapping[str, Any] = yaml.safe_load(
-    Path(__file__).with_name("rules.yaml").read_text(encoding="utf-8")
-)
+RULES: Mapping[str, Any] = data_of(__file__, "rules")
 _UNITS = {ending: unit for unit, endings in RULES["units"].items() for ending in endings}
 
 

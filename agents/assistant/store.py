@@ -16,7 +16,7 @@ from typing import Any
 
 from jinja2 import Environment
 from platformdirs import user_data_path
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from agents.assistant.answers import Answer, OutputFile
 from matsmith.core.errors import UsageError
@@ -24,9 +24,7 @@ from matsmith.core.terminal import printable
 from sandbox.base import Written
 
 
-class _Turn(BaseModel):
-    model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
-
+class _Turn(BaseModel, ser_json_bytes="base64", val_json_bytes="base64"):
     matsmith_session: int = 1  # the format
     answer: Answer
 

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import yaml
 from rich.console import Console
 
 from agents.assistant import store
@@ -18,6 +17,7 @@ from agents.assistant.config import read_config
 from agents.assistant.files import attach, mentioned
 from agents.assistant.session import Session, open_assistant
 from agents.assistant.show import print_answer, safe
+from matsmith.core.data import data_of
 from matsmith.core.progress import saying
 
 #: Exit codes besides 0 (answered) and those of every command.
@@ -73,7 +73,7 @@ async def play(overrides: Sequence[str], output: Console, progress: Console) -> 
     chosen = any(word.startswith("model") for word in overrides)
     config = read_config([*([] if chosen else ["model=recorded"]), *overrides])
     terminal = Terminal(output, progress)
-    asked = yaml.safe_load(Path(__file__).with_name("demo.yaml").read_text(encoding="utf-8"))
+    asked = data_of(__file__, "demo")
     codes = []
     with tempfile.TemporaryDirectory(prefix="matsmith-demo-") as name:
         (Path(name) / "POSCAR").write_text(asked["POSCAR"], encoding="utf-8")

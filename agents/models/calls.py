@@ -11,12 +11,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-
 from docgen.reading import fences, spoken, tagged
+from matsmith.core.data import data_of
 
 MAX_ARGUMENTS = 200_000  # characters of the arguments of one call
 MAX_NAME = 100  # characters of a tool's name
@@ -29,7 +27,7 @@ _MARKS = frozenset({"tool", "tool_call"})
 _UNMARKED = frozenset({"json", ""})
 
 #: What endpoints say, and are told.
-SAID = yaml.safe_load(Path(__file__).with_name("endpoints.yaml").read_text("utf-8"))
+SAID = data_of(__file__, "endpoints")
 
 #: What a model may call, as OpenAI's API describes functions.
 Tools = Sequence[Mapping[str, Any]]

@@ -76,7 +76,7 @@ class Toolbox:
         self._retriever = retriever
         self._run = run
         taken = any(target.partition("/")[0] in {DOCS, f"{DOCS}.py"} for target in inputs)
-        searches = _corpus(retriever) is not None or _is_late(retriever)
+        searches = retriever is not None and (retriever.late or retriever.corpus is not None)
         self._readable = searches and not taken
         self._said: set[str] = set()  # symbols that `resolve` has shown
         self.executed = 0  # number of executions
@@ -316,19 +316,20 @@ class Toolbox:
 
     async def _documents(self) -> tuple[Documents, Retriever]:
         """The documents, and what searches them; made by now, or waited for."""
-        self._retriever = await settled(self._retriever)
+        assert self._retriever is not None
+        self._retriever = await self._retriever.ready()
         library = library_of(self._retriever)
         assert library is not None
-        assert self._retriever is not None
         return library, self._retriever
 
     async def _mounts(self) -> list[Mount]:
         """The documents for code to read, unless an input file has the module's name."""
-        if not self._readable:
+        if not self._readable or self._retriever is None:
             return []
-        self._retriever = await settled(self._retriever)
+        self._retriever = await self._retriever.ready()
         module = Mount(Path(library_file.__file__), f"{DOCS}/__init__.py")
-        folder = Path(_corpus(self._retriever).folder)
+        assert self._retriever.corpus is not None
+        folder = self._retriever.corpus.folder
         names = ("documents.jsonl", "manifest.json")
         return [module, *(Mount(folder / name, f"{DOCS}/{name}") for name in names)]
 
@@ -339,19 +340,6 @@ class Toolbox:
         library = library_of(self._retriever)
         near = library.near(name) if library else []
         return f"similar: {', '.join(near)}" if near else "nothing is similar; try search"
-
-
-async def settled(retriever: Any) -> Any:
-    """The retriever itself, when it has been made (:class:`agents.runtime.Late`)."""
-    return await retriever.ready() if _is_late(retriever) else retriever
-
-
-def _is_late(retriever: Any) -> bool:
-    return hasattr(retriever, "ready")
-
-
-def _corpus(retriever: Any) -> Any:
-    return getattr(retriever, "corpus", None)
 
 
 _WATCHED = """

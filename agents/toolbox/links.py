@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, cast
+from typing import cast
 
 from agents.toolbox.library import COMMON, Documents, Entry, words_of
 from retrieval.base import Retriever
@@ -327,8 +327,8 @@ def library_of(retriever: Retriever | None) -> Documents | None:
 
 
 @lru_cache(maxsize=8)
-def _library(retriever: Any) -> Documents | None:
-    corpus = getattr(retriever, "corpus", None)
+def _library(retriever: Retriever | None) -> Documents | None:
+    corpus = None if retriever is None else retriever.corpus
     if corpus is None:
         return None
     return Documents([(d.page_content, d.metadata) for d in corpus.documents], corpus.aliases)

@@ -10,9 +10,10 @@ from typing import Literal, Protocol
 
 from agents.base import Trajectory
 from experiments.run.rows import Row
-from experiments.samples import Sample, data_of
+from experiments.samples import Sample
 from experiments.scorers.judge import Judge
-from sandbox.base import Execution, Mount, Outcome, Sandbox, SandboxError
+from matsmith.core.data import data_of
+from sandbox.base import Execution, Mount, Sandbox, SandboxError
 
 
 @dataclass(frozen=True)
@@ -158,37 +159,30 @@ class Tools:
         if self.sandbox is None:
             raise SandboxError("the code of an answer is executed in a sandbox, but there is none")
         mounts = [Mount(Path(source), target) for target, source in sample.question.mounts.items()]
-        execution = await self.sandbox.run(code, entry, timeout=self.timeout, mounts=mounts)
-        if execution.outcome is Outcome.INFRA:
-            raise SandboxError(execution.error or "the sandbox failed")
-        return execution
+        return await self.sandbox.run(code, entry, timeout=self.timeout, mounts=mounts)
 
 
 class Scorer(Protocol):
-    """Turns the answer to a question into a score.
-
-    Attributes
-    ----------
-    metrics
-        What a run reports; the first one is the primary metric.
-    warmup
-        Python source that the sandbox for verification executes once; mostly empty.
-    executes
-        Whether it needs the sandboxes of a question's environment.
-    """
+    """Turns the answer to a question into a score."""
 
     @property
-    def metrics(self) -> Sequence[Metric]: ...  # noqa: D102 -- above
-
-    @property
-    def warmup(self) -> str: ...  # noqa: D102
-
-    @property
-    def executes(self) -> bool: ...  # noqa: D102
-
-    def parts(self, sample: Sample) -> Sequence[str]:
-        """Names of what is judged apart in an answer to ``sample``."""
+    def metrics(self) -> Sequence[Metric]:
+        """What a run reports; the first one is the primary metric."""
         ...
+
+    @property
+    def warmup(self) -> str:
+        """Python source that the sandbox for verification executes once."""
+        return ""
+
+    @property
+    def executes(self) -> bool:
+        """Whether it needs the sandboxes of a question's environment."""
+        return True
+
+    def parts(self, sample: Sample) -> Sequence[str]:  # noqa: ARG002 -- mostly the same for all
+        """Names of what is judged apart in an answer to ``sample``."""
+        return ("answer",)
 
     async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:
         """Judge an answer that exists.

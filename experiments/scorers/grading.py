@@ -17,7 +17,7 @@ from agents.answer_formats import CODE
 from agents.base import Trajectory
 from agents.models import FAULTS
 from experiments.samples import Sample
-from experiments.scorers.base import Metric, Score, Tools
+from experiments.scorers.base import Metric, Score, Scorer, Tools
 from experiments.scorers.properties import ANSWERS_FAULT, not_runnable
 from sandbox.base import Execution, Outcome, SandboxError
 from sandbox.inside.tagged import UnencodableError
@@ -112,22 +112,17 @@ def _same(target: Any, answer: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class FunctionScorer:
+class FunctionScorer(Scorer):
     """What ``function`` says of each answer; a reply without a readable answer scores 0."""
 
     function: Scoring
     executes: bool = False
-    warmup: str = ""
 
     @property
     def metrics(self) -> Sequence[Metric]:
         """See :class:`experiments.scorers.base.Scorer`."""
         about = (inspect.getdoc(self.function) or "what the scorer gives").splitlines()[0]
         return (Metric("score", getattr(self.function, "__name__", "score"), about),)
-
-    def parts(self, sample: Sample) -> Sequence[str]:  # noqa: ARG002 -- the same for all
-        """See :class:`experiments.scorers.base.Scorer`."""
-        return ("answer",)
 
     async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:  # noqa: ARG002
         """See :class:`experiments.scorers.base.Scorer`."""
@@ -143,7 +138,7 @@ class FunctionScorer:
 
 
 @dataclass(frozen=True)
-class ChoiceScorer:
+class ChoiceScorer(Scorer):
     """Compares the letter of a reply with the right one.
 
     Both ways of reading count: *strict*, the reply is one letter in ``<answer>`` tags and nothing
@@ -159,7 +154,6 @@ class ChoiceScorer:
         ),
     )
     executes: bool = False
-    warmup: str = ""
 
     def parts(self, sample: Sample) -> Sequence[str]:  # noqa: ARG002 -- the same for all
         """See :class:`experiments.scorers.base.Scorer`."""

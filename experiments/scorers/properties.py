@@ -15,7 +15,7 @@ from pydantic import StrictBool, StrictStr, TypeAdapter, ValidationError
 from agents.base import Trajectory
 from agents.models import FAULTS
 from experiments.samples import Property, Sample
-from experiments.scorers.base import ALL_CORRECT, PARTS, Metric, Score, Tools
+from experiments.scorers.base import ALL_CORRECT, PARTS, Metric, Score, Scorer, Tools
 from sandbox.base import Execution, Mount, Outcome, Sandbox, SandboxError
 from sandbox.inside import compare
 
@@ -34,7 +34,7 @@ _VERDICTS = TypeAdapter(Verdicts)
 
 
 @dataclass(frozen=True)
-class PropertyScorer:
+class PropertyScorer(Scorer):
     """Executes the final code afresh, and compares every property with its expected value."""
 
     metrics: Sequence[Metric] = (
@@ -42,8 +42,6 @@ class PropertyScorer:
         Metric("runnable", "runnable", "the final code ran and returned a non-empty dict"),
         Metric(ALL_CORRECT, "all correct", "questions with every property right"),
     )
-    executes: bool = True
-    warmup: str = ""
 
     def parts(self, sample: Sample) -> Sequence[str]:
         """Names of the properties."""

@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.documents import Document
 
 from agents.models import ModelClient, ModelConfig
-from retrieval.base import RetrievalError
+from retrieval.base import RetrievalError, Retriever
 
 
 class ScriptedModel:
@@ -43,7 +43,7 @@ def code_reply(body: str) -> str:
     return f"<answer><code>```python\n{code}\n```</code><name>f</name></answer>"
 
 
-class ListRetriever:
+class ListRetriever(Retriever):
     """Documents by name; every search returns the first ``k``."""
 
     name = "list"

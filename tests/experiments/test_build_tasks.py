@@ -20,7 +20,7 @@ from docgen.programs import Program, Rejected, collect
 from experiments.benchmarks import question_gates as gates
 from experiments.benchmarks.folder.benchmark import FolderBenchmark
 from experiments.benchmarks.folder.from_tests import parts
-from experiments.benchmarks.folder.from_tests.__main__ import _shape, show
+from experiments.benchmarks.folder.from_tests.command import _shape, show
 from experiments.benchmarks.folder.from_tests.parts import ENTRY, instrumented, reference, scaffold
 from experiments.benchmarks.question_format import QuestionError
 from sandbox import environments

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.export.__main__ import main as export
+from experiments.export.command import main as export
 from experiments.export.task import grade, inspect_task
 from experiments.run.__main__ import main as run
 from experiments.run.config import read_run

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from experiments.samples import data_of
 from experiments.scorers.quantities import (
     ReadingError,
     convert,
@@ -16,6 +15,7 @@ from experiments.scorers.quantities import (
     read_unit,
     within,
 )
+from matsmith.core.data import data_of
 
 CASES = data_of(__file__, "quantities")
 #: What code returns, and what a table cannot hold.

@@ -17,7 +17,7 @@ import pytest
 from rich.console import Console
 
 from agents.drawing import structure_svg
-from experiments.report import __main__ as report_command
+from experiments.report import command as report_command
 from experiments.report.groups import count_failures, over_budget
 from experiments.report.page import Texts, write_report
 from experiments.report.runs import load_runs

@@ -207,9 +207,10 @@ async def test_a_damaged_file_is_one_line(package, cache, content):
 
 def test_files_hold_texts_in_one_order_and_are_those_of_their_distribution(tmp_path):
     texts = [Text(name, "hash", "1", "an LLM", "2026-11", "one\u2028line") for name in "ab"]
+    (tmp_path / "written").mkdir()
     for name, held in (("brick", texts), ("brick-work", []), ("Brick", texts[::-1])):
-        write_texts(tmp_path / file_name(name, "1.0"), held)
-    found = text_files(["brick"], [tmp_path])
+        write_texts(tmp_path / "written" / file_name(name, "1.0"), held)
+    found = text_files(["brick"], tmp_path)
     assert [path.name for path in found] == ["Brick-1.0.jsonl.gz", "brick-1.0.jsonl.gz"]
     assert found[0].read_bytes() == found[1].read_bytes()
     assert read_texts(found[0]) == texts
@@ -232,7 +233,7 @@ def test_shipped_texts_are_sound_and_fit_the_pinned_library():
     except SandboxError as error:
         pytest.skip(str(error))
     library = build_library(read_sources(["pymatgen.analysis.defects"], folder)).public()
-    (file,) = text_files(library.versions, [SHIPPED])
+    (file,) = text_files(library.versions, SHIPPED)
     known, outdated = prewritten(library, [file])
     assert len(known) == len(read_texts(file))
     assert not outdated

@@ -15,9 +15,10 @@ from experiments.benchmarks.atomworld.crystal import Crystal, read_cif
 from experiments.benchmarks.atomworld.family import CIF, DATA, POINTS, Asked, Family, ask, read
 from experiments.benchmarks.atomworld.generate import Item, generate
 from experiments.benchmarks.release import ReleaseError, entries, find
-from experiments.samples import Sample, cached_file, data_of
-from experiments.scorers.base import Metric, Score, Tools, read_metrics
+from experiments.samples import Sample, cached_file
+from experiments.scorers.base import Metric, Score, Scorer, Tools, read_metrics
 from experiments.scorers.grading import find_value, grade
+from matsmith.core.data import data_of
 
 FILE = "structure.cif"
 RESULT = File("result.cif")
@@ -157,7 +158,7 @@ TOO_EXPENSIVE: Mapping[str, Any] = {"passed": False, "error": "TooExpensive"}
 
 
 @dataclass(frozen=True)
-class StructureScorer:
+class StructureScorer(Scorer):
     """Compares an answer with the target, or judges it by the rule that its question names.
 
     ``target`` is the reading of the sentence that the strict rule asks for.
@@ -165,7 +166,6 @@ class StructureScorer:
 
     target: Target = "literal"
     metrics: Sequence[Metric] = METRICS["structure"]
-    executes: bool = True
     #: What a verification worker imports once.
     warmup: str = "import pymatgen.analysis.structure_matcher, pymatgen.io.cif, scipy.optimize\n"
 

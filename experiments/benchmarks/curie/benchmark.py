@@ -21,7 +21,7 @@ from experiments.benchmarks.curie.archive import Paper, Task, Variant
 from experiments.benchmarks.curie.marks import PROMPTS
 from experiments.benchmarks.release import ReleaseError
 from experiments.samples import Sample, cached_file
-from experiments.scorers.base import Metric, Score, Tools, read_metrics
+from experiments.scorers.base import Metric, Score, Scorer, Tools, read_metrics
 from experiments.scorers.beside import MAX_LINES, beside
 from experiments.scorers.grading import find_value, grade
 from experiments.scorers.judge import Judge
@@ -142,18 +142,13 @@ METRICS = read_metrics(__file__)["all"]
 
 
 @dataclass(frozen=True)
-class CurieScorer:
+class CurieScorer(Scorer):
     """Judges an answer to one of the ten tasks; ``overall`` as in the benchmark."""
 
     overall: Overall = "table"
     metrics: Sequence[Metric] = METRICS
-    executes: bool = True
     #: What a verification worker imports once.
     warmup: str = "import json5, rouge_score.rouge_scorer, Bio.Align\n"
-
-    def parts(self, sample: Sample) -> Sequence[str]:  # noqa: ARG002 -- the same for all
-        """See :class:`experiments.scorers.base.Scorer`."""
-        return (PART,)
 
     async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:
         """See :class:`experiments.scorers.base.Scorer`."""

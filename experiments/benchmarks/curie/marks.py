@@ -14,8 +14,8 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from agents.answer_formats import Json
-from experiments.samples import data_of
 from experiments.scorers.judge import Judge
+from matsmith.core.data import data_of
 
 #: What prompts and judges are told.
 PROMPTS: Mapping[str, str] = data_of(__file__, "prompts")

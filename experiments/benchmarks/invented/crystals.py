@@ -10,16 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations, product, starmap
-from pathlib import Path
 from typing import Any
 
-import yaml
-
 from experiments.benchmarks.invented.lexicon import Draw
+from matsmith.core.data import data_of
 
-_TABLES: Mapping[str, Any] = yaml.safe_load(
-    Path(__file__).with_name("crystals.yaml").read_text(encoding="utf-8")
-)
+_TABLES: Mapping[str, Any] = data_of(__file__)
 #: Atomic number, mass, electronegativity (Pauling).
 ELEMENTS: Mapping[str, tuple[int, float, float]] = _TABLES["elements"]
 NUMBER, MASS, ELECTRONEGATIVITY = range(3)

@@ -13,13 +13,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
+from matsmith.core.data import data_of
+
 T = TypeVar("T")
-_TABLES: Mapping[str, Any] = yaml.safe_load(
-    Path(__file__).with_name("lexicon.yaml").read_text(encoding="utf-8")
-)
+_TABLES: Mapping[str, Any] = data_of(__file__)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from agents.answer_formats import Letters
 from agents.base import Question
 from experiments.benchmarks.own import Task
 from experiments.benchmarks.release import ReleaseError
-from experiments.samples import Sample, data_of, json_entries
+from experiments.samples import Sample, json_entries
 from experiments.scorers.grading import ChoiceScorer
+from matsmith.core.data import data_of
 
 _PROMPT = str(data_of(__file__))
 LETTERS = ("A", "B", "C", "D")

@@ -35,8 +35,8 @@ from experiments.run.__main__ import open_console, run_all
 from experiments.run.config import RunConfig
 from experiments.run.rows import Row, read_rows
 from experiments.run.setup import build_benchmark, load_samples
-from experiments.samples import data_of
 from matsmith.core.command import asks_help, guarded, tell
+from matsmith.core.data import data_of
 from matsmith.core.errors import UsageError
 
 PUBLISHED_NAME = "function_generation_results.jsonl"
@@ -285,7 +285,3 @@ def _print(runs: _Runs, console: Console) -> None:
     for text in different[:_LISTED]:
         console.print(text, markup=False, highlight=False)
     console.print(f"agree {total - len(different)}/{total}", highlight=False)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

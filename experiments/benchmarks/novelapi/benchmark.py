@@ -20,7 +20,7 @@ from experiments.benchmarks.novelapi import check
 from experiments.benchmarks.own import Task
 from experiments.benchmarks.release import ReleaseError, entries
 from experiments.samples import Sample
-from experiments.scorers.base import PARTS, Metric, Score, Tools
+from experiments.scorers.base import PARTS, Metric, Score, Scorer, Tools
 from experiments.scorers.grading import find_value
 from experiments.scorers.properties import ANSWERS_FAULT
 from sandbox.base import Outcome, SandboxError
@@ -91,7 +91,7 @@ def _parses(code: str) -> bool:
 
 
 @dataclass(frozen=True)
-class NovelApiScorer:
+class NovelApiScorer(Scorer):
     """Runs a completion between the task's own code and its tests."""
 
     modules: Mapping[str, str]  # source of what is run of the checkout, by module
@@ -99,8 +99,6 @@ class NovelApiScorer:
         Metric(PARTS, "pass@1", "completions that run, call the target as the reference does, and "
                "pass the task's tests"),
     )  # fmt: skip
-    executes: bool = True
-    warmup: str = ""
 
     def parts(self, sample: Sample) -> Sequence[str]:  # noqa: ARG002 -- the protocol's
         """One."""

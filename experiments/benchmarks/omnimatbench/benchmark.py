@@ -18,7 +18,8 @@ from agents.base import Document, Image, Question
 from experiments.benchmarks.omnimatbench.scorer import OmniMatScorer, Prose, Split
 from experiments.benchmarks.omnimatbench.slots import Slots, empty, flat, read
 from experiments.benchmarks.release import ReleaseError, entries, find, listed, picture
-from experiments.samples import Sample, cached_file, data_of
+from experiments.samples import Sample, cached_file
+from matsmith.core.data import data_of
 
 SAMPLES = Path(__file__).with_name("samples")
 MAX_IMAGE = 20_000_000  # bytes

@@ -10,11 +10,12 @@ from typing import Any, Literal
 
 from agents.base import Trajectory
 from experiments.benchmarks.omnimatbench import slots
-from experiments.samples import Sample, data_of
-from experiments.scorers.base import Metric, Score, Tools, read_metrics
+from experiments.samples import Sample
+from experiments.scorers.base import Metric, Score, Scorer, Tools, read_metrics
 from experiments.scorers.beside import beside, pictures
 from experiments.scorers.grading import find_value, grade
 from experiments.scorers.judge import Point, numbers
+from matsmith.core.data import data_of
 
 Split = Literal["cal", "qa", "all"]
 
@@ -26,14 +27,13 @@ _METRICS = read_metrics(__file__)
 
 
 @dataclass(frozen=True)
-class OmniMatScorer:
+class OmniMatScorer(Scorer):
     """Judges both kinds of questions; ``errata``: golds may be known to be wrong."""
 
     split: Split = "cal"
     prose: Prose = "published"
     errata: bool = False
     executes: bool = True
-    warmup: str = ""
 
     @property
     def metrics(self) -> Sequence[Metric]:

@@ -20,7 +20,6 @@ import numpy as np
 
 from agents.answer_formats import MAX_CHARACTERS, MAX_DEPTH, Json, Reading
 from docgen.reading import spoken
-from experiments.samples import data_of
 from experiments.scorers.quantities import (
     Quantity,
     ReadingError,
@@ -30,6 +29,7 @@ from experiments.scorers.quantities import (
     plain,
     read_unit,
 )
+from matsmith.core.data import data_of
 
 #: Characters of a number.
 MAX_NUMBER = 200

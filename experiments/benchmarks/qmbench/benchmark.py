@@ -31,12 +31,13 @@ from experiments.benchmarks.qmbench.problem import (
     read_folder,
 )
 from experiments.benchmarks.release import picture
-from experiments.samples import Sample, cached_file, data_of
-from experiments.scorers.base import Metric, Score, Tools, read_metrics
+from experiments.samples import Sample, cached_file
+from experiments.scorers.base import Metric, Score, Scorer, Tools, read_metrics
 from experiments.scorers.beside import pictures
 from experiments.scorers.grading import find_value, grade
 from experiments.scorers.judge import Point, numbers
 from experiments.scorers.quantities import ReadingError, read_number, within
+from matsmith.core.data import data_of
 
 _PROMPTS = data_of(__file__, "prompts")
 
@@ -167,7 +168,6 @@ def right(problem: Problem) -> str | float:
 GRADER = "experiments.benchmarks.qmbench.grade"
 #: Seconds of processor time for one structure.
 TIMEOUT = 60.0
-PART = "answer"
 
 
 @dataclass(frozen=True)
@@ -184,12 +184,11 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class ProblemScorer:
+class ProblemScorer(Scorer):
     """Judges an answer by the kind of its problem."""
 
     strict_integers: bool = False
     metrics: Sequence[Metric] = read_metrics(__file__)["all"]
-    executes: bool = True
     #: What a verification worker imports once.
     warmup: str = "import numpy, pymatgen.core, scipy.optimize\n"
 
@@ -197,7 +196,7 @@ class ProblemScorer:
         """One per rubric point, else one."""
         answer = problem_of(sample).answer
         count = len(answer.rubric) if isinstance(answer, Rubric) else 0
-        return [f"point {n + 1}" for n in range(count)] or [PART]
+        return [f"point {n + 1}" for n in range(count)] or super().parts(sample)
 
     async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:
         """See :class:`experiments.scorers.base.Scorer`."""

@@ -14,7 +14,7 @@ from experiments.benchmarks.atomworld.actions import act, parse
 from experiments.benchmarks.atomworld.benchmark import AtomWorldBenchmark, pictures
 from experiments.benchmarks.atomworld.crystal import Crystal, wrap
 from experiments.benchmarks.atomworld.generate import generate
-from experiments.report.__main__ import main as report
+from experiments.report.command import main as report
 from experiments.report.groups import breakdown, failure
 from experiments.report.runs import load_runs
 from experiments.run.__main__ import main

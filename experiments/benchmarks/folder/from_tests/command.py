@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,7 +33,7 @@ from matsmith.core.errors import UsageError
 from matsmith.core.progress import meter
 from matsmith.core.terminal import printable
 from sandbox import environments
-from sandbox.base import Execution, Outcome, SandboxError
+from sandbox.base import Execution, Outcome
 
 
 class Options(BaseModel, extra="forbid", frozen=True):
@@ -102,17 +101,14 @@ def show(built: Mapping[str, Sequence[str]], rejected: Sequence[Rejected]) -> No
     print(f"{len(built)} questions, {count} properties, {len(rejected)} rejected")
 
 
-def _action(options: Options) -> int:
-    try:
-        built, rejected = asyncio.run(build(options, Console()))
-    except (SandboxError, OSError) as error:
-        raise UsageError(str(error)) from error
+async def _action(options: Options) -> int:
+    built, rejected = await build(options, Console())
     show(built, rejected)
     print(f"{options.out}: {len(built)} questions; every rejected test is in rejected.jsonl")
     return 0 if built else 1
 
 
-main = Command("matsmith questions", str(__doc__), Options, _action)
+main = Command("matsmith questions", str(__doc__), Options, _action, (OSError,))
 
 
 @dataclass(frozen=True)
@@ -202,8 +198,6 @@ class Builder:
 
 
 def _records(run: Execution, program: Program) -> list[Any]:
-    if run.outcome is Outcome.INFRA:
-        raise SandboxError(run.error or "the sandbox failed")
     if run.outcome is not Outcome.OK:
         raise Unusable(f"the test does not run: {not_runnable(run)}")
     if not isinstance(run.result, list) or len(run.result) != len(program.assertions):
@@ -260,7 +254,3 @@ def write_rejected(path: Path, rejected: Sequence[Rejected]) -> None:
     """One JSON object per line: test, reason, line of the assertion (null: the whole test)."""
     lines = (json.dumps(vars(item), ensure_ascii=False) + "\n" for item in rejected)
     path.write_text("".join(lines), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

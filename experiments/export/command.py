@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -337,6 +336,3 @@ def _export(options: Options) -> int:
 
 
 main = Command("matsmith export", str(__doc__), Options, _export)
-
-if __name__ == "__main__":
-    sys.exit(main())
