@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 
 from agents.models import Message, ModelClient, ModelError, build_model, read_config
 from matsmith.core.command import Command, Group
-from matsmith.core.data import data_of
+from matsmith.core.configuration import data_of
 from matsmith.core.errors import UsageError
 from matsmith.core.terminal import printable
 

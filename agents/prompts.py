@@ -19,7 +19,7 @@ from agents.answer_formats import CODE
 from agents.base import Image, Question
 from agents.models import Message
 from docgen.reading import spoken
-from matsmith.core.data import data_of
+from matsmith.core.configuration import data_of
 
 TEXTS: Mapping[str, str] = data_of(__file__)
 MAX_REPLY = 20_000  # characters of a reply that a repair shows

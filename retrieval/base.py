@@ -52,9 +52,9 @@ class Retriever(Protocol):
         """
         ...
 
-    async def lookup(self, name: str) -> Document | None:
+    async def lookup(self, name: str) -> Document | None:  # noqa: ARG002 -- none has a name here
         """The document of one symbol by (qualified, or unambiguous short) name, or ``None``."""
-        ...
+        return None
 
     async def ready(self) -> Retriever:
         """The retriever itself, when it has been made."""
@@ -81,7 +81,3 @@ class QuestionRetriever(Retriever):
     async def search(self, query: str, *, k: int) -> Sequence[Document]:  # noqa: ARG002 -- the protocol's
         """Nothing can be found without a text."""
         raise RetrievalError("this question brings no text to retrieve from: use retrieval=none")
-
-    async def lookup(self, name: str) -> Document | None:  # noqa: ARG002 -- the protocol's
-        """Nothing."""
-        return None

@@ -17,7 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from matsmith.core.command import Command, Nothing, run_one_of
-from matsmith.core.data import data_of
+from matsmith.core.configuration import data_of
 from matsmith.core.progress import saying
 from sandbox import bubblewrap, docker, environments
 from sandbox.base import Outcome, SandboxConfig, SandboxError

@@ -28,7 +28,7 @@ from typing import Any, Self
 
 from filelock import FileLock
 
-from matsmith.core.data import data_of
+from matsmith.core.configuration import data_of
 from sandbox import environments, launcher
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.exchange import INPUTS_LIMIT

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from agents.config import RuntimeConfig, compose, overrides, validate
 from matsmith.core.command import Commas
-from matsmith.core.data import data_of
+from matsmith.core.configuration import data_of
 from matsmith.core.errors import UsageError
 from sandbox import environments, libraries
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from agents.assistant.answers import Trace, Value
-from matsmith.core.data import data_of
+from matsmith.core.configuration import data_of
 
 LISTED = 12  # literals in a note
 TEXT = 40  # characters of a text that can be a datum

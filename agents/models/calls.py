@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Any, Literal
 
 from docgen.reading import fences, spoken, tagged
-from matsmith.core.data import data_of
+from matsmith.core.configuration import data_of
 
 MAX_ARGUMENTS = 200_000  # characters of the arguments of one call
 MAX_NAME = 100  # characters of a tool's name

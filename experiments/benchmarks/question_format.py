@@ -21,8 +21,7 @@ from pydantic import BaseModel, Field, ValidationError, field_validator, model_v
 from agents.answer import Answer
 from agents.base import Question
 from experiments.samples import Property, Sample
-from matsmith.core.configuration import read_yaml
-from matsmith.core.data import data_of
+from matsmith.core.configuration import data_of, read_yaml
 from matsmith.core.errors import UsageError
 
 Level = Literal["scaffold", "goal"]

@@ -120,10 +120,8 @@ async def _cluster(config: LauncherConfig, threads: int) -> AsyncIterator[Client
                 f"launcher.address={config.address}: no scheduler answers ({error}); start one "
                 "with `dask scheduler`, see docs/cluster.md"
             ) from error
-        try:
+        async with client:
             yield client
-        finally:
-            await client.close()
         return
     cluster = LocalCluster(  # type: ignore[no-untyped-call]
         n_workers=config.workers,

@@ -12,7 +12,7 @@ from agents.base import Trajectory
 from experiments.run.rows import Row
 from experiments.samples import Sample
 from experiments.scorers.judge import Judge
-from matsmith.core.data import data_of
+from matsmith.core.configuration import data_of
 from sandbox.base import Execution, Mount, Sandbox, SandboxError
 
 

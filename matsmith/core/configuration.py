@@ -209,6 +209,13 @@ def split(text: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
+def data_of(module: str, name: str = "") -> Any:
+    """The YAML file of ours beside a module: of its name, or of another one."""
+    file = Path(module)
+    path = file.with_name(f"{name}.yaml") if name else file.with_suffix(".yaml")
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
 def read_yaml(path: Path) -> Any:
     """The content of a file; a `UsageError` names file and line.
 

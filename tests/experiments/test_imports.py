@@ -4,11 +4,15 @@ import ast
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import networkx as nx
 import pytest
 import yaml
+
+from experiments.run.__main__ import main as run
+from experiments.run.loop import Work
 
 CONF = Path(__file__).parents[2] / "conf"
 _OURS = re.compile(r"(?:agents|docgen|experiments|indexes|retrieval|sandbox)(?:\.\w+)+")
@@ -91,37 +95,27 @@ def test_no_modules_import_each_other_in_a_circle():
     assert [sorted(circle) for circle in circles] == []
 
 
-TOUCHED = """
-import sys, threading
-from pathlib import Path
-from experiments.run import __main__ as run
-from experiments.run.loop import Work
-
-def call(frame, event, _):
-    if event == "call" and frame.f_code.co_flags & 2:  # of functions: no module, no class body
-        seen.add(frame.f_code.co_filename)
-
-async def do(self, job):
-    seen.clear()
-    await answer(self, job)
-    ours.update(seen)
-
-seen, ours, answer, Work._do = set(), set(), Work._do, do
-threading.setprofile(call), sys.setprofile(call)
-run.main(["system=rag", "benchmark=live", "limit=1", "concurrency=1", "out={out}"])
-found = [Path(name) for name in ours if Path(name).is_relative_to({root!r})]
-print("touched:", *(f.relative_to({root!r}) for f in found if "site-packages" not in f.parts))
-"""
-
-
 @pytest.mark.long
-def test_a_question_passes_through_few_files_and_the_docs_name_each(tmp_path):
+def test_a_question_passes_through_few_files_and_the_docs_name_each(tmp_path, monkeypatch):
     """From where it is handed out until its line is stored, in this process."""
-    code = TOUCHED.format(out=tmp_path, root=str(ROOT))
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    files = done.stdout.rpartition("touched: ")[2].split()
-    assert 20 < len(files) <= 40, done.stdout
+    seen, files = set(), set()
+
+    def call(frame, event, _):
+        if event == "call" and frame.f_code.co_flags & 2:  # of functions: no module, no class body
+            seen.add(frame.f_code.co_filename)
+
+    async def do(work, job, answer=Work._do):
+        seen.clear()
+        sys.setprofile(call)
+        await answer(work, job)
+        sys.setprofile(None)
+        files.update(name.removeprefix(f"{ROOT}/") for name in seen)
+
+    monkeypatch.setattr(Work, "_do", do)
+    threading.setprofile(call)
+    run(["system=rag", "benchmark=live", "limit=1", "concurrency=1", f"out={tmp_path}"])
+    threading.setprofile(None)
+    ours = sorted(name for name in files if name.startswith(PACKAGES))
+    assert 20 < len(ours) <= 40, ours
     table = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    assert [file for file in files if f"`{file}`" not in table] == []
+    assert [name for name in ours if f"`{name}`" not in table] == []

@@ -18,7 +18,7 @@ from experiments.run.answering import make_row
 from experiments.run.summary import summarise
 from experiments.samples import Property, Sample
 from experiments.scorers.base import Score
-from matsmith.core.data import data_of
+from matsmith.core.configuration import data_of
 from sandbox.base import Execution, Outcome
 from sandbox.inside.tagged import dumps
 from tests.experiments.checkouts import DEV, UNIT_TEST, checkout, needs_dev

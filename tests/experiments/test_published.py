@@ -12,7 +12,7 @@ from experiments.benchmarks.mattools.published import (
 )
 from experiments.benchmarks.mattools.stdout_rules import read_literal
 from experiments.benchmarks.mattools.unit_tests import Opaque, by_table, revive, verdict
-from matsmith.core.data import data_of
+from matsmith.core.configuration import data_of
 from sandbox.inside.tagged import decode, dumps
 
 TABLES = data_of(__file__, "published")

@@ -15,7 +15,7 @@ from experiments.scorers.quantities import (
     read_unit,
     within,
 )
-from matsmith.core.data import data_of
+from matsmith.core.configuration import data_of
 
 CASES = data_of(__file__, "quantities")
 #: What code returns, and what a table cannot hold.

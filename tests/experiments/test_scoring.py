@@ -9,10 +9,7 @@ from experiments.report.runs import Run
 from experiments.run.answering import MAX_FIGURE, make_figures, make_row, make_trajectory
 from experiments.samples import Property, Sample
 from experiments.scorers.base import PARTS, Metric, Score, Tools, measure, measuring
-from experiments.scorers.properties import (
-    PropertyScorer,
-    not_runnable,
-)
+from experiments.scorers.properties import PropertyScorer, not_runnable
 from sandbox.base import Execution, Outcome, SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
 from sandbox.inside.tagged import dumps

@@ -18,7 +18,7 @@ from experiments.benchmarks.release import ReleaseError, entries, find
 from experiments.samples import Sample, cached_file
 from experiments.scorers.base import Metric, Score, Scorer, Tools, read_metrics
 from experiments.scorers.grading import find_value, grade
-from matsmith.core.data import data_of
+from matsmith.core.configuration import data_of
 
 FILE = "structure.cif"
 RESULT = File("result.cif")

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from agents.base import Image
 from experiments.benchmarks.curie.marks import sides
 from experiments.benchmarks.release import Folder, ReleaseError, content, find, listed, picture
-from matsmith.core.data import data_of
+from matsmith.core.configuration import data_of
 
 #: How an answer is read: JSON, code, a FASTA sequence, a box in degrees, or text as it is.
 Form = Literal["json", "code", "fasta", "box", "text"]

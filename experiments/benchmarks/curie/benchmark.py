@@ -122,7 +122,6 @@ Values = dict[str, float | None]
 GRADER = "experiments.benchmarks.curie.grade"
 #: Seconds of processor time for one verification; ROUGE compares long texts token by token.
 TIMEOUT = 120.0
-PART = "answer"
 #: A score that counts as all right: metrics are ratios of floats.
 PERFECT = 1 - 1e-9
 #: What a judge sees of an answer that is none.
@@ -184,7 +183,7 @@ class CurieScorer(Scorer):
             "readable": float(wrong is None),
             "context": float(wrong == "context"), "cut": float(wrong == "cut"),
         }  # fmt: skip
-        passed = None if headline is None else {PART: headline >= PERFECT}  # None: unknown
+        passed = None if headline is None else {"answer": headline >= PERFECT}  # None: unknown
         reason = answer.reason or _CODES.get(wrong or "", f"scored {headline or 0.0:.3f}")
         return Score(
             outcome=answer.outcome,

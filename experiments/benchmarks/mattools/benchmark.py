@@ -29,7 +29,7 @@ from docgen.sources import read_sources
 from experiments.benchmarks.mattools.published import MatToolsScorer, PrintedScorer, table_test
 from experiments.benchmarks.question_gold import public_symbols
 from experiments.samples import Property, Sample, json_entries
-from matsmith.core.data import data_of
+from matsmith.core.configuration import data_of
 from matsmith.core.errors import UsageError
 from matsmith.core.targets import describe
 from sandbox import environments

@@ -36,7 +36,7 @@ from experiments.run.config import RunConfig
 from experiments.run.rows import Row, read_rows
 from experiments.run.setup import build_benchmark, load_samples
 from matsmith.core.command import asks_help, guarded, tell
-from matsmith.core.data import data_of
+from matsmith.core.configuration import data_of
 from matsmith.core.errors import UsageError
 
 PUBLISHED_NAME = "function_generation_results.jsonl"

@@ -19,7 +19,7 @@ from experiments.benchmarks.omnimatbench.scorer import OmniMatScorer, Prose, Spl
 from experiments.benchmarks.omnimatbench.slots import Slots, empty, flat, read
 from experiments.benchmarks.release import ReleaseError, entries, find, listed, picture
 from experiments.samples import Sample, cached_file
-from matsmith.core.data import data_of
+from matsmith.core.configuration import data_of
 
 SAMPLES = Path(__file__).with_name("samples")
 MAX_IMAGE = 20_000_000  # bytes

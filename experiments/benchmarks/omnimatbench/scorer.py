@@ -15,7 +15,7 @@ from experiments.scorers.base import Metric, Score, Scorer, Tools, read_metrics
 from experiments.scorers.beside import beside, pictures
 from experiments.scorers.grading import find_value, grade
 from experiments.scorers.judge import Point, numbers
-from matsmith.core.data import data_of
+from matsmith.core.configuration import data_of
 
 Split = Literal["cal", "qa", "all"]
 

@@ -29,7 +29,7 @@ from experiments.scorers.quantities import (
     plain,
     read_unit,
 )
-from matsmith.core.data import data_of
+from matsmith.core.configuration import data_of
 
 #: Characters of a number.
 MAX_NUMBER = 200

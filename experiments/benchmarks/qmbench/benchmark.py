@@ -37,7 +37,7 @@ from experiments.scorers.beside import pictures
 from experiments.scorers.grading import find_value, grade
 from experiments.scorers.judge import Point, numbers
 from experiments.scorers.quantities import ReadingError, read_number, within
-from matsmith.core.data import data_of
+from matsmith.core.configuration import data_of
 
 _PROMPTS = data_of(__file__, "prompts")
 

@@ -14,6 +14,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
+from matsmith.core.configuration import data_of
 from sandbox.factory import available
 from tests.agents.scripted import code_reply
 from tests.endpoint import Body, Endpoint, late, respond
@@ -122,27 +123,7 @@ def test_ctrl_c_ends_a_beginning_at_once(httpserver: HTTPServer, folder: Path):
 
 
 #: What is typed, and what is seen before the next prompt.
-LINES: list[tuple[str, tuple[str, ...]]] = [
-    # a paste, as terminals send it
-    (
-        "\x1b[200~First line\nsecond line\x1b[201~",
-        ("The edge is 4.25 Å.", "edge_A stands in the code, line 2: it was not computed"),
-    ),
-    ("\x1b[A again", ("The edge is 4.25 Å.",)),  # the arrow: the last question
-    ("/hel\t", ("Ctrl-C gives up",)),
-    ("/retry", ("The edge is 4.25 Å.",)),
-    ("/sessions", ("First line",)),
-    ("/undo", ("forgotten: First line",)),
-    ("/cost", ("1 call, 10 tokens",)),
-    ("/model", ("m (openai at http://",)),
-    ("/model other", ("other (openai at http://",)),
-    ("And now?", ("The edge is 4.25 Å.", "other: ")),
-    ("/files", ("lengths.csv",)),
-    ("/files drop lengths.csv", ("no input files",)),
-    ("/nothing", ("/nothing: no such command",)),
-    ("what is in @none.cif", ("@none.cif: no such file",)),
-    ("/save {folder}/edge.py", ("written to",)),
-]
+LINES: list[tuple[str, list[str]]] = data_of(__file__, "terminal")
 
 
 def test_paste_history_completion_and_commands(

@@ -14,7 +14,7 @@ from agents.models import ModelError
 from experiments.benchmarks.curie import marks
 from experiments.benchmarks.curie.benchmark import CurieBenchmark
 from experiments.benchmarks.curie.marks import Box, Pair, iou, lmscore, offset, read_box
-from matsmith.core.data import data_of
+from matsmith.core.configuration import data_of
 from tests.endpoint import Endpoint
 from tests.experiments.runs import judge as judge_of
 

@@ -21,7 +21,7 @@ from experiments.benchmarks.omnimatbench.slots import (
     significant_figures,
     threshold,
 )
-from matsmith.core.data import data_of
+from matsmith.core.configuration import data_of
 
 TABLES = data_of(__file__, "tables")
 SLOTS = Path(__file__).parents[4] / "shared" / "data" / "omnimatbench" / "cal_slots.jsonl"

@@ -20,7 +20,6 @@ from rich.console import Console
 from docgen.assertions import Unusable
 from docgen.library import read_library
 from docgen.programs import Program, Rejected, collect, test_files
-from docgen.sources import SourceError
 from docgen.symbols import Library
 from experiments.benchmarks import question_gates as gates
 from experiments.benchmarks.folder.benchmark import QuestionSet, portable_environment
@@ -65,11 +64,8 @@ async def build(options: Options, console: Console) -> tuple[dict[str, list[str]
     write_rejected(lost, [])  # marks the folder as ours, also after a failure
     await asyncio.to_thread(environments.build, options.env, say=console.print)
     with console.status(f"reading {options.package}"):
-        try:
-            site = environments.site_packages(options.env)
-            library = read_library([options.package], site).public()
-        except SourceError as error:
-            raise UsageError(f"package={options.package}: {error}") from error
+        site = environments.site_packages(options.env)
+        library = read_library([options.package], site).public()
     recorded = sorted({*library.versions, options.package, "numpy", "scipy"})
     async with Checker(options.backend, env=options.env, recorded=recorded) as checker:
         builder = Builder(options.package, library, checker, questions, rejected)
