@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import signal
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, TypeVar, get_origin
@@ -197,12 +198,14 @@ def _terminable() -> Iterator[list[int]]:
 
 def _unread() -> int:
     """Whoever reads the output has seen enough (``| head``): that is no mistake."""
-    try:
+    with suppress(BrokenPipeError):
         sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    raise  # noqa: PLE0704 -- called where it is handled
+    asked = select.poll()  # a write that has failed once may leave nothing to flush
+    asked.register(sys.stdout.fileno(), 0)
+    if not asked.poll(0):  # neither POLLERR nor POLLHUP: of something else
+        raise  # noqa: PLE0704 -- called where it is handled
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
 def tell(text: str) -> int:

@@ -50,9 +50,13 @@ def test_one_page_lists_every_command_by_group(capsys):
             assert f" {name} " in shown
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_who_stops_reading_causes_no_traceback(module):
-    command = f"{sys.executable} -m {module} --help | head -1"
+LATE = """-c "from time import sleep; from matsmith.core.command import guarded as run
+run(lambda: [print('x', flush=True), sleep(0.3), print('x' * 300_000)] and 0)" """
+
+
+@pytest.mark.parametrize("call", [*(f"-m {module} --help" for module in MODULES), LATE])
+def test_who_stops_reading_causes_no_traceback(call):
+    command = f"{sys.executable} {call} | head -1"
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False
     )
