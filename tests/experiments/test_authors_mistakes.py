@@ -99,7 +99,7 @@ def test_a_scorer_that_was_changed_is_announced(tmp_path, monkeypatch, capsys):
         told.append("`matsmith regrade benchmark=rules:rules " in capsys.readouterr().out)
     assert told == [False, False, True, True]
     assert scorer_digest(Task((), accuracy).scorer) == scorer_digest(Task((), accuracy).scorer)
-    parameter = replace(ChoiceScorer(), warmup="import re")
+    parameter = replace(ChoiceScorer(), executes=True)
     assert scorer_digest(parameter) != scorer_digest(ChoiceScorer())
 
 
