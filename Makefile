@@ -11,6 +11,9 @@ UV     := $(BIN)/python -m uv pip install --quiet --python $(BIN)/python
 # What `python -m sandbox` itself needs.
 FIRST  := docker filelock numpy omegaconf platformdirs pydantic rich
 
+# What Python compiles is kept, or every command compiles half of its packages again.
+export PYTHONDONTWRITEBYTECODE :=
+
 # uv installs the pinned packages in seconds where pip backtracks for minutes.
 $(BIN)/uv: requirements.lock
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -13,8 +13,8 @@ from math import comb
 from typing import Any
 
 import numpy as np
+import scipy  # its parts are imported when they are used
 from numpy.typing import NDArray
-from scipy import stats
 
 RESAMPLES = 9_999
 CONFIDENCE = 0.95
@@ -118,15 +118,15 @@ def _interval(
     size = len(residuals)
     estimate = float(statistic(*samples))
     if np.allclose(residuals, 0.0, atol=1e-12):
-        other = stats.binomtest(0, size).proportion_ci(CONFIDENCE, method="exact").high
+        other = scipy.stats.binomtest(0, size).proportion_ci(CONFIDENCE, method="exact").high
         low, high = (estimate + other * (bound - estimate) for bound in bounds)
     elif size >= LARGE:
         error = float(np.sqrt(size / (size - 1) * np.sum(residuals**2)))
-        reach = float(stats.norm.ppf((1 + CONFIDENCE) / 2)) * error
+        reach = float(scipy.stats.norm.ppf((1 + CONFIDENCE) / 2)) * error
         low, high = max(bounds[0], estimate - reach), min(bounds[1], estimate + reach)
     else:
-        wide = (size / (size - 1)) ** 0.5 * stats.t.ppf((1 + CONFIDENCE) / 2, size - 1)
-        low, high = stats.bootstrap(
+        wide = (size / (size - 1)) ** 0.5 * scipy.stats.t.ppf((1 + CONFIDENCE) / 2, size - 1)
+        low, high = scipy.stats.bootstrap(
             samples,
             statistic,
             paired=True,
@@ -134,7 +134,7 @@ def _interval(
             method="percentile",
             n_resamples=RESAMPLES,
             batch=_BATCH,
-            confidence_level=1 - 2 * stats.norm.sf(wide),
+            confidence_level=1 - 2 * scipy.stats.norm.sf(wide),
             rng=np.random.default_rng(0),
         ).confidence_interval
     return Interval(estimate, float(low), float(high), size)
@@ -157,8 +157,8 @@ def paired_permutation(first: Mapping[str, Tally], second: Mapping[str, Tally]) 
     one, two = pairs.T
     if len(pairs) >= LARGE:
         shift = two - one
-        return float(2 * stats.norm.sf(abs(shift.sum()) / np.sqrt(np.sum(shift**2))))
-    found = stats.permutation_test(
+        return float(2 * scipy.stats.norm.sf(abs(shift.sum()) / np.sqrt(np.sum(shift**2))))
+    found = scipy.stats.permutation_test(
         (one, two),
         lambda a, b, axis: (b - a).sum(axis=axis),
         permutation_type="samples",

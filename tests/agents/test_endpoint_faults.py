@@ -46,11 +46,17 @@ ASKED = [Message("user", "hello")]
 TRIES = 3
 
 
-@pytest.fixture
-def server():
-    """One that answers several requests at once."""
+@pytest.fixture(scope="module")
+def serving():
     with HTTPServer(threaded=True) as started:
         yield started
+
+
+@pytest.fixture
+def server(serving):
+    """One that answers several requests at once; to stop it takes half a second."""
+    yield serving
+    serving.clear()
 
 
 @pytest.fixture(autouse=True)
