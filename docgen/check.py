@@ -217,7 +217,7 @@ class UseOptions(RunOptions):
 
 
 @dataclass(frozen=True)
-class Shown:
+class Doc:
     """A document, who wrote it, and what it is the document of."""
 
     qualname: str
@@ -229,19 +229,19 @@ class Shown:
         return digest(INSTRUCTIONS, model.name, self.qualname, self.text)
 
 
-def documents(library: Library, content: Content) -> list[Shown]:
+def documents(library: Library, content: Content) -> list[Doc]:
     """The documents of everything that can be called, as agents are given them."""
     written, _ = prewritten(library, text_files(library.versions, cache_folder()))
     ran = examples(library, text_files(library.versions, cache_folder(), "examples"))
     texts = contents(content, library, written, ran)
     return [
-        Shown(name, texts[name].writer, render_document(render_facts(s), render_text(texts[name])))
+        Doc(name, texts[name].writer, render_document(render_facts(s), render_text(texts[name])))
         for name, s in library.symbols.items()
         if s.kind in CALLED
     ]
 
 
-async def use(shown: Shown, model: Chat, checker: Checker) -> dict[str, Any]:
+async def use(shown: Doc, model: Chat, checker: Checker) -> dict[str, Any]:
     """Ask for a script about one document and run it; whatever the provider raises is raised."""
     said = await model.ask(shown.text, INSTRUCTIONS)
     code = (code_of(spoken(said.text)) or [""])[-1]
@@ -281,7 +281,7 @@ async def _score(options: UseOptions) -> int:
             closing(JsonLines(options.out)) as lines,
         ):
 
-            async def ask(one: Shown) -> None:
+            async def ask(one: Doc) -> None:
                 try:
                     async with slots:
                         found = await use(one, model, checker)

@@ -284,11 +284,11 @@ def _fill(module: Module, owner: Class | None, body: Sequence[ast.stmt]) -> None
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                 if isinstance(target, ast.Name):
-                    told = _told(node, after, module.lines)
+                    told = _comment(node, after, module.lines)
                     scope.constants[target.id] = Constant(target.id, node, module, owner, told)
 
 
-def _told(node: ast.stmt, after: ast.stmt, lines: Sequence[str]) -> str:
+def _comment(node: ast.stmt, after: ast.stmt, lines: Sequence[str]) -> str:
     match after:
         case ast.Expr(value=ast.Constant(value=str(text))):
             return " ".join(text.encode(errors="replace").decode().split())

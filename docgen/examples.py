@@ -23,7 +23,7 @@ from pydantic import Field, PositiveInt
 from docgen.calls import CodeResolver
 from docgen.check import Checked, Checker, RunOptions, code_of, table
 from docgen.library import build_library
-from docgen.programs import Program, collect, kept, text_of
+from docgen.programs import Program, collect, only_asked, text_of
 from docgen.prompts import Prompter, batches, documentation_order
 from docgen.reading import spoken
 from docgen.replies import Chat, behind
@@ -210,7 +210,7 @@ def _script(program: Program, number: int) -> str:
     """What one assertion of a test looks at, printed."""
     assertion = program.assertions[number]
     before = program.body[: program.body.index(assertion) + 1]
-    preamble, body = kept(replace(program, body=before), [number])
+    preamble, body = only_asked(replace(program, body=before), [number])
     shown = [ast.unparse(part) for part, _ in body if isinstance(part, ast.stmt)]
     printed = f"print({ast.unparse(assertion.actual)})"
     return "\n".join([text_of(preamble), "", *shown, printed, ""]).lstrip()

@@ -140,7 +140,7 @@ class FactsWriter:
         callees = [name for name in symbol.calls if name in known and name not in bases]
         for label, names in (("Built on", bases[:_RELATED]), ("Uses", callees[:_RELATED])):
             for name in names:
-                told = self._told(known[name])
+                told = self._summary(known[name])
                 yield f"- {label} `{seen_from(symbol, known[name])}`{told and f': {told}'}"
         if len(callees) > _RELATED:
             yield f"- and {len(callees) - _RELATED} more"
@@ -151,7 +151,7 @@ class FactsWriter:
         if len(callers) > _CALLERS:
             yield f"- and {len(callers) - _CALLERS} more"
 
-    def _told(self, symbol: Symbol) -> str:
+    def _summary(self, symbol: Symbol) -> str:
         written = self._texts.get(symbol.qualname)
         summary = summary_of(written.text) if written else first_sentence(symbol.docstring)
         return short(summary, _TEXT)

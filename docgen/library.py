@@ -88,7 +88,7 @@ class _Builder:
         own.sort(key=lambda definition: definition.node.lineno)
         members = [self._member(d, "") for d in own if not d.name.startswith("_")]
         members += [
-            Member(c.name, "constant", self._typed(c), self._told(c), c.qualname)
+            Member(c.name, "constant", self._typed(c), self._comment(c), c.qualname)
             for c in self._constants(module)
         ]
         if Path(module.source.path).name == "__init__.py":
@@ -161,7 +161,7 @@ class _Builder:
             constant,
             [constant.node],
             signature=f"{constant.name} {typed}" if typed else "",
-            docstring=self._told(constant),
+            docstring=self._comment(constant),
             source=constant.module.segment(*constant.span),
             value=constant.literal,
         )
@@ -175,7 +175,7 @@ class _Builder:
             kind = value_type(node.value, owner or constant.module, self.names)
         return f"-> {kind}" if kind else ""
 
-    def _told(self, constant: Constant) -> str:
+    def _comment(self, constant: Constant) -> str:
         """What is said about a constant beside it and in the docstring of what holds it."""
         holder = constant.owner or constant.module
         described = self._described_in(holder).get(constant.name, "")

@@ -322,15 +322,15 @@ def bound(statement: ast.stmt) -> list[str]:
 def needed(definitions: Sequence[ast.stmt], nodes: Iterable[ast.AST]) -> list[ast.stmt]:
     """The definitions that ``nodes`` use, transitively, in their order."""
     wanted = {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)}
-    kept: set[int] = set()
+    included: set[int] = set()
     size = -1
     while size != len(wanted):
         size = len(wanted)
         for index, statement in enumerate(definitions):
-            if index not in kept and set(bound(statement)) & wanted:
-                kept.add(index)
+            if index not in included and set(bound(statement)) & wanted:
+                included.add(index)
                 wanted |= {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)}
-    plain = (_plain_import(definitions[index], wanted) for index in sorted(kept))
+    plain = (_plain_import(definitions[index], wanted) for index in sorted(included))
     # A conftest and the module often import the same.
     return list({ast.unparse(found): found for found in plain if found is not None}.values())
 
@@ -347,7 +347,7 @@ def _plain_import(statement: ast.stmt, wanted: set[str]) -> ast.stmt | None:
     return reduced
 
 
-def kept(
+def only_asked(
     program: Program, asked: Iterable[int]
 ) -> tuple[list[ast.stmt], list[tuple[ast.stmt | Assertion, int]]]:
     """Preamble and body without the assertions that are not asked, and what only they use.

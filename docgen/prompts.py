@@ -98,7 +98,7 @@ class Prompter:
     ) -> Iterator[str]:
         """What bases are, and their fields and constructor."""
         for name in bases[:_RELATED]:
-            yield self._told(name, symbol, texts)
+            yield self._line(name, symbol, texts)
             source = _without_docstrings(self._library.symbols[name].source)
             if source.count("\n"):
                 yield _cut(source, _BASE)
@@ -113,7 +113,7 @@ class Prompter:
         if "abstract" in symbol.modifiers:
             found += [("is implemented by", f"{c}.{name}") for c in self._below(owner)]
         known = [(how, other) for how, other in found if other in self._library.symbols]
-        return [f"{how} {self._told(other, symbol, texts)}" for how, other in known[:_RELATED]]
+        return [f"{how} {self._line(other, symbol, texts)}" for how, other in known[:_RELATED]]
 
     def _below(self, cls: str) -> list[str]:
         found = list(self._subclasses.get(cls, ()))
@@ -129,7 +129,7 @@ class Prompter:
             lines = [f"{m.name} [{m.kind}] — {about}" for m, about in told]
             return _cut("\n".join(lines), _MEMBERS)
         more = ("Returns", "Raises")
-        lines = [self._told(name, symbol, texts, more) for name in names[:_RELATED]]
+        lines = [self._line(name, symbol, texts, more) for name in names[:_RELATED]]
         return "\n".join([*lines, *_more(names, _RELATED)])
 
     def _about(self, name: str, texts: Mapping[str, Text]) -> str:
@@ -137,7 +137,7 @@ class Prompter:
         written = summary_of(texts[name].text) if name in texts else ""
         return written or first_sentence(self._library.symbols[name].docstring)
 
-    def _told(
+    def _line(
         self, name: str, user: Symbol, texts: Mapping[str, Text], more: Sequence[str] = ()
     ) -> str:
         """One line about a symbol: how it is called, and what was written about it."""

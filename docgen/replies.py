@@ -31,7 +31,7 @@ _NAME = re.compile(rf"^# `?([\w.]+)`?[ \t]*+\n\s*+(?={_FIRST})", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Said:
+class Reply:
     """A reply of a chat model, and what it took; ``None`` is unknown.
 
     ``fault`` says how it ended, where it is not all of what the model had to say; ``cached``
@@ -54,7 +54,7 @@ class Chat(Protocol):
         """Under which its texts are stored."""
         ...
 
-    async def ask(self, prompt: str, instructions: str = "") -> Said:
+    async def ask(self, prompt: str, instructions: str = "") -> Reply:
         """Ask; raises whatever its provider raises when it fails."""
         ...
 

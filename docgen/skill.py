@@ -152,7 +152,7 @@ def _map(library: Library, modules: _Modules, room: int) -> str:
             return text
     lines = [_module(name, modules[name], 2) for name in ranked]
     ends = accumulate((len(line.encode()) + 1 for line in lines), initial=len(_TITLE) + len(_REST))
-    kept = sum(end <= room for end in ends) - 1
+    kept = max(0, sum(end <= room for end in ends) - 1)
     return "\n".join([_TITLE, *lines[:kept], _REST.format(len(lines) - kept), ""])
 
 

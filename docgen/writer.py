@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel, Field, PositiveInt
 
 from docgen.prompts import INSTRUCTIONS, Prompter, batches, documentation_order
-from docgen.replies import Chat, Said, check_reply, clean_reply, split_reply
+from docgen.replies import Chat, Reply, check_reply, clean_reply, split_reply
 from docgen.symbols import Library
 from docgen.texts import VERSION, Checkpoint, Text, source_hash
 from matsmith.core.command import Group
@@ -233,7 +233,7 @@ class _Job:
             self.last_error = next(iter(failed.values()))
         return [name for name in free if name not in report.texts and name not in failed]
 
-    async def _ask(self, prompt: str, names: Sequence[str]) -> tuple[Said | None, dict[str, str]]:
+    async def _ask(self, prompt: str, names: Sequence[str]) -> tuple[Reply | None, dict[str, str]]:
         """One request: its reply, whose good texts are kept, and what is wrong with the others."""
         report = self.report
         try:

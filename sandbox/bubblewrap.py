@@ -99,7 +99,7 @@ class ProcessChannel(Channel):
 
     async def _follow(self, stream: asyncio.StreamReader) -> None:
         while part := await stream.read(4096):
-            self._said(part)
+            self._add_to_tail(part)
 
     async def close(self) -> str:
         """See :class:`sandbox.worker.Channel`."""

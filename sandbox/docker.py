@@ -182,7 +182,7 @@ class ContainerChannel(Channel):
         if stream == 1:
             self._buffer += data
         else:
-            self._said(data)
+            self._add_to_tail(data)
 
     async def close(self) -> str:
         """See :class:`sandbox.worker.Channel`."""

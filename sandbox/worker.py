@@ -93,7 +93,7 @@ class Channel(ABC):
     async def close(self) -> str:
         """Kill everything behind the channel; returns what it last wrote to its stderr."""
 
-    def _said(self, data: bytes) -> None:
+    def _add_to_tail(self, data: bytes) -> None:
         self._tail += data
         del self._tail[:-8192]
 

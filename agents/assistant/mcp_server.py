@@ -128,7 +128,7 @@ class Served:
         return self.folder / str(sum(1 for _ in self.folder.glob("*")) + 1)
 
 
-def _told(tool: Callable[..., Any]) -> Callable[..., Any]:
+def _with_tool_errors(tool: Callable[..., Any]) -> Callable[..., Any]:
     """The tool; what a caller can do something about is an error of its call."""
 
     @functools.wraps(tool)
@@ -162,7 +162,7 @@ def build_server(config: AssistantConfig) -> MCPServer[AsyncExitStack]:
         )  # fmt: skip
         tool = getattr(box if name in documents else served, name)
         server.add_tool(
-            _told(tool), name=name, annotations=about, structured_output=name == "solve"
+            _with_tool_errors(tool), name=name, annotations=about, structured_output=name == "solve"
         )
     return server
 

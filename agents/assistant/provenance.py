@@ -30,7 +30,7 @@ RULES: Mapping[str, Any] = data_of(__file__, "rules")
 _UNITS = {ending: unit for unit, endings in RULES["units"].items() for ending in endings}
 
 
-class Given:
+class Supplied:
     """Everything that the user handed over: what was ``said`` in the conversation, the inputs."""
 
     def __init__(self, said: str, inputs: Mapping[str, Path]) -> None:
@@ -154,13 +154,13 @@ def _is_datum(value: object) -> bool:
     return _is_number(value) and not isinstance(value, bool)
 
 
-def assumed(found: Sequence[tuple[object, int]], given: Given) -> list[str]:
+def assumed(found: Sequence[tuple[object, int]], given: Supplied) -> list[str]:
     """Those literals that the user has not handed over, with their lines."""
     own = (f"{value!r} (line {line})" for value, line in found if not given.holds(value))
     return list(dict.fromkeys(own))
 
 
-def repeated(value: object, found: Sequence[tuple[object, int]], given: Given) -> int | None:
+def repeated(value: object, found: Sequence[tuple[object, int]], given: Supplied) -> int | None:
     """The line of a literal that a value merely repeats; ``None`` for a value that was computed."""
     if not _is_datum(value) or value in (0, 1):
         return None

@@ -99,7 +99,7 @@ def completed(answer: Answer, ran: tuple[Execution, Trace], looked: Looked, said
     units = items.pop(UNITS) if isinstance(items.get(UNITS), Mapping) else {}
     needs = items.pop(NEEDS) if isinstance(items.get(NEEDS), str) else ""
     inputs = {file.name: Path(file.path) for file in looked.files}
-    given = provenance.Given(said, inputs)
+    given = provenance.Supplied(said, inputs)
     tree = provenance.parsed(str(answer.code))
     found = provenance.literals(tree, items.keys())
     own = provenance.assumed(found, given)
@@ -228,11 +228,11 @@ def _tried(steps: Collection[Step]) -> list[str]:
     """How each executed draft ended."""
     runs = [s.detail for s in steps if s.kind == "tool" and s.detail["name"] == "run"]
     drafts = [s.detail for s in steps if s.kind == "execute"]
-    said = [told(str(run["result"])) for run in runs]
+    said = [outcome_line(str(run["result"])) for run in runs]
     return said + [ending(draft["outcome"], str(draft["error"])) for draft in drafts]
 
 
-def told(result: str) -> str:
+def outcome_line(result: str) -> str:
     """Outcome and exception in one line, from what the tool ``run`` says of an execution."""
     outcome = re.search(r"^outcome: (.+)$", result, re.MULTILINE)
     error = re.search(r"^error:\n(.+?)(?=\n[a-z ]+:\n|\Z)", result, re.MULTILINE | re.DOTALL)

@@ -208,7 +208,7 @@ class Session:
         drawn = {file.name for file in looked.files if file.sha256 in seen}  # by an earlier turn
         looked = replace(looked, figures=tuple(f for f in looked.figures if f.title not in drawn))
         earlier = self.turns[-TURNS:]
-        turns = [_retold(turn) for turn in earlier]
+        turns = [_as_turn(turn) for turn in earlier]
         asks = not (earlier and earlier[-1].kind == "needs_input")  # once, and not again
         said = "\n".join([text, *(f"{t.question}\n{t.returned or t.text}" for t in earlier)])
         mounts = {name: str(path) for name, path in self.files.items()}
@@ -244,7 +244,7 @@ class Session:
             begin("again", attempts[-1].outcome)
 
 
-def _retold(turn: Answer) -> str:
+def _as_turn(turn: Answer) -> str:
     """A turn as later prompts show it, whatever became of it."""
     ended = {
         "answered": f"Returned:\n{turn.returned}",

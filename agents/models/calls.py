@@ -92,7 +92,7 @@ def read_calls(text: str, tools: Tools) -> tuple[str, tuple[ToolCall, ...]]:
     return text, ()
 
 
-def told(tools: Tools) -> str:
+def protocol_of(tools: Tools) -> str:
     """What a model without tool calling is told about its tools."""
     listed = [
         f"- {tool['function']['name']}: {tool['function']['description']}\n"
@@ -118,7 +118,7 @@ def as_text(messages: Sequence[Message], tools: Tools) -> list[Message]:
             said = Message(message.role, "\n\n".join(filter(None, [message.text, *blocks])))
             plain.append(said if blocks else message)
     first, rest = ([plain[0].text], plain[1:]) if plain[0].role == "system" else ([], plain)
-    return [Message("system", "\n\n".join([*first, told(tools)])), *rest]
+    return [Message("system", "\n\n".join([*first, protocol_of(tools)])), *rest]
 
 
 def calls_of(sent: Sequence[Mapping[str, Any]]) -> tuple[ToolCall, ...]:

@@ -24,7 +24,7 @@ from agents.models.calls import SAID, Message, Tools, as_text, wire
 from agents.models.config import ModelConfig, address, find_price, read_config
 from agents.models.recordings import Place, Recorder, Recordings, ReplyCache, Scene, request_key
 from agents.models.reply import ContextError, ModelError, Reply, Sent, read, sent_of, tokens_of
-from docgen.replies import Said
+from docgen.replies import Reply as ChatReply
 from matsmith.core.endpoint import OPENAI, Endpoint, tried
 from matsmith.core.errors import EndpointError, UsageError
 from matsmith.core.targets import load
@@ -295,7 +295,7 @@ class Chat:
         """Under which texts are stored."""
         return self.client.name
 
-    async def ask(self, prompt: str, instructions: str = "") -> Said:
+    async def ask(self, prompt: str, instructions: str = "") -> ChatReply:
         """Ask; raises `ModelError` when the endpoint failed after its retries."""
         if (exceeded := self.meter.exceeded()) is not None:
             raise ModelError(f"not asked: {exceeded}")
@@ -309,7 +309,7 @@ class Chat:
         self.meter.usage += replace(usage, cached_calls=0)
         known = (usage.prompt_tokens, usage.completion_tokens)
         asked, replied = (None, None) if usage.estimated else known
-        return Said(reply.text, reply.fault, reply.cached, asked, replied, usage.cost_usd)
+        return ChatReply(reply.text, reply.fault, reply.cached, asked, replied, usage.cost_usd)
 
 
 @asynccontextmanager

@@ -22,8 +22,8 @@ from agents.models.calls import (
     encodable,
     plain,
     plain_calls,
+    protocol_of,
     read_calls,
-    told,
 )
 from matsmith.core.errors import EndpointError
 
@@ -106,14 +106,14 @@ class _Call(BaseModel, extra="allow"):
     function: dict[str, Any] = {}
 
 
-class _Said(BaseModel, extra="allow"):
+class _ChoiceMessage(BaseModel, extra="allow"):
     content: str | list[Any] | None = None
     refusal: Any = None
     tool_calls: list[_Call] | None = None
 
 
 class _Choice(BaseModel):
-    message: _Said
+    message: _ChoiceMessage
     finish_reason: Any = None
     logprobs: Any = None
 
@@ -193,7 +193,7 @@ def counts(prompt: object, completion: object) -> tuple[int, int] | None:
 def tokens_of(messages: Sequence[Message], tools: Tools) -> int:
     """About how many tokens a prompt has, pictures apart."""
     characters = sum(len(m.text) + len(_called(plain_calls(m))) for m in messages)
-    characters += len(told(tools)) if tools else 0
+    characters += len(protocol_of(tools)) if tools else 0
     return round(characters / CHARACTERS_PER_TOKEN)
 
 
@@ -217,7 +217,7 @@ def _fault(sent: Sent) -> Fault | None:
     return "tool_call" if sent.calls or fault else "empty"
 
 
-def _reasoning(message: _Said) -> str:
+def _reasoning(message: _ChoiceMessage) -> str:
     """Reasoning that came as a field or as blocks of its own."""
     parts = [getattr(message, field, None) for field in _REASONING]
     blocks = message.content if isinstance(message.content, list) else []
@@ -229,7 +229,7 @@ def _is_text(block: object) -> bool:
     return isinstance(block, dict) and block.get("type") == "text"
 
 
-def _raw(message: _Said) -> dict[str, Any] | None:
+def _raw(message: _ChoiceMessage) -> dict[str, Any] | None:
     """Thoughts behind calls, and what stands beside these: some endpoints want them back."""
     fields = {key: value for key in _REASONING if (value := getattr(message, key, None))}
     calls = [call.model_extra or {} for call in message.tool_calls or ()]

@@ -64,12 +64,12 @@ def _of_run(folder: Path) -> dict[tuple[str, int], Recording]:
     for path in sorted(folder.glob("trajectories/*.json")):
         try:
             kept = json.loads(path.read_bytes())
-        except (OSError, ValueError) as error:
-            raise UsageError(f"{path}: cannot be read ({error})") from error
-        if kept["stop_reason"] not in {*INFRASTRUCTURE, "budget"}:
-            answer = kept["answer"] or kept["value"]
-            recording = Recording(answer, kept["code"], kept["entry"])
-            found[str(kept["question"]["id"]), int(kept["seed"])] = recording
+            if kept["stop_reason"] not in {*INFRASTRUCTURE, "budget"}:
+                answer = kept["answer"] or kept["value"]
+                recording = Recording(answer, kept["code"], kept["entry"])
+                found[str(kept["question"]["id"]), int(kept["seed"])] = recording
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise UsageError(f"{path}: cannot be read ({error!r})") from error
     if not found:
         raise UsageError(f"answers={folder}: is not a run folder with answers (no trajectories)")
     return found

@@ -131,7 +131,7 @@ class Toolbox:
         for query in queries:
             hits = await retriever.search(query, k=HITS)
             found = [hit for hit in hits if hit.metadata.get("kind") != MAP]
-            lines = [texts.shown(Entry(hit.page_content, hit.metadata).line) for hit in found[:k]]
+            lines = [texts.brief(Entry(hit.page_content, hit.metadata).line) for hit in found[:k]]
             rest = len(found) - len(lines)
             about = "at least " if len(found) == HITS else ""
             more = [f"({about}{rest} more; a larger k shows them)"] if rest else []

@@ -110,7 +110,7 @@ def describe(execution: Execution) -> str:
     return prompts.without_addresses("\n".join(parts))
 
 
-def shown(line: Line) -> str:
+def brief(line: Line) -> str:
     """A symbol in one line."""
     gone = " DEPRECATED" if line.deprecated else ""
     return f"{line.name} [{line.kind}]{gone} {line.summary}"

@@ -22,7 +22,7 @@ def watch(entry: Callable[[], Any], names: Sequence[str]) -> Any:
         if event == "return":
             for name in names:
                 if name in frame.f_locals:
-                    values[name] = _shown(frame.f_locals[name])
+                    values[name] = _described(frame.f_locals[name])
         return note
 
     def enter(frame: Any, *_: Any) -> Any:
@@ -33,7 +33,7 @@ def watch(entry: Callable[[], Any], names: Sequence[str]) -> Any:
 
     for name in names:  # those of the module, unless a function has them, too
         if name in module.__dict__:
-            values[name] = _shown(module.__dict__[name])
+            values[name] = _described(module.__dict__[name])
     sys.settrace(enter)
     try:
         return entry()
@@ -42,7 +42,7 @@ def watch(entry: Callable[[], Any], names: Sequence[str]) -> Any:
         sys.stderr.write(f"\n{MARK}{json.dumps({n: values[n] for n in names if n in values})}\n")
 
 
-def _shown(value: Any) -> str:
+def _described(value: Any) -> str:
     try:
         text = repr(value)
     except Exception as error:  # noqa: BLE001 - the code's own __repr__ may raise anything

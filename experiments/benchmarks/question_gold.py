@@ -81,7 +81,7 @@ class ReferenceGold:
         """Question -> what its reference solution uses, public names only."""
         sources = read_sources(self.packages, environments.site_packages(self.environment))
         recipe = [FORMAT, self._trace, TRACER, sources_digest(sources)]
-        kept = {folder: _kept(folder, recipe) for folder in self._folders}
+        kept = {folder: _gold_file(folder, recipe) for folder in self._folders}
         missing = [folder for folder, path in kept.items() if not path.is_file()]
         if missing:
             usage, traced = CodeResolver(sources), {}
@@ -133,7 +133,7 @@ def public_symbols(names: Mapping[str, str]) -> dict[str, str]:
     return {n: names[n] for n in sorted(names) if not any(p.startswith("_") for p in n.split("."))}
 
 
-def _kept(folder: Path, recipe: Sequence[object]) -> Path:
+def _gold_file(folder: Path, recipe: Sequence[object]) -> Path:
     """Where the gold of a question is kept; another reference or library is another file."""
     key = json.dumps([*recipe, _reference(folder)])
     digest = hashlib.sha256(key.encode()).hexdigest()[:16]

@@ -169,7 +169,7 @@ class Page:
         return JSONResponse({
             "model": session.assistant.runtime.model.name,
             "inputs": list(session.files),
-            "turns": [_shown(answer, n) for n, answer in enumerate(session.turns)],
+            "turns": [_rendered(answer, n) for n, answer in enumerate(session.turns)],
             "working": working.question if working is not None and not working.ended else None,
             "session": session.folder.name if session.folder is not None else None,
             "sessions": await asyncio.to_thread(lambda: store.titles()[:TITLES]),
@@ -206,7 +206,7 @@ class Page:
         except (ActionableError, RuntimeError, OSError) as error:
             working.tell("error", {"error": str(error)}, ends=True)
         else:
-            shown = _shown(answer, len(session.turns) - 1)
+            shown = _rendered(answer, len(session.turns) - 1)
             working.tell("answer", {**shown, "inputs": list(session.files)}, ends=True)
 
     async def _events(self, _: Request) -> Response:
@@ -263,7 +263,7 @@ async def _read(request: Request, kind: type[Body]) -> Body:
         raise HTTPException(400, str(error).replace("\n", " ")[:300]) from error
 
 
-def _shown(answer: Answer, turn: int) -> dict[str, object]:
+def _rendered(answer: Answer, turn: int) -> dict[str, object]:
     files = [{"name": file.name, "size": file.size} for file in answer.files]
     shown = {"question": answer.question, "html": str(answer_html(answer)), "kind": answer.kind}
     return {**shown, "turn": turn, "files": files}

@@ -127,7 +127,7 @@ def strict(target: Structure, found: Structure) -> dict[str, Any]:
     return {"worst": worst}
 
 
-def shown(text: str) -> dict[str, Any] | None:
+def drawing(text: str) -> dict[str, Any] | None:
     """A structure as data, for a picture; ``None`` where it cannot be read or is too large."""
     try:
         found = structure(text)
@@ -155,7 +155,7 @@ def strictly(wanted: dict[str, Any], block: str | None) -> dict[str, Any]:
 
 def pictured(block: str | None, rule: Any) -> dict[str, Any]:
     """What a rule says of an answer; ``shown`` is its structure as data."""
-    return {**judged(block, rule), "shown": None if block is None else shown(block)}
+    return {**judged(block, rule), "shown": None if block is None else drawing(block)}
 
 
 def as_published(wanted: dict[str, Any], reply: str) -> dict[str, Any]:

@@ -167,7 +167,7 @@ class CurieScorer(Scorer):
         unreadable = "unreadable" if said.get("status") == "error" else None
         wrong = wrong or said.get("error") or unreadable
         values, missed = _measured(target, said), ""
-        shown = _shown(target, said, text)
+        shown = _comparison(target, said, text)
         if target["listed"]:
             similar, missed, table = await _similar(tools.judge, sample, said.get("value"))
             values |= similar
@@ -228,7 +228,7 @@ def _measured(target: Mapping[str, Any], said: Mapping[str, Any]) -> Values:
     }
 
 
-def _shown(target: Mapping[str, Any], said: Mapping[str, Any], text: str) -> dict[str, str]:
+def _comparison(target: Mapping[str, Any], said: Mapping[str, Any], text: str) -> dict[str, str]:
     """Gold beside answer: aligned sequences with their identities between them, or texts."""
     if said.get("rows"):
         gold, found = said["rows"]
@@ -237,13 +237,13 @@ def _shown(target: Mapping[str, Any], said: Mapping[str, Any], text: str) -> dic
                   for start in range(0, len(gold), RESIDUES)]  # fmt: skip
         heads, unknown = ("gold above, answer below",), [None] * len(pieces)
         return {"alignment": beside(heads, pieces, unknown, (RESIDUES,))}
-    one, two = (_laid_out(value) for value in (target["clean"], said.get("value") or text))
+    one, two = (_lines_of(value) for value in (target["clean"], said.get("value") or text))
     ends = range(0, max(len(one), len(two)), MAX_LINES)
     rows = [["\n".join(lines[n : n + MAX_LINES]) for lines in (one, two)] for n in ends]
     return {"gold and answer": beside(("gold", "answer"), rows, [None] * len(rows), (58, 58))}
 
 
-def _laid_out(value: Any) -> list[str]:
+def _lines_of(value: Any) -> list[str]:
     """Lines of a text, or of JSON."""
     with contextlib.suppress(ValueError):
         value = json.loads(value) if isinstance(value, str) else value

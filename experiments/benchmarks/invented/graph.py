@@ -113,11 +113,11 @@ class Call:
 
     entry: Entry
     settings: tuple[tuple[str, Any], ...]  # options that are given, and their values
-    inputs: tuple[Given, ...]  # parameters that take what others give
+    inputs: tuple[Edge, ...]  # parameters that take what others give
 
 
 @dataclass(frozen=True)
-class Given:
+class Edge:
     """What a call gives, as it is handed over."""
 
     param: str
@@ -127,7 +127,7 @@ class Given:
     reciprocal: bool = False  # inverted after that
 
 
-def plan(need: Need, crystal: Crystal, by_term: Mapping[str, Entry]) -> Given:
+def plan(need: Need, crystal: Crystal, by_term: Mapping[str, Entry]) -> Edge:
     """The calls that give what is needed; raises where entries do not say where it comes from."""
     entry, key = by_term[need.term], _KEYS.get(need.pick)
     settings = tuple(
@@ -140,7 +140,7 @@ def plan(need: Need, crystal: Crystal, by_term: Mapping[str, Entry]) -> Given:
     if need.pick in RULES:
         key = crystal.element(need.pick)
     factor = entry.convention.factor_to(need.convention)
-    return Given(need.param, call, key, factor, need.reciprocal)
+    return Edge(need.param, call, key, factor, need.reciprocal)
 
 
 def _value(choice: Choice, setting: Setting, crystal: Crystal) -> Any:
@@ -216,7 +216,7 @@ Symbols = Mapping[str, Symbol]
 Others = Mapping[str, Sequence[Entry]]
 
 
-def evaluate(given: Given, crystal: Crystal, symbols: Symbols) -> Any:
+def evaluate(given: Edge, crystal: Crystal, symbols: Symbols) -> Any:
     """The value of a plan, as its program should return it."""
     value = compute(given.call, crystal, symbols)
     if given.key is not None:
@@ -292,7 +292,7 @@ MOVED = 0.012  # smallest change that counts, with room above the one per cent t
 EDGE = 1e-9  # relative change of lengths that stands for rounding
 
 
-def mistakes(given: Given, crystal: Crystal, others: Others) -> Iterator[Given]:
+def mistakes(given: Edge, crystal: Crystal, others: Others) -> Iterator[Edge]:
     """Every single mistake of a caller, anywhere in a plan."""
     call = given.call
     yield from _misread(given, crystal)
@@ -306,7 +306,7 @@ def mistakes(given: Given, crystal: Crystal, others: Others) -> Iterator[Given]:
             yield replace(given, call=replace(call, inputs=(*before, *after)))
 
 
-def _misread(given: Given, crystal: Crystal) -> Iterator[Given]:
+def _misread(given: Edge, crystal: Crystal) -> Iterator[Edge]:
     """Mistakes about what a call gave: unit, sign, reciprocal, entry or element."""
     convention, factor = given.call.entry.convention, given.factor
     if abs(factor) != 1.0:
@@ -360,7 +360,7 @@ def mistakable(symbols: Symbols) -> Others:
     return found
 
 
-def all_show(given: Given, crystal: Crystal, symbols: Symbols, others: Others) -> bool:
+def all_show(given: Edge, crystal: Crystal, symbols: Symbols, others: Others) -> bool:
     """Whether each mistake moves the value of a plan, or raises."""
     right = evaluate(given, crystal, symbols)
     for wrong in mistakes(given, crystal, others):
@@ -372,7 +372,7 @@ def all_show(given: Given, crystal: Crystal, symbols: Symbols, others: Others) -
     return True
 
 
-def steady(given: Given, crystal: Crystal, symbols: Symbols) -> bool:
+def steady(given: Edge, crystal: Crystal, symbols: Symbols) -> bool:
     """Whether rounding decides nothing: no count of the chain stands on the edge of the next one.
 
     Another order of summation moves a length in its last digits; that must not move a value.

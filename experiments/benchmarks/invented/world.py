@@ -14,7 +14,7 @@ from typing import Any
 
 from experiments.benchmarks.invented import graph
 from experiments.benchmarks.invented.crystals import RAWS, Crystal, draw_crystal
-from experiments.benchmarks.invented.graph import Call, Entry, Given, Need, Others, Symbol
+from experiments.benchmarks.invented.graph import Call, Edge, Entry, Need, Others, Symbol
 from experiments.benchmarks.invented.lexicon import Draw, Knobs, WorldError, template
 from experiments.benchmarks.invented.prose import TYPES, Prose, describe
 from experiments.benchmarks.invented.symbols import Draft, draw_settings, grow, respelled
@@ -32,7 +32,7 @@ class Asked:
 
     name: str
     wanted: Need
-    plan: Given
+    plan: Edge
     gold: Any
     description: str
     format: str
@@ -212,7 +212,7 @@ def _fit(value: Any, text: str) -> bool:
     return hidden and all(1e-5 < abs(leaf) < 1e8 for leaf in leaves)
 
 
-def program(targets: Mapping[str, Given], crystal: Crystal) -> str:
+def program(targets: Mapping[str, Edge], crystal: Crystal) -> str:
     """A function ``reference`` that returns the values of plans, by property."""
     writer = _Writer()
     results = {name: writer.value(given) for name, given in targets.items()}
@@ -227,7 +227,7 @@ class _Writer:
         self._known: dict[Any, str] = {}  # what was computed -> its variable
         self.imported: dict[str, str] = {}  # dotted name -> name in the program
 
-    def value(self, given: Given) -> str:
+    def value(self, given: Edge) -> str:
         found = self._call(given.call)
         if given.key is not None:
             found = f"{found}[{given.key!r}]"

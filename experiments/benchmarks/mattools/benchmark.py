@@ -51,7 +51,7 @@ SEGMENTS = "question_segments"
 #: Where the questions expect their files, relative to the working directory.
 FILES_INSIDE = PurePosixPath("tool_source_code/pymatgen-analysis-defects/tests/test_files")
 
-_NAMED = re.compile(rf"(?<![\w./]){FILES_INSIDE}/([\w./=+*-]*\w)")
+_NAMED = re.compile(rf"(?<![\w./]){FILES_INSIDE}/+([\w./=+*-]*\w)")
 _PACKED = ("", ".gz", ".bz2")
 
 
@@ -317,7 +317,8 @@ def find_inputs(name: str, texts: Sequence[str], root: Path) -> tuple[dict[str, 
     files = _input_files(root.resolve())
     reads = read_by(name)
     if reads is None:
-        reads = list(dict.fromkeys(path for text in texts for path in _NAMED.findall(text)))
+        text = re.sub(r"\*+", "*", "\n".join(texts))  # `a**b` is no pattern
+        reads = list(dict.fromkeys(_NAMED.findall(text)))
     missing = [
         f"{FILES_INSIDE}/{path}"
         for path in reads

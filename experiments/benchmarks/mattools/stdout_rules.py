@@ -164,7 +164,7 @@ def _array(expression: str) -> Any:
 
 
 def _replace_elements(text: str, pattern: re.Pattern[str], keep: Callable[[Any], str]) -> str:
-    def kept(found: re.Match[str]) -> str:
+    def replaced(found: re.Match[str]) -> str:
         from pymatgen.core import Element  # noqa: PLC0415 - only where there is one
 
         try:
@@ -172,7 +172,7 @@ def _replace_elements(text: str, pattern: re.Pattern[str], keep: Callable[[Any],
         except ValueError:
             return found[0]
 
-    return pattern.sub(kept, text)
+    return pattern.sub(replaced, text)
 
 
 def _restore(value: Any, known: dict[str, Any]) -> Any:

@@ -44,7 +44,7 @@ Reply with the missing lines in one block of Python, without those above. They m
 define what they need."""
 
 
-def shown(bundle: Mapping[str, Any], knowledge: Knowledge) -> str:
+def knowledge_text(bundle: Mapping[str, Any], knowledge: Knowledge) -> str:
     """The parts of what there is to know of an API that a condition gives, in the paper's order."""
     wanted = {"S", "E", "M", "C"} if knowledge == "Full" else set(knowledge.split("+"))
     parts = [f"Name: {bundle['s_name']}"] if wanted & {"S", "S_name"} else []
@@ -183,7 +183,7 @@ def _sample(
     unrecorded = calls and record.get("status") != "ok"
     unavailable = "the calls of its reference are not on record" if unrecorded else None
     if knowledge != "none" and bundle is not None:
-        prompt = f"{shown(bundle, knowledge)}\n\n---\n\n{prompt}"
+        prompt = f"{knowledge_text(bundle, knowledge)}\n\n---\n\n{prompt}"
     elif knowledge != "none":
         unavailable = f"there is no bundle of {api}"
     novelty = "" if bundle is None else "changed" if bundle.get("is_modified") else "new"

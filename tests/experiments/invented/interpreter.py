@@ -17,8 +17,8 @@ from experiments.benchmarks.invented.crystals import Crystal
 from experiments.benchmarks.invented.graph import (
     Choice,
     Convention,
+    Edge,
     Entry,
-    Given,
     Need,
     Setting,
     plan,
@@ -201,7 +201,7 @@ class Interpreter:
         value = next(filter(None, default.groups())) if default else None
         return Choice(argument.arg, "mode", tuple(known), default=value)
 
-    def solve(self, description: str, crystal: Crystal) -> Given:
+    def solve(self, description: str, crystal: Crystal) -> Edge:
         """The plan of a property; raises where something is not there."""
         named = TERM.search(description.lower())
         term = named[1] if named else ""

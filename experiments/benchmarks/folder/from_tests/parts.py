@@ -18,7 +18,7 @@ import numpy as np
 
 from docgen.assertions import Assertion, Unusable
 from docgen.docstrings import first_sentence
-from docgen.programs import Program, bound, kept, text_of
+from docgen.programs import Program, bound, only_asked, text_of
 from docgen.symbols import Library, Symbol
 from experiments.benchmarks.question_format import PropertySpec
 from experiments.benchmarks.question_gates import walk
@@ -229,7 +229,7 @@ def reference(program: Program, asked: Mapping[int, tuple[str, str]]) -> str:
     ``asked`` maps the number of each assertion to the name of its property and the code that
     makes the value plain (``float({})``).
     """
-    preamble, body = kept(program, asked)
+    preamble, body = only_asked(program, asked)
     statements = [part for part, _ in body if isinstance(part, ast.stmt)]
     taken = {n.id for s in statements for n in ast.walk(s) if isinstance(n, ast.Name)}
     variables = {n: f"asked_{name}" if name in taken else name for n, (name, _) in asked.items()}
@@ -244,7 +244,7 @@ def reference(program: Program, asked: Mapping[int, tuple[str, str]]) -> str:
 
 def scaffold(program: Program, asked: Mapping[int, str], masks: Mapping[str, str]) -> str:
     """The code of the scaffold level: the same program, with masks over names of the library."""
-    preamble, body = kept(program, asked)
+    preamble, body = only_asked(program, asked)
     lines = _lines(body, {number: (name, "{}") for number, name in asked.items()})
     text = "\n".join([text_of(preamble), "", *lines]).strip()
     for mask, name in masks.items():
