@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, Literal, Protocol
 
 from docgen.reading import fences, last_tagged, spoken, tagged
@@ -266,8 +267,8 @@ class Json:
         inside, text = last_tagged(reply, "answer"), spoken(reply)
         blocks = [content for language, content in fences(text) if language in {"", "json"}]
         for candidate in filter(None, (inside, *blocks[::-1], text)):
-            for said in (candidate, _escaped(candidate)):
-                value = _json(said.strip())
+            for said in (candidate, escaped(candidate)):
+                value = parse_json(said.strip(), parse_constant=lambda _: None)
                 if value is not None and _fits(value, self.shape):
                     kept = candidate is inside and said is candidate
                     return Reading(value, "strict" if kept else "repaired")
@@ -280,7 +281,7 @@ def unfenced(text: str) -> str:
     return match[1] if match and "```" not in match[1] else text
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     r"""JSON whose LaTeX is written with single backslashes (``"\sigma"``), as it was meant.
 
     Those that happen to be an escape of JSON (``\tau``) are a matter for whoever reads the value.
@@ -293,18 +294,13 @@ def _text(text: str, *, strict: bool) -> Reading | None:
     return Reading(text, "strict" if strict else "repaired") if fits else None
 
 
-def _json(text: str) -> Any:
+def parse_json(text: str, **parsers: Any) -> Any:
     """Parsed JSON, ``None`` for what is none, too long or too deep."""
-    if len(text) > MAX_CHARACTERS or text[:1] not in {"{", "["}:
-        return None
-    depth = deepest = 0
-    for bracket in re.findall(r"[\[\]{}]", text):
-        depth += 1 if bracket in "[{" else -1
-        deepest = max(deepest, depth)
-    if deepest > MAX_DEPTH:
+    steps = (1 if bracket in "[{" else -1 for bracket in re.findall(r"[\[\]{}]", text))
+    if len(text) > MAX_CHARACTERS or max(accumulate(steps), default=0) > MAX_DEPTH:
         return None
     try:
-        return json.loads(text, parse_constant=lambda _: None)
+        return json.loads(text, **parsers)
     except (ValueError, RecursionError):
         return None
 

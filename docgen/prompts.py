@@ -57,7 +57,8 @@ class Prompter:
         for name in names:
             for section, content in self._sections(name, texts, shown).items():
                 if content:
-                    parts.append(f"<{section}>\n{_escape(content)}\n</{section}>")
+                    indented = _TAG.sub(r" \1", content)  # no source text closes a section
+                    parts.append(f"<{section}>\n{indented}\n</{section}>")
         return "\n".join(parts)
 
     def _sections(self, name: str, texts: Mapping[str, Text], shown: set[str]) -> dict[str, str]:
@@ -217,11 +218,6 @@ def _new(parts: Iterable[str], shown: set[str]) -> Iterator[str]:
         if part not in shown:
             shown.add(part)
             yield part
-
-
-def _escape(content: str) -> str:
-    """Indent lines that look like a section tag, so that source text cannot close a section."""
-    return _TAG.sub(r" \1", content)
 
 
 def _cut(text: str, limit: int) -> str:

@@ -46,11 +46,6 @@ def _arguments(arguments: Mapping[str, Any] | None) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in plain if name != "code")
 
 
-def _rest(step: Mapping[str, Any]) -> dict[str, Any]:
-    """What is known of a step of an unknown kind."""
-    return {key: value for key, value in step.items() if key != "kind"}
-
-
 def _long_text(text: object) -> str:
     """A text, cut where it is too long to show."""
     whole = str(text)
@@ -62,7 +57,7 @@ def _long_text(text: object) -> str:
 TEMPLATES = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined)
 TEMPLATES.filters |= {
     "call": _call, "arguments": _arguments, "hit": _hit, "long_text": _long_text, "money": money,
-    "number": number, "rest": _rest,
+    "number": number, "rest": lambda step: {n: step[n] for n in step if n != "kind"},
 }  # fmt: skip
 TEMPLATES.tests["contains"] = contains
 

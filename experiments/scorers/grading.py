@@ -107,7 +107,7 @@ def _same(target: Any, answer: Any) -> bool:
     if isinstance(target, int | float) and not isinstance(target, bool):
         known = isinstance(answer, int | float) and not isinstance(answer, bool)
         tolerance = 0.0 if isinstance(target, int) else TOLERANCE
-        return known and math.isclose(answer, target, rel_tol=tolerance)
+        return known and abs(answer) < 1e308 and math.isclose(answer, target, rel_tol=tolerance)
     return str(answer).strip().casefold() == str(target).strip().casefold()
 
 

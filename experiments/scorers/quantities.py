@@ -302,7 +302,7 @@ def _pint_name(name: str) -> str | None:
         return None
     for spelling in (_ALIASES.get(name, name), name.lower() if len(name) > 3 else ""):
         for prefix, base, _ in _registry().parse_unit_name(spelling) if spelling else ():
-            if base in _NAMES:
+            if base in _NAMES and not (prefix and base == "degree_Celsius"):
                 return f"{prefix}{base}"
     return None
 

@@ -103,8 +103,9 @@ def test_the_source_of_a_table_and_a_mistake_in_it_that_is_no_fault_of_an_answer
     scope = {"by_table": by_table}
     exec(table_test("test_x", TABLES["table"]), scope)
     assert scope["test_x"]({"flag": True, "count": 2, "length": [1.0, 2.0]}) == "ok"
-    with pytest.raises(NameError):
-        by_table([TABLES["table"][0] | {"expected": "true"}])
+    for fault, error in (({"expected": "true"}, NameError), ({"format": "list[float]"}, KeyError)):
+        with pytest.raises(error):
+            by_table([TABLES["table"][0] | fault])
 
 
 def test_messages_belong_to_the_property_that_they_name():

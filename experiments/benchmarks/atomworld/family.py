@@ -200,7 +200,7 @@ def _property(seed: int, number: int) -> Asked:
     kinds = draw.choice([(one,) * 4, (two, one, one, one), (one, one, two, two)])
     before = Crystal((edge, edge, edge, 90.0, 90.0, 90.0), kinds, fractions)
     trend = ("increase", "decrease")[number % 2]
-    given = {"before": before.plain(), "trend": trend, "calculator": "emt"}
+    given = {"before": before.plain(), "trend": trend}
     task = DATA["structprop"]["task"].format(trend=trend)
     return Asked("structprop", f"property-{number:03d}", task, given, {"kind": trend},
                  file=before.to_cif())  # fmt: skip

@@ -213,15 +213,15 @@ def moved_points(given: dict[str, Any], value: Any, _reply: str) -> dict[str, An
 
 def _points(value: Any, count: int) -> Any:
     """Shape (count, 3), finite."""
-    value = value.tolist() if isinstance(value, np.ndarray) else value
-    rows = value if isinstance(value, list) and len(value) == count else []
-    plain = all(
-        isinstance(row, list) and len(row) == 3 and all(type(x) in {int, float} for x in row)
-        for row in rows
-    )
-    if not rows or not plain or not all(abs(x) < 1e9 for row in rows for x in row):
+    number = int | float | np.integer | np.floating
+    try:
+        points = np.array(value, dtype=object)
+    except ValueError:  # arrays of several shapes
+        raise WrongError("InvalidShape") from None
+    plain = (isinstance(x, number) and not isinstance(x, bool) for x in points.flat)
+    if points.shape != (count, 3) or not all(plain) or not all(abs(x) < 1e9 for x in points.flat):
         raise WrongError("InvalidShape")
-    return np.array(rows, dtype=float)
+    return points.astype(float)
 
 
 def repaired(given: dict[str, Any], block: str | None, reply: str) -> dict[str, Any]:
@@ -232,7 +232,7 @@ def repaired(given: dict[str, Any], block: str | None, reply: str) -> dict[str, 
         return structure(text.replace(REMOVED, given["removed"] or "", 9))
 
     return {
-        "strict": pictured(block, lambda text: strict(original, filled(text))),
+        "strict": judged(block, lambda text: strict(original, filled(text))),
         "published": judged(reply, lambda said: published(original, filled(published_block(said)))),
         "echo": {
             "strict": judged(broken, lambda text: strict(original, filled(text))),

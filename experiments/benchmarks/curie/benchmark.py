@@ -245,7 +245,7 @@ def _comparison(target: Mapping[str, Any], said: Mapping[str, Any], text: str) -
 
 def _lines_of(value: Any) -> list[str]:
     """Lines of a text, or of JSON."""
-    with contextlib.suppress(ValueError):
+    with contextlib.suppress(ValueError, RecursionError):
         value = json.loads(value) if isinstance(value, str) else value
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
     return [part for line in text[:MAX_SHOWN].splitlines() for part in textwrap.wrap(line, 58)]

@@ -93,10 +93,10 @@ def parse(text: str) -> Any:
             return None
         try:
             value = parser(text)
+            if isinstance(value, list | dict):
+                return json.loads(json.dumps(value, default=str), parse_constant=lambda _: None)
         except Exception:  # noqa: BLE001, S112 -- whatever a hostile text makes of a parser
             continue
-        if isinstance(value, list | dict):
-            return json.loads(json.dumps(value, default=str), parse_constant=lambda _: None)
     return None
 
 

@@ -66,8 +66,9 @@ def _watched_calls():
     found = {{}}
 
     def note(frame, event, value):
-        module = frame.f_globals.get("__name__") or ""
-        if event == "return" and module.partition(".")[0] == {package!r}:
+        module, caller = (f.f_globals.get("__name__") or "" for f in (frame, frame.f_back or frame))
+        inside = [name.partition(".")[0] == {package!r} for name in (module, caller)]
+        if event == "return" and inside == [True, False]:
             values = found.setdefault(module + "." + frame.f_code.co_qualname, [])
             if isinstance(value, (int, float, str, list, dict)) and len(values) < 100:
                 values.append(value)
@@ -131,17 +132,18 @@ def first_wrong(
 
 
 def what_failed(
-    links: Sequence[Mapping[str, Any]], returned: Mapping[str, Sequence[Any]], value: Any
+    links: Sequence[Mapping[str, Any]], name: str, returned: Mapping[str, Sequence[Any]], value: Any
 ) -> str:
-    """Where the way to a property of this value left that of the reference (its ``links``)."""
-    if link := first_wrong(links, returned):
+    """Where the way to a property of this value left that of the reference."""
+    own = [link for link in links if link["property"] == name]
+    if link := first_wrong(own, returned):
         symbol = link["symbol"]
         if symbol in returned:
             return f"argument of {symbol}"
         others = {name for name in returned if name.rpartition(".")[2][:1] != "_"}
         known = {str(one["symbol"]) for one in links}
         return f"{'wrong symbol' if others - known else 'missing call'} ({symbol})"
-    gold = links[-1]["gold"]
+    gold = own[-1]["gold"]
     if not isinstance(value, int | float) or not isinstance(gold, int | float):
         return "logic"
     other = any(not differs(abs(gold) * factor, abs(value), _TOLERANCE) for factor in _FACTORS)
@@ -178,10 +180,10 @@ class ChainScorer(PropertyScorer):
         found |= {FIRST_WRONG: f"{wrong['depth']} of {deepest}" if wrong else "none"}
         result = score.execution.result if score.execution else None
         given = result if isinstance(result, Mapping) else {}
-        reasons = {}
-        for name, reason in score.reasons.items():
-            own = [link for link in links if link["property"] == name]
-            reasons[name] = f"{what_failed(own, returned, given.get(name))}: {reason}"
+        reasons = {
+            name: f"{what_failed(links, name, returned, given.get(name))}: {reason}"
+            for name, reason in score.reasons.items()
+        }
         return replace(score, artefacts=found, reasons=reasons)
 
 

@@ -60,6 +60,8 @@ class LiveBenchmark:
             for sample in self.load()
             if split == "all" or (sample.question.id in chosen) is (split == "chosen")
         ]
+        if not samples:
+            raise QuestionError(f"split={split}: none of these questions is in {self.root}")
         parts = [self.name, self.level, *([split] if split != "all" else [])]
         from experiments.benchmarks.question_gold import ReferenceGold  # noqa: PLC0415
 

@@ -29,6 +29,7 @@ from docgen.sources import read_sources
 from experiments.benchmarks.mattools.published import MatToolsScorer, PrintedScorer, table_test
 from experiments.benchmarks.question_gold import public_symbols
 from experiments.samples import Property, Sample, json_entries
+from experiments.scorers.properties import PropertyScorer
 from matsmith.core.configuration import data_of
 from matsmith.core.errors import UsageError
 from matsmith.core.targets import describe
@@ -111,7 +112,10 @@ class MatToolsBenchmark:
     @property
     def scorer(self) -> MatToolsScorer:
         """By the rules that are asked for."""
-        return PrintedScorer() if self.rules == "published" else MatToolsScorer()
+        scorer = PrintedScorer() if self.rules == "published" else MatToolsScorer()
+        # The authors' rule is about all properties.
+        sound = self.subset == "verified"
+        return replace(scorer, metrics=PropertyScorer.metrics) if sound else scorer
 
     def load(self) -> list[Sample]:
         """All samples: in the order of ``tasks.jsonl``, or sorted by id."""
@@ -377,7 +381,7 @@ class MatToolsGold:
             kinds = {name: kind for names in answers for name, kind in names.items()}
             counts = Counter(name for names in answers for name in names)
             found[sample] = {n: kinds[n] for n in sorted(counts) if 2 * counts[n] >= len(answers)}
-        return {sample: names for sample, names in found.items() if names}
+        return {name: found[name] for name in self.prompts() if found.get(name)}
 
     def right_answers(self) -> Iterator[dict[str, Any]]:
         """The recorded ones."""

@@ -167,18 +167,18 @@ class PrintedScorer(MatToolsScorer):
         answer, reason, detail = _printed(execution)
         if answer is None:
             return self._unreadable(sample, reason, detail, execution)
-        verdict = await run_unit_test(tools.verifier, sample, answer)
+        verdict = await run_unit_test(tools.verifier, sample, answer, each=True)
         if verdict.exception is not None:
             return self._unreadable(sample, "unit_test", verdict.exception, execution)
         names = self.parts(sample)
-        about = attribute(verdict.errors, names)
+        each = judge_each(verdict, names)
         wrong = 0 if verdict.ok else verdict.wrong or 0
         counted = float((verdict.properties or len(names)) - wrong)
         return Score(
             outcome=str(execution.outcome),
             values={"runnable": 1.0, "published": counted},
-            passed={name: name not in about for name in names},
-            reasons={name: about[name] for name in names if name in about},
+            passed={name: right for name, (right, _) in each.items()},
+            reasons={name: why for name, (right, why) in each.items() if not right},
             artefacts={VERDICT: f"{'all_correct' if verdict.ok else 'some_wrong'} {wrong}"},
             execution=execution,
         )

@@ -191,7 +191,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _replay(given: Sequence[str]) -> int:
     """Run and judge what is recorded."""
-    own = dict(word.split("=", 1) for word in given if word.partition("=")[0] in _OWN)
+    own = dict(word.partition("=")[::2] for word in given if word.partition("=")[0] in _OWN)
     if not own.get("recorded"):
         raise UsageError("recorded=PATH: is required")
     recorded = Path(own["recorded"])

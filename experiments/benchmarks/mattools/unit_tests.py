@@ -122,17 +122,19 @@ def by_table(table: list[dict[str, Any]]) -> Test:
     types = {**vars(builtins), "numpy.ndarray": np.ndarray, "np.ndarray": np.ndarray}
     # The benchmark's own text; a mistake in it shows when the test is loaded, before any answer.
     wanted = {prop["name"]: eval(prop["expected"], dict(scope)) for prop in table}  # noqa: S307
+    kinds = {
+        p["name"]: p["accepts"] if p["compare"] == "allclose" else [p["format"]] for p in table
+    }
+    classes = {name: tuple(types[kind] for kind in named) for name, named in kinds.items()}
 
     def fault(prop: dict[str, Any], answer: dict[Any, Any]) -> str | None:
         name = prop["name"]
         if name not in answer:
             return f"{name} not found in input properties"
         value, expected = answer[name], wanted[name]
-        close = prop["compare"] == "allclose"
-        accepted = prop["accepts"] if close else [prop["format"]]
-        if accepted and not isinstance(value, tuple(types[kind] for kind in accepted)):
-            return f"{name}: expected {' or '.join(accepted)}, got {type(value).__name__}"
-        if close:
+        if kinds[name] and not isinstance(value, classes[name]):
+            return f"{name}: expected {' or '.join(kinds[name])}, got {type(value).__name__}"
+        if prop["compare"] == "allclose":
             same = np.allclose(value, expected, rtol=prop["rtol"], atol=prop["atol"])
         else:
             same = not value != expected  # noqa: SIM202 - the published comparison

@@ -7,6 +7,7 @@ as published, so a hostile completion could claim to pass, and nothing more.
 from __future__ import annotations
 
 import sys
+import traceback
 import types
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,7 @@ def _run(script: str, argv: list[str]) -> dict[str, Any]:
         exec(compile(script, str(file), "exec"), main.__dict__)  # noqa: S102 -- in the sandbox
     # SystemExit too: what ends the script early has not been tested.
     except BaseException as error:  # noqa: BLE001 -- whatever it is, it is the completion's
-        text = str(error).strip().splitlines()
-        return {"passed": False, "error": f"{type(error).__name__}: {text[0] if text else ''}"}
+        lines = traceback.format_exception_only(error)  # also where `str(error)` raises
+        said = next(line for line in lines if not line.startswith(" "))
+        return {"passed": False, "error": said.splitlines()[0]}
     return {"passed": True, "error": ""}

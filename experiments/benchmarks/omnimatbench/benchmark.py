@@ -216,7 +216,7 @@ class OmniMatBenchmark:
             ),
         }
         lettered = section([f"Set {name}:\n" + "\n".join(s) for name, s in by_letter.items()])
-        parts += [told, shown.get(self.arm, lettered)] if letter else []
+        parts += [told, shown.get(self.arm, lettered)] if letter or self.arm == "retrieval" else []
         files = _files(images) if self.arm == "tool" else {}
         if self.arm == "tool":
             form = CODE
@@ -237,6 +237,7 @@ class OmniMatBenchmark:
         return replace(
             sample, question=question, target={**sample.target, "slots": golds},
             reference=golds[0] if self.arm == "choose" else golds,
+            unavailable=sample.unavailable or ("there is no formula" if golds == [""] else None),
         )  # fmt: skip
 
 

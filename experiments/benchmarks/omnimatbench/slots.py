@@ -7,18 +7,17 @@ here is linear in the length of the texts.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, DecimalException, localcontext
 from fractions import Fraction
-from itertools import accumulate, zip_longest
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
-from agents.answer_formats import MAX_CHARACTERS, MAX_DEPTH, Json, Reading
+from agents.answer_formats import MAX_CHARACTERS, Json, Reading, escaped, parse_json
 from docgen.reading import spoken
 from experiments.scorers.quantities import (
     Quantity,
@@ -125,7 +124,7 @@ def lenient(gold: str, answer: str) -> bool:
         return significant_figures(wanted, given) or _words(wanted) == _words(given)
     (number, unit), (value, theirs) = right, found
     if not unit or not theirs or PERCENT in (unit, theirs):
-        return number.quantum > 0 and _close(number, value.value)
+        return _close(number, value.value)
     try:
         return _close(number, convert(value.value, theirs, unit))
     except ReadingError:
@@ -240,7 +239,7 @@ def published_slots(golds: Sequence[str], answers: Sequence[str]) -> tuple[int, 
 
 #: Under which an object may hold the answer.
 _KEYS = ("llm_answer", "answer_list", "answer")
-_FENCED = re.compile(r"\A```(?:json)?\s*+(.*?)\s*+```\Z", re.DOTALL | re.IGNORECASE)
+_FENCED = re.compile(r"\A```(?:json)?(.*)```\Z", re.DOTALL | re.IGNORECASE)
 _BOXED = re.compile(r"\\boxed\{([^{}]+)\}")
 
 
@@ -272,7 +271,7 @@ class Slots:
                 value = boxed[1].strip() if boxed else inner
             return self._reading(value, strict=not before.strip())
         fenced = _FENCED.match(text)
-        text = fenced[1] if fenced else text
+        text = fenced[1].strip() if fenced else text
         for opening, closing in (("", ""), ("[", "]"), ("{", "}")):
             part = text[max(0, text.find(opening)) : text.rfind(closing) + 1] if opening else text
             if (value := _json(part)) is not None:
@@ -298,13 +297,6 @@ def empty(slots: Any) -> Any:
 
 def _json(text: str) -> Any:
     """JSON with its numbers as they are written, LaTeX in it with single backslashes or not."""
-    depths = accumulate(1 if bracket in "[{" else -1 for bracket in re.findall(r"[\[\]{}]", text))
-    if max(depths, default=0) > MAX_DEPTH:
-        return None
-    meant = re.sub(r'(\\\\|\\["/])|\\(?![bfnrtu])', lambda m: m[1] or "\\\\", text)
-    for candidate in (text, meant):
-        try:
-            return json.loads(candidate, parse_float=str, parse_int=str, parse_constant=str)
-        except (ValueError, RecursionError):
-            continue
-    return None
+    as_written = {"parse_float": str, "parse_int": str, "parse_constant": str}
+    values = (parse_json(meant, **as_written) for meant in (text, escaped(text)))
+    return next((value for value in values if value is not None), None)

@@ -19,7 +19,7 @@ from agents.answer_formats import (
     Text,
 )
 from agents.base import Image, Question, Trajectory
-from docgen.reading import spoken
+from docgen.reading import last_tagged, spoken
 from experiments.benchmarks.qmbench.generate import PAPER, TEMPLATES, generate
 from experiments.benchmarks.qmbench.problem import (
     Integer,
@@ -51,7 +51,7 @@ class Stated:
     def read(self, reply: str) -> Reading | None:
         """What stands in tags, else in a box, else behind "answer:", else the whole short reply."""
         tagged = Block("answer").read(reply)
-        if tagged is not None:
+        if tagged is not None and last_tagged(reply, "answer"):  # else it is a fence
             return tagged
         text = spoken(reply[-MAX_CHARACTERS:]).strip()
         box = text.rfind("\\boxed{")
@@ -263,7 +263,8 @@ def choice_share(given: Collection[str], right: Collection[str]) -> float:
 
 
 def _letters(problem: Problem, value: Any) -> Verdict:
-    text = ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    each = value if isinstance(value, list | tuple | set | frozenset) else [value]
+    text = ",".join(one for one in each if isinstance(one, str))
     chosen = Choices("".join(sorted(problem.choices))).meant(text)
     return Verdict(choice_share(chosen, problem.letters) if chosen else 0.0,
                    f"the letters are {chosen or '-'}")  # fmt: skip

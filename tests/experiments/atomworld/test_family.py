@@ -40,7 +40,7 @@ def test_points_move_as_the_sentence_says():
     for one in asked:
         before, after = np.array(one.given["before"]), np.array(one.given["after"])
         assert passed(judged(one, one.given["after"])) == (True, True)
-        assert passed(judged(one, (after[::-1] + 0.01).tolist())) == (True, True)
+        assert passed(judged(one, tuple(after[::-1] + 0.01))) == (True, True)
         far = judged(one, (after + 0.5).tolist())
         assert passed(far) == (False, True)
         assert far["published"]["max_dist"] == pytest.approx(0.5 * 3**0.5)

@@ -156,15 +156,16 @@ def test_a_property_says_where_its_way_was_left():
     links = [
         {"property": "v", "symbol": "p.m.leaf", "value": 2.0, "depth": 1},
         {"property": "v", "symbol": "p.m.top", "value": 5.0, "depth": 2, "gold": 5000.0},
+        {"property": "w", "symbol": "p.m.else", "value": 1.0, "depth": 1, "gold": 1.0},
     ]
     right = {"p.m.leaf": [2.0], "p.m.top": [5.0]}
-    assert module.what_failed(links, {}, None) == "missing call (p.m.leaf)"
-    assert module.what_failed(links, {"p.m.other": [3.0]}, None) == "wrong symbol (p.m.leaf)"
-    assert module.what_failed(links, {**right, "p.m.top": [4.0]}, 4000.0) == "argument of p.m.top"
-    assert module.what_failed(links, right, 5.0) == "unit or sign"
-    assert module.what_failed(links, right, -5000.0) == "unit or sign"
-    assert module.what_failed(links, right, 31.0) == "logic"
-    assert module.what_failed(links, right, "a label") == "logic"
+    calls = [{}, {"p.m.else": [1.0]}, {"p.m.other": [3.0]}, {**right, "p.m.top": [4.0]}]
+    values = [5.0, -5000.0, 31.0, "a label", 10**400]
+    cases = [*((made, None) for made in calls), *((right, value) for value in values)]
+    assert [module.what_failed(links, "v", *case) for case in cases] == [
+        *["missing call (p.m.leaf)"] * 2, "wrong symbol (p.m.leaf)", "argument of p.m.top",
+        *["unit or sign"] * 2, *["logic"] * 3,
+    ]  # fmt: skip
 
 
 @pytest.mark.long

@@ -106,7 +106,8 @@ def test_formulas_are_compared_in_the_sandbox_and_errata_are_left_out(
 
 
 TABLES = data_of(__file__, "tables")
-REPLIES = [*TABLES["replies"], ("[" * 9999, None, None), ("x" * 2_000_000, None, None)]
+MUCH = ["[" * 9999, "x" * 2_000_000, "```x" + " " * 99_999 + "y"]
+REPLIES = [*TABLES["replies"], *((text, None, None) for text in MUCH)]
 
 
 def command(out, *more):

@@ -12,6 +12,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -144,10 +145,11 @@ def same(first: Any, other: Any) -> bool:
         left, right = shape(first), shape(other)
     except Unusable:
         return type(first) is type(other)
-    one, two = leaves(left.value), leaves(right.value)
+    close = partial(math.isclose, rel_tol=TIGHTEST, abs_tol=1e-9)
+    one, two = list(walk(left.value)), list(walk(right.value))
     return (left.format, len(one)) == (right.format, len(two)) and all(
-        a == b or (isinstance(a, float) and math.isclose(a, b, rel_tol=TIGHTEST, abs_tol=1e-9))
-        for a, b in zip(one, two, strict=True)
+        p == q and (a == b or (isinstance(a, float) and close(a, b)))
+        for (p, a), (q, b) in zip(one, two, strict=True)
     )
 
 
@@ -320,7 +322,7 @@ def _lines(
             lines.append(_trying(part, f'{variable} = ""', f"{variable} = type(error).__name__"))
         else:
             value = ast.unparse(part.actual)
-            plain = f"bool({value})" if part.kind == "true" and code == "{}" else code
+            plain = "bool({})" if part.kind == "true" and code == "{}" else code
             lines.append(f"{variable} = {plain.replace('{}', value)}")
     return lines
 
