@@ -36,7 +36,7 @@ from agents.assistant import AssistantConfig, store
 from agents.assistant.answers import Answer, Event
 from agents.assistant.session import Session, open_assistant
 from agents.assistant.show import WEB, answer_html
-from matsmith.core.errors import ActionableError, UsageError
+from matsmith.core.errors import UsageError
 
 Body = TypeVar("Body", bound=BaseModel)
 BODY = 40_000_000  # bytes of a request: a question and its files
@@ -203,8 +203,8 @@ class Page:
         session = self.session
         try:
             answer = await session.ask(asked.question, files=paths, listen=listen)
-        except (ActionableError, RuntimeError, OSError) as error:
-            working.tell("error", {"error": str(error)}, ends=True)
+        except Exception as error:  # noqa: BLE001 -- whatever it is, the page must not wait on
+            working.tell("error", {"error": str(error) or repr(error)}, ends=True)
         else:
             shown = _rendered(answer, len(session.turns) - 1)
             working.tell("answer", {**shown, "inputs": list(session.files)}, ends=True)
