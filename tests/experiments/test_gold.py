@@ -23,14 +23,13 @@ def test_gold_is_what_most_right_solutions_share(package, tmp_path, monkeypatch)
     wall = "from brickwork import build\ndef f():\n    return build(1).volume()\n"
     brick = "from brickwork import build, Brick\ndef f():\n    return Brick(1).volume, build(1)\n"
     wrong = "from brickwork import Mortar\ndef f():\n    return Mortar(1)\n"
-    rows = [("a", code, "all_correct") for code in (wall, wall, brick)]
-    rows += [("a", wrong, "some_wrong"), ("b", wrong, "not_runnable")]
-    lines = (
-        json.dumps({"task": task, "code": code, "replayed": {"outcome": outcome}}) + "\n"
-        for task, code, outcome in rows
-    )
+    rows = [("a", code, {"outcome": "all_correct"}) for code in (wall, wall, brick)]
+    rows += [("a", wrong, {"outcome": "some_wrong"}), ("b", wrong, {"outcome": "not_runnable"})]
+    keys = ("task", "code", "replayed")
+    lines = (json.dumps(dict(zip(keys, row, strict=True))) + "\n" for row in rows)
     (tmp_path / "recorded_round1.jsonl").write_text("".join(lines))
     monkeypatch.setattr(question_gold.environments, "site_packages", lambda _: package)
+    monkeypatch.setattr(MatToolsGold, "prompts", lambda _: {"a": "of those that are loaded"})
     source = MatToolsGold(tmp_path / "recorded_round1.jsonl", (), ["brickwork"], "live")
     assert source.gold() == {
         "a": {"brickwork.wall.build": "function", "brickwork.wall.Wall.volume": "method"}
