@@ -66,7 +66,7 @@ def _sample(number: str, entry: Mapping[str, Any], folder: Path, environment: st
         texts = dict(zip(map(str, choices), letters, strict=True))
         given = target if isinstance(target, list) else [target]
         target = "".join(sorted(texts.get(str(each), str(each)) for each in given))
-        fits = len(target) == len(given) > 0 and set(target) <= set(letters)
+        fits = len(set(target)) == len(given) > 0 and set(target) <= set(letters)
         if not fits or len(texts) < len(letters):
             raise ValueError(f"target: {target} is none of the choices, or two choices are equal")
         listed = [f"{letter}. {choice}" for choice, letter in texts.items()]

@@ -140,7 +140,7 @@ def what_failed(
         symbol = link["symbol"]
         if symbol in returned:
             return f"argument of {symbol}"
-        others = {name for name in returned if name.rpartition(".")[2][:1] != "_"}
+        others = {name for name in returned if name.rpartition(".")[2][:1] not in "_<"}
         known = {str(one["symbol"]) for one in links}
         return f"{'wrong symbol' if others - known else 'missing call'} ({symbol})"
     gold = own[-1]["gold"]

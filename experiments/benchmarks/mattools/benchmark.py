@@ -321,7 +321,7 @@ def find_inputs(name: str, texts: Sequence[str], root: Path) -> tuple[dict[str, 
     files = _input_files(root.resolve())
     reads = read_by(name)
     if reads is None:
-        text = re.sub(r"\*+", "*", "\n".join(texts))  # `a**b` is no pattern
+        text = re.sub(r"(?<=[^/*])\*{2,}|\*{2,}(?=[^/*])", "*", "\n".join(texts))  # no pattern
         reads = list(dict.fromkeys(_NAMED.findall(text)))
     missing = [
         f"{FILES_INSIDE}/{path}"

@@ -167,11 +167,12 @@ class PrintedScorer(MatToolsScorer):
         answer, reason, detail = _printed(execution)
         if answer is None:
             return self._unreadable(sample, reason, detail, execution)
-        verdict = await run_unit_test(tools.verifier, sample, answer, each=True)
+        verdict = await run_unit_test(tools.verifier, sample, answer)
         if verdict.exception is not None:
             return self._unreadable(sample, "unit_test", verdict.exception, execution)
         names = self.parts(sample)
-        each = judge_each(verdict, names)
+        single = await run_unit_test(tools.verifier, sample, answer, each=True)
+        each = judge_each(verdict if verdict.ok else single, names)
         wrong = 0 if verdict.ok else verdict.wrong or 0
         counted = float((verdict.properties or len(names)) - wrong)
         return Score(
@@ -200,7 +201,7 @@ def _printed(execution: Execution) -> tuple[str | None, str, str]:
     if not isinstance(value, Mapping) or execution.payload is None:
         return None, str(Outcome.BAD_RESULT), "the reading of stdout was tampered with"
     node = json.loads(execution.payload).get("answer")
-    if node is not None and value.get("reason") is None:
+    if isinstance(value.get("answer"), Mapping) and node is not None and not value.get("reason"):
         return json.dumps(node), "", ""
     told = {name: text.strip() if isinstance(text := value.get(name), str) else ""
             for name in ("reason", "error", "stdout")}  # fmt: skip

@@ -6,8 +6,8 @@ as published, so a hostile completion could claim to pass, and nothing more.
 
 from __future__ import annotations
 
+import contextlib
 import sys
-import traceback
 import types
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,8 @@ def _run(script: str, argv: list[str]) -> dict[str, Any]:
         exec(compile(script, str(file), "exec"), main.__dict__)  # noqa: S102 -- in the sandbox
     # SystemExit too: what ends the script early has not been tested.
     except BaseException as error:  # noqa: BLE001 -- whatever it is, it is the completion's
-        lines = traceback.format_exception_only(error)  # also where `str(error)` raises
-        said = next(line for line in lines if not line.startswith(" "))
-        return {"passed": False, "error": said.splitlines()[0]}
+        said = ""
+        with contextlib.suppress(BaseException):  # `str(error)` may raise
+            said = (str(error).strip().splitlines() or [""])[0]
+        return {"passed": False, "error": f"{type(error).__name__}: {said}"}
     return {"passed": True, "error": ""}

@@ -49,13 +49,14 @@ class Stated:
     instruction: str = Block("answer").instruction
 
     def read(self, reply: str) -> Reading | None:
-        """What stands in tags, else in a box, else behind "answer:", else the whole short reply."""
+        """What stands in tags, else last: a fence, a box, behind "answer:", the short reply."""
         tagged = Block("answer").read(reply)
-        if tagged is not None and last_tagged(reply, "answer"):  # else it is a fence
-            return tagged
         text = spoken(reply[-MAX_CHARACTERS:]).strip()
+        later = re.search(r"(?i)\\boxed\{|\banswer\b", text.rpartition("```")[2])
+        if tagged is not None and (last_tagged(reply, "answer") or not later):
+            return tagged
         box = text.rfind("\\boxed{")
-        said = re.findall(r"(?i)\banswer(?: is)?[ \t:*]{1,9}([^\n]{1,300})", text)
+        said = re.findall(r"(?i)\banswer(?: is)?[ \t:*]{1,9}+([^\n]{1,300})", text)
         short = text if re.search(r"\d", text) and len(text) <= 300 else ""
         found = text[box : box + 300].partition("\n")[0] if box >= 0 else (said or [short])[-1]
         return Reading(found, "repaired") if found else None
@@ -263,8 +264,9 @@ def choice_share(given: Collection[str], right: Collection[str]) -> float:
 
 
 def _letters(problem: Problem, value: Any) -> Verdict:
-    each = value if isinstance(value, list | tuple | set | frozenset) else [value]
-    text = ",".join(one for one in each if isinstance(one, str))
+    several = isinstance(value, list | tuple | set | frozenset)
+    each = value if several else getattr(value, "flat", [value])
+    text = ",".join(one if isinstance(one, str) else type(one).__name__ for one in each)
     chosen = Choices("".join(sorted(problem.choices))).meant(text)
     return Verdict(choice_share(chosen, problem.letters) if chosen else 0.0,
                    f"the letters are {chosen or '-'}")  # fmt: skip
