@@ -84,6 +84,7 @@ def test_a_completion_is_judged_as_published(checkout, tmp_path, httpserver, cal
         assert said is None if passes else reason in said, completion
 
 
+@pytest.mark.long
 def test_a_harness_that_fails_is_no_failure_of_the_completion(checkout, tmp_path):
     (checkout / "novelapibench/evaluation/call_check.py").write_text("def build_test(*_): 1 / 0")
     row = run(checkout, tmp_path / "out", "system=oracle", "ids=[a]", ends=1)["a"]

@@ -151,7 +151,7 @@ def test_from_a_hand_written_folder_to_samples(trees, tmp_path, capsys):
 
 
 @needs_sandbox
-@pytest.mark.parametrize("by_hand", [False, True])
+@pytest.mark.parametrize("by_hand", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_a_package_of_their_own_that_is_installed_nowhere(trees, tmp_path, by_hand):
     own = tmp_path / "env" / "packages"
     (own / "zorbian").mkdir(parents=True)

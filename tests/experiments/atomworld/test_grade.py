@@ -191,11 +191,11 @@ def run_rows(out):
     return list(map(json.loads, (out / "results.jsonl").read_text().splitlines()))
 
 
+@pytest.mark.long
 def test_the_table_of_the_paper(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    asked = ["benchmark.items=5", "benchmark.actions=[change]"]
-    for system in ("oracle", "echo"):
-        run(tmp_path / system, f"system={system}", *asked)
+    for name in ("oracle", "echo"):
+        run(tmp_path / name, f"system={name}", "benchmark.items=5", "benchmark.actions=[change]")
     runs = load_runs([tmp_path / name for name in ("oracle", "echo")])
     headings, table = breakdown(runs, "action")
     right, echo = (dict(zip(headings, line, strict=True)) for line in table)
