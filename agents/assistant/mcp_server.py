@@ -148,7 +148,6 @@ def _say(text: str) -> None:
 def build_server(config: AssistantConfig) -> MCPServer[AsyncExitStack]:
     """A server with the tools."""
     served = Served(config)
-
     server = MCPServer(
         "matsmith", instructions=INSTRUCTIONS, version=importlib.metadata.version("matsmith"),
         lifespan=lambda _: served.stack, log_level="WARNING",

@@ -36,7 +36,7 @@ from agents.assistant import AssistantConfig, store
 from agents.assistant.answers import Answer, Event
 from agents.assistant.session import Session, open_assistant
 from agents.assistant.show import WEB, answer_html
-from matsmith.core.errors import UsageError
+from matsmith.core.errors import ActionableError, UsageError
 
 Body = TypeVar("Body", bound=BaseModel)
 BODY = 40_000_000  # bytes of a request: a question and its files
@@ -203,8 +203,10 @@ class Page:
         session = self.session
         try:
             answer = await session.ask(asked.question, files=paths, listen=listen)
-        except Exception as error:  # noqa: BLE001 -- whatever it is, the page must not wait on
+        except Exception as error:
             working.tell("error", {"error": str(error) or repr(error)}, ends=True)
+            if not isinstance(error, ActionableError | RuntimeError | OSError):
+                raise  # a fault of ours: it is shown where the server runs, too
         else:
             shown = _rendered(answer, len(session.turns) - 1)
             working.tell("answer", {**shown, "inputs": list(session.files)}, ends=True)
@@ -281,7 +283,6 @@ async def serve(config: AssistantConfig, resume: str | None, *, port: int, opens
     with _listening(port) as listener, tempfile.TemporaryDirectory(prefix="matsmith-") as private:
         port = listener.getsockname()[1]
         token = secrets.token_urlsafe(24)
-
         say = Console(stderr=True, soft_wrap=True, highlight=False)
         async with open_assistant(config, say=say.print) as assistant:
             page = Page(assistant.session(folder), Path(private) / "inputs")

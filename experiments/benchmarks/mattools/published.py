@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel
@@ -167,12 +168,12 @@ class PrintedScorer(MatToolsScorer):
         answer, reason, detail = _printed(execution)
         if answer is None:
             return self._unreadable(sample, reason, detail, execution)
-        verdict = await run_unit_test(tools.verifier, sample, answer)
+        test = partial(run_unit_test, tools.verifier, sample, answer)
+        verdict = await test()
         if verdict.exception is not None:
             return self._unreadable(sample, "unit_test", verdict.exception, execution)
         names = self.parts(sample)
-        single = await run_unit_test(tools.verifier, sample, answer, each=True)
-        each = judge_each(verdict if verdict.ok else single, names)
+        each = judge_each(verdict if verdict.ok else await test(each=True), names)
         wrong = 0 if verdict.ok else verdict.wrong or 0
         counted = float((verdict.properties or len(names)) - wrong)
         return Score(

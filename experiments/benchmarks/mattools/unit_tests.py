@@ -122,9 +122,7 @@ def by_table(table: list[dict[str, Any]]) -> Test:
     types = {**vars(builtins), "numpy.ndarray": np.ndarray, "np.ndarray": np.ndarray}
     # The benchmark's own text; a mistake in it shows when the test is loaded, before any answer.
     wanted = {prop["name"]: eval(prop["expected"], dict(scope)) for prop in table}  # noqa: S307
-    kinds = {
-        p["name"]: p["accepts"] if p["compare"] == "allclose" else [p["format"]] for p in table
-    }
+    kinds = {p["name"]: [p["format"]] if p["compare"] == "equal" else p["accepts"] for p in table}
     classes = {name: tuple(types[kind] for kind in named) for name, named in kinds.items()}
 
     def fault(prop: dict[str, Any], answer: dict[Any, Any]) -> str | None:

@@ -234,10 +234,11 @@ class OmniMatBenchmark:
             tries=TRIES,
             searched=Document("formulas.txt", "\n\n".join(pool)) if self.arm == "search" else None,
         )  # fmt: skip
+        lost = "it has no formulas" if self.arm == "choose" and not letter else None
         return replace(
             sample, question=question, target={**sample.target, "slots": golds},
             reference=golds[0] if self.arm == "choose" else golds,
-            unavailable=sample.unavailable or ("there is no formula" if golds == [""] else None),
+            unavailable=sample.unavailable or lost,
         )  # fmt: skip
 
 

@@ -38,6 +38,7 @@ from experiments.scorers.grading import find_value, grade
 from experiments.scorers.judge import Point, numbers
 from experiments.scorers.quantities import ReadingError, read_number, within
 from matsmith.core.configuration import data_of
+from sandbox.inside.values import plain
 
 _PROMPTS = data_of(__file__, "prompts")
 
@@ -264,8 +265,8 @@ def choice_share(given: Collection[str], right: Collection[str]) -> float:
 
 
 def _letters(problem: Problem, value: Any) -> Verdict:
-    several = isinstance(value, list | tuple | set | frozenset)
-    each = value if several else getattr(value, "flat", [value])
+    value = plain(value)
+    each = value if isinstance(value, list | tuple | set | frozenset) else [value]
     text = ",".join(one if isinstance(one, str) else type(one).__name__ for one in each)
     chosen = Choices("".join(sorted(problem.choices))).meant(text)
     return Verdict(choice_share(chosen, problem.letters) if chosen else 0.0,
